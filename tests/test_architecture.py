@@ -29,7 +29,7 @@ BELOW = {
     "testing": MIDDLE | {"cics", "ibmi", "report", "job", "client"},
     "pipeline": MIDDLE | {"cics", "ibmi", "report", "testing", "job"},
     "cobol": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline"},
-    "server": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol"},
+    "server": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol", "client"},
     "cli": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol", "server", "client", "job"},
     "client": set(),
     "job": MIDDLE | {"cics", "ibmi"},
@@ -63,9 +63,8 @@ KNOWN_RINGS: dict[str, str] = {}
 KNOWN_PROPS: dict[str, str] = {}
 KNOWN_NAMES = frozenset(
     """
-    Account BadValue Catalogue Channel Column Condition Damage Decoder Entry ExtraQueue Fault Frame Host IndirectQueue IntraQueue
-    Job Level Outcome Owner Parameter Part PartWriter Place Record Recorder RemoteLink RemoteQueue Request Standing
-    Statement Taken Task Wait Word Work
+    BadValue Column Condition Connection Difference Entry Field Host Job Level Message Parameter Part PartWriter Place
+    Recorder Task Wait Work
     """.split()  # noqa: SIM905  (a list of names to be read as one)
 )
 """Classes that are known to share a name, in rooms that do not meet. Take a name away with its double."""

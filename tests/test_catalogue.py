@@ -73,7 +73,8 @@ def modules_after(statement: str) -> set[str]:
     ("statement", "absent"),
     [
         ("import tdqsim", ["pydantic", "yaml", "structlog", "lmdb", "greenlet", "typer", "rich", "tdqsim.cics"]),
-        ("import tdqsim; tdqsim.Region", ["typer", "rich", "tdqsim.ibmi", "tdqsim.cli"]),
+        ("import tdqsim; tdqsim.Region", ["pydantic", "structlog", "typer", "rich", "tdqsim.ibmi", "tdqsim.cli"]),
+        ("import tdqsim; tdqsim.Region", ["importlib.metadata", "sortedcontainers"]),
         ("import tdqsim; tdqsim.System", ["typer", "rich", "tdqsim.cics", "tdqsim.cli"]),
         ("import tdqsim.cli", ["pydantic", "rich", "tdqsim.cics", "tdqsim.ibmi"]),
     ],

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cli import main
+from tdqsim.cli.examples import folder
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = ROOT / "src" / "tdqsim" / "guide"
@@ -97,7 +98,7 @@ def bring_input(words: list[str], desk: Path) -> None:
     """The reader's own data sets, where a command names some."""
     if not any(word.startswith("DALYTRAN=") for word in words):
         return
-    sys.path.insert(0, str(ROOT / "examples" / "card_posting"))
+    sys.path.insert(0, str(folder() / "card_posting"))
     from card_generate import generate
 
     generate(desk, 200, seed=1)
@@ -109,6 +110,8 @@ def test_the_blocks_of_a_page_run(page: Path, desk: Path, capsys: pytest.Capture
         pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
     if page.name == "serve.md":
         pytest.importorskip("uvicorn", reason="the extra tdqsim[serve] is not installed")
+    if page.name == "hostservers.md":
+        pytest.importorskip("cryptography", reason="the extra tdqsim[serve] is not installed")
     namespace: dict[str, object] = {"__name__": "guide"}
     printed = ""
     for block in blocks_of(page):

@@ -20,10 +20,6 @@ from tdqsim.errors import WrongThread
 from tdqsim.ibmi import System
 from tests.core.test_threads import elsewhere
 
-unguarded = pytest.mark.xfail(
-    reason="what the parts of an IBM i system ask of one another is public there and does not ask for its thread",
-    strict=True,
-)
 FOR_ALL_THREADS = {
     "encode": "asks the code page, which never changes",
     "text": "asks the code page, which never changes",
@@ -117,12 +113,10 @@ def test_of_a_task(region):
         assert accepted(task) == {}
 
 
-@unguarded
 def test_of_a_system(system):
     assert accepted(system) == {}
 
 
-@unguarded
 def test_of_a_job(system):
     assert accepted(system.job("TESTJOB")) == {}
 

@@ -13,6 +13,7 @@ import pytest
 from tdqsim.cics import Region
 from tdqsim.definitions import define_tdqueue
 from tests.bench._ratio import compare, report
+from tests.bench._table import hold
 
 pytestmark = pytest.mark.bench
 
@@ -65,7 +66,8 @@ def test_inquire_by_name():
             },
         )
     report("INQUIRE TDQUEUE (times an empty call)", costs)
-    assert costs["INQUIRE by name, 3 options, in a task"].ratio <= 65
+    inquire = costs["INQUIRE by name, 3 options, in a task"].ratio
+    hold(65, inquire, "INQUIRE by name, 3 options, in empty calls", wanted=60)
 
 
 def test_a_known_statement_again():
@@ -80,7 +82,7 @@ def test_a_known_statement_again():
 
         costs = compare({"WRITEQ TD and READQ TD as text": pairs}, n=2_000)
     report("EXEC CICS text, a known statement again (two commands, times an empty call)", costs)
-    assert costs["WRITEQ TD and READQ TD as text"].ratio <= 2 * 200
+    hold(200, costs["WRITEQ TD and READQ TD as text"].ratio / 2, "EXEC CICS text, a known statement, in empty calls")
 
 
 def test_browse():
@@ -107,4 +109,4 @@ def test_browse():
         took = perf_counter() - start
     report(f"a browse of {count:,} queues ({count / took:,.0f} a second by the iterator)", costs)
     for cost in costs.values():
-        assert cost.ratio / count <= 400  # an empty call takes 25 ns, more or less: 10 us a queue
+        hold(160, cost.ratio / count, f"a browse of {count:,} definitions by {cost.name}, in empty calls a queue")

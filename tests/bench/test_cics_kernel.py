@@ -7,6 +7,8 @@ time; the bars are asserted.
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -24,6 +26,7 @@ from tdqsim.facts import Resp
 from tdqsim.testing import History
 
 from ._ratio import compare, empty_call
+from ._table import hold
 
 pytestmark = pytest.mark.bench
 
@@ -47,16 +50,21 @@ def region() -> Iterator[Region]:
 
 
 def ratio(
-    work: Callable[[int], object], reference: Callable[[int], object], n: int, many: int, rounds: int = 11
+    work: Callable[[int], object],
+    reference: Callable[[int], object],
+    n: int,
+    many: int,
+    rounds: int = 11,
+    clock: Callable[[], float] = process_time,
 ) -> float:
     """The median of the quotients of process time for one turn of each, taken side by side."""
     found = []
     for turn in range(rounds + 1):
-        begun = process_time()
+        begun = clock()
         work(n)
-        middle = process_time()
+        middle = clock()
         reference(many)
-        end = process_time()
+        end = clock()
         if turn:  # the first warms up
             found.append((middle - begun) / n / ((end - middle) / many))
     return median(found)
@@ -91,16 +99,18 @@ def empty_reads(task: Any, n: int) -> None:
         read("NOQ", nohandle=True)
 
 
-def hold(bar: float, cost: float, what: str) -> None:
-    print(f"\n{what}: {cost:.2f} (at most {bar})")
-    assert cost <= bar
-
-
 @pytest.mark.parametrize(
-    ("what", "bar"),
-    [("started", 45), ("outside", 80), ("LENGTH", 52), ("indirect", 54), ("4 KB", 80), ("100,000 deep", 60)],
+    ("what", "bar", "wanted"),
+    [
+        ("started", 45, 45),
+        ("outside", 75, 65),  # a task of its own each: its number, its syncpoint, who else is ready
+        ("LENGTH", 52, 52),
+        ("indirect", 54, 54),
+        ("4 KB", 80, 80),
+        ("100,000 deep", 60, 60),
+    ],
 )
-def test_a_pair_of_requests(region: Region, what: str, bar: float) -> None:
+def test_a_pair_of_requests(region: Region, what: str, bar: float, wanted: float) -> None:
     work: dict[str, Callable[[int], object]] = {
         "started": started(region, pairs),
         "outside": lambda n: pairs(region, n),
@@ -111,18 +121,36 @@ def test_a_pair_of_requests(region: Region, what: str, bar: float) -> None:
     }
     if what == "100,000 deep":
         region.seed("NOQ", [RECORD] * 100_000)
-    hold(bar, calls(work[what]), f"a pair, {what}")
+    hold(bar, calls(work[what]), f"a pair, {what}, in empty calls", wanted=wanted)
 
 
 def test_qzero_under_nohandle(region: Region) -> None:
-    # 60 is wanted: a condition is an exception, raised through two frames, also when nobody handles it
-    hold(100, calls(started(region, empty_reads)), "QZERO with NOHANDLE")
+    hold(60, calls(started(region, empty_reads)), "QZERO with NOHANDLE, in empty calls")
 
 
 def test_a_pair_with_a_history(region: Region) -> None:
     with History(limit=1000).attach(region):
-        # 60 is wanted: a history looks each queue up by way of a wrapper, and is told the moment of each request
-        hold(140, calls(started(region, pairs)), "a pair with a history on")
+        hold(60, calls(started(region, pairs)), "a pair with a history on, in empty calls")
+
+
+def test_a_pair_on_an_open_data_set(tmp_path: Path) -> None:
+    """A record written to an output data set and one read from an input one; each reads and writes blocks of 100."""
+    form = {"type": "EXTRA", "recordformat": "FIXED", "recordsize": 100, "blocksize": 10_000, "opentime": "INITIAL"}
+    queues = [
+        define_tdqueue(name="OUTQ", ddname="OUTDD", typefile="OUTPUT", **form),
+        define_tdqueue(name="INQ", ddname="INDD", typefile="INPUT", **form),
+    ]
+    (tmp_path / "in").write_bytes(RECORD * 50_000)
+    dd = {"OUTDD": tmp_path / "out", "INDD": tmp_path / "in"}
+
+    def both(task: Task, n: int) -> None:
+        write, read = task.writeq_td, task.readq_td
+        for _ in range(n):
+            write("OUTQ", RECORD)
+            read("INQ")
+
+    with Region(queues, supplied_queues=False, dd=dd) as region:
+        hold(65, calls(started(region, both)), "a pair on open data sets, in empty calls")
 
 
 def test_a_triggered_task(region: Region) -> None:
@@ -138,21 +166,26 @@ def test_a_triggered_task(region: Region) -> None:
 
     triggered = calls(started(region, writes("TRGQ")), n=300)
     plain = calls(started(region, writes("PLNQ")), n=300)
-    # 120 is wanted: making a task, a strand and two turns of the dispatcher are some hundred calls as they stand
-    hold(450, triggered - plain, "WRITEQ that triggers an empty task, above the plain one")
+    # a task, its EIB and its strand, two turns of the dispatcher and four switches of stacks
+    what = "WRITEQ that triggers an empty task, above the plain one, in empty calls"
+    hold(330, triggered - plain, what, wanted=120)
 
 
+DEPTH = 10_000
 _key, _record = Struct(">QQ").pack, Struct(">QQQQI").pack
 
 
 class BareLmdb:
-    """The same changes as a unit of work's, on LMDB itself: entries put and deleted, the queue's record, a crc each."""
+    """The same changes as a unit of work's, on LMDB itself: entries put and deleted, the queue's record, a crc each.
+
+    It holds as many records as the region's queue: a deeper tree costs a page more in each commit.
+    """
 
     def __init__(self, path: Path, *, sync: bool) -> None:
         self.env = lmdb.open(str(path), map_size=1 << 30, sync=sync, metasync=sync, readahead=False, meminit=False)
         self.first, self.last = 1, 0
         with self.env.begin(write=True) as txn:
-            for _ in range(1000):
+            for _ in range(DEPTH):
                 self.last += 1
                 txn.put(_key(1, self.last), RECORD)
 
@@ -180,16 +213,33 @@ def moves(source: str, target: str, each: int = 1) -> Callable[[Task, int], None
 
 
 @pytest.mark.parametrize(
-    ("what", "each", "bar"), [("one queue", 1, 3.7), ("two queues", 1, 4.2), ("one queue, 50 + 50", 50, 2.9)]
+    ("what", "each", "bar", "wanted"),
+    [("one queue", 1, 3.0, 2.0), ("two queues", 1, 3.3, 2.1), ("one queue, 50 + 50", 50, 2.7, 1.5)],
 )
-def test_a_unit_of_work(tmp_path: Path, what: str, each: int, bar: float) -> None:
-    """Wanted are 2.0, 2.1 and 1.5: locks, the account of room and the unit of work are calls and objects of their own."""
+def test_a_unit_of_work(tmp_path: Path, what: str, each: int, bar: float, wanted: float) -> None:
+    """The store alone has 1.4, 1.7 and 1.2.
+
+    The rest are the three commands, the unit of work with its locks and what follows from its end, and the account of
+    control intervals.
+    """
     bare = BareLmdb(tmp_path, sync=False)
     with Region(QUEUES, supplied_queues=False, store=tmp_path / "store") as region:
-        region.seed("LOG1", [RECORD] * 10_000)
+        region.seed("LOG1", [RECORD] * DEPTH)
         work = started(region, moves("LOG1", "LOG1" if "one" in what else "LOG2", each))
         n = 300 if each == 1 else 20
-        hold(bar, ratio(work, lambda k: bare.move(k, each), n, n), f"READQ + WRITEQ + SYNCPOINT, {what}, to bare LMDB")
+        seen = ratio(work, lambda k: bare.move(k, each), n, n)
+        hold(bar, seen, f"READQ + WRITEQ + SYNCPOINT, {what}, to bare LMDB", wanted=wanted)
+
+
+@pytest.mark.parametrize(("each", "bar", "wanted"), [(1, 1.8, 1.8), (100, 2.6, 1.5)])
+def test_a_unit_of_work_that_is_synced(tmp_path: Path, each: int, bar: float, wanted: float) -> None:
+    """By the wall: what a sync costs is time, not work; where it is quick, 200 commands take longer than two of them."""
+    bare = BareLmdb(tmp_path, sync=True)
+    with Region(QUEUES, supplied_queues=False, store=tmp_path / "store", durability="power") as region:
+        region.seed("LOG1", [RECORD] * 10_000)
+        work = started(region, moves("LOG1", "LOG1", each))
+        seen = ratio(work, lambda k: bare.move(k, each), 20, 20, clock=perf_counter)
+        hold(bar, seen, f"power: {each} + {each} records, SYNCPOINT, to bare synced LMDB, by the wall", wanted=wanted)
 
 
 def test_a_pair_on_a_physical_queue(tmp_path: Path) -> None:
@@ -252,6 +302,62 @@ def test_growth(region: Region) -> None:
     assert task.inquire_tdqueue("NOQ", "NUMITEMS").numitems == 1_000_000
 
 
+GROWTH = """
+import sys
+from time import process_time
+from tdqsim.cics import Region
+from tdqsim.definitions import define_tdqueue
+from tests.bench._ratio import empty_call
+
+def memory():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("RssAnon")) / 1024
+
+def timed(work, *args):
+    begun = process_time()
+    work(*args)
+    spent = process_time() - begun
+    begun = process_time()
+    empty_call(1_000_000)
+    return spent / (process_time() - begun) * 1_000_000
+
+def write(task, n):
+    put = task.writeq_td
+    for _ in range(n):
+        put("NOQ", b"x" * 100)
+
+def read(task, n):
+    get = task.readq_td
+    for _ in range(n):
+        get("NOQ")
+
+many, some = int(sys.argv[1]), 200_000
+queue = define_tdqueue(name="NOQ", type="INTRA")
+with Region([queue], supplied_queues=False, dfhintra={"control_intervals": 100_000_000}) as region, region.task() as task:
+    few = sorted((timed(write, task, 10_000) + timed(read, task, 10_000)) / 10_000 for _ in range(5))[2]
+    writes, reads, before, most = [], [], memory(), 0.0
+    for work, costs in ((write, writes), (read, reads)):
+        for _ in range(many // some):
+            costs.append(timed(work, task, some) / some)
+            most = max(most, memory() - before)
+    middle = [sorted(costs)[len(costs) // 2] for costs in (writes, reads)]
+    grown = [sorted(costs[-len(costs) // 4 :])[len(costs) // 8] for costs in (writes, reads)]
+print(sum(middle), (grown[0] + grown[1]) / sum(sorted(each)[0] for each in (writes, reads)), most, few)
+"""
+
+
+@pytest.mark.parametrize("many", [1_000_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
+def test_more_records_than_memory_holds(many: int) -> None:
+    """Written, then read, in a process of its own; the growth is that of the last quarter to the cheapest part."""
+    command = [sys.executable, "-c", GROWTH, str(many)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, done.stderr
+    pair, growth, grown, few = (float(word) for word in done.stdout.split())
+    print(f"\n{many:,} records: a pair {pair:.1f}, with ten thousand {few:.1f}; +{grown:.1f} MB")
+    hold(64, grown, f"{many:,} records: anonymous memory, MB")
+    hold(1.6, growth, f"{many:,} records: the last quarter to the cheapest part", wanted=1.2)
+    hold(120, pair, f"{many:,} records written, then read: a pair, in empty calls", wanted=90)
+
+
 def test_a_hundred_thousand_definitions() -> None:
     alphabet = "ABDEFGHIJKLMNOPQRSTUVWXYZ"
     names = [f"{a}{b}{number:02d}" for a in alphabet for b in alphabet + "0123456789C" for number in range(100)]
@@ -270,7 +376,7 @@ def test_a_hundred_thousand_definitions() -> None:
 
 
 def test_a_restart_to_its_install(tmp_path: Path) -> None:
-    """Wanted is 0.7: a restart makes and checks each definition again, which is made before an install."""
+    """Wanted is 0.7: half of either is making the queue itself, which is the same work."""
     names = [f"{letter}{number:03d}" for letter in "ABDEFGHIJKLMNOPQRSTU" for number in range(1000)]
     definitions = Definitions.of([define_tdqueue(name=name, type="INTRA") for name in names])
     begun = process_time()
@@ -281,7 +387,7 @@ def test_a_restart_to_its_install(tmp_path: Path) -> None:
     with Region(store=tmp_path / "store") as again:
         restarted = process_time() - begun
         assert len(again.tdqueues) == len(names)
-    hold(1.2, restarted / installed, "a restart with 20,000 queues, to their install")
+    hold(0.95, restarted / installed, "a restart with 20,000 queues, to their install", wanted=0.7)
 
 
 def test_a_store_with_many_records_reopens_fast(tmp_path: Path) -> None:

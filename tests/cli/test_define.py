@@ -129,7 +129,7 @@ def test_a_wrong_copybook_names_its_line(tdq: Tdq, tmp_path: Path) -> None:
 
 def test_the_guide_lists_and_shows_its_chapters(tdq: Tdq) -> None:
     listed = tdq("guide").out.splitlines()
-    assert [line.split()[0] for line in listed[1:4]] == ["queues", "definitions", "handlers"]
+    assert [line.split()[0] for line in listed[1:4]] == ["start-python", "start-cics", "start-data"]
     assert tdq("guide", "queues").out.startswith("# Queues")
 
 
@@ -206,3 +206,17 @@ def test_data_queues_that_cannot_be_created_are_named_with_file_and_line(tdq: Td
     assert tdq("dtaq", "create", "q.yaml", "-s", "sys", "--libraries").code == 0
     again = tdq("dtaq", "create", "q.yaml", "-s", "sys")
     assert "q.yaml:2: DTAQ(APPLIB/ORDERS) dtaq = 'APPLIB/ORDERS': the data queue already exists" in again.err
+
+
+def test_layout_finds_a_record_in_a_data_set_of_any_format(tdq, tmp_path):
+    (tmp_path / "pay.cpy").write_text("       01  PAY.\n           05  NAME  PIC X(3).\n")
+    (tmp_path / "pay.vb").write_bytes(bytes.fromhex("00140000 00070000 C1D5D5 00090000 C2C5D54040".replace(" ", "")))
+    shown = tdq("layout", "pay.cpy", "--data", "pay.vb", "--dcb", "RECFM=VB,LRECL=84", "--number", "2")
+    assert (shown.code, '"BEN"' in shown.out) == (0, True), shown.out + shown.err
+    for words, said in (
+        (("--data", "pay.vb", "--dcb", "RECFM=VB,LRECL=84", "--number", "3"), "no record 3"),
+        (("--dcb", "RECFM=VB"), "give --data too"),
+        (("--data", "pay.vb", "--dcb", "RECFM=XX"), "RECFM"),
+    ):
+        refused = tdq("layout", "pay.cpy", *words)
+        assert (refused.code, said in refused.err) == (2, True), refused.err

@@ -15,7 +15,7 @@ import pytest
 from tdqsim.cics import Condition, Region
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
-from tdqsim.core.engine import CallCancelled, Engine, EngineStopped, Fault, Stopped
+from tdqsim.core.engine import CallCancelled, Engine, EngineFault, EngineStopped, Stopped
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import RegionClosed, WrongThread
 
@@ -223,7 +223,7 @@ def test_a_listener_that_fails_is_a_fault_and_no_listener_any_more(engine):
     engine.subscribe(wake=broken)
     heard = engine.subscribe()
     engine.submit(lambda: engine.publish("one")).result(LONG)
-    faults = [event for event in heard.take() if isinstance(event, Fault)]
+    faults = [event for event in heard.take() if isinstance(event, EngineFault)]
     assert [str(each.error) for each in faults] == ["its loop is closed"]
     engine.submit(lambda: engine.publish("two")).result(LONG)
     assert heard.take() == ["two"]
@@ -239,7 +239,7 @@ def test_what_a_task_throws_at_the_engine_is_an_event_and_no_end(engine):
     with pytest.raises(SystemExit):
         engine.submit(lambda: region.start(rude)).result(LONG)
     assert engine.submit(lambda: "there").result(LONG) == "there"
-    assert [type(event.error) for event in heard.take() if isinstance(event, Fault)] in ([], [SystemExit])
+    assert [type(event.error) for event in heard.take() if isinstance(event, EngineFault)] in ([], [SystemExit])
 
 
 # -- the end ----------------------------------------------------------------------------------------------------------

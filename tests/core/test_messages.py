@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.core.messages import DATA_LIMIT, Decoder, Frame, MessageError, encode
-from tdqsim.core.transport import Channel, LinkDown, Pipe
+from tdqsim.core.messages import DATA_LIMIT, FrameDecoder, MessageError, MessageFrame, encode
+from tdqsim.core.transport import LinkDown, MessageChannel, Pipe
 
 KINDS = {"SAY": {"word": str, "count": int, "loud": bool, "names": list}, "HUSH": {}}
 FIELDS = {"word": "x", "count": 1, "loud": False, "names": []}
 
 words = st.text(st.characters(codec="utf-8"), max_size=40)
 messages = st.builds(
-    Frame,
+    MessageFrame,
     st.just("SAY"),
     st.fixed_dictionaries(
         {
@@ -38,7 +38,7 @@ messages = st.builds(
 @given(st.lists(messages, max_size=5), st.randoms(use_true_random=False))
 def test_what_is_encoded_is_decoded_in_pieces_of_any_length(sent, chance):
     stream = b"".join(map(encode, sent))
-    decoder, found, at = Decoder(KINDS), [], 0
+    decoder, found, at = FrameDecoder(KINDS), [], 0
     while at < len(stream):
         piece = chance.randint(1, 50)
         found += decoder.feed(stream[at : at + piece])
@@ -49,7 +49,7 @@ def test_what_is_encoded_is_decoded_in_pieces_of_any_length(sent, chance):
 @given(st.binary(max_size=400))
 def test_any_bytes_are_messages_incomplete_or_refused(data):
     with suppress(MessageError):
-        Decoder(KINDS).feed(data)
+        FrameDecoder(KINDS).feed(data)
 
 
 @given(messages, st.integers(0, 10**9))
@@ -58,7 +58,7 @@ def test_a_message_with_some_bytes_changed_is_never_another_kind_of_error(messag
     for _ in range(chance.randint(1, 4)):
         frame[chance.randrange(len(frame))] = chance.randrange(256)
     try:
-        found = Decoder(KINDS).feed(bytes(frame))
+        found = FrameDecoder(KINDS).feed(bytes(frame))
     except MessageError:
         return
     for each in found:
@@ -109,16 +109,16 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_no_message_is_refused(what):
     with pytest.raises(MessageError):
-        Decoder(KINDS).feed(REFUSED[what])
+        FrameDecoder(KINDS).feed(REFUSED[what])
 
 
 def test_what_is_too_long_is_not_sent():
     with pytest.raises(MessageError, match="allowed are"):
-        encode(Frame("SAY", FIELDS | {"word": "x" * 70_000}))
+        encode(MessageFrame("SAY", FIELDS | {"word": "x" * 70_000}))
     with pytest.raises(MessageError, match="allowed are"):
-        encode(Frame("SAY", FIELDS, b"x" * (DATA_LIMIT + 1)))
-    whole = Frame("SAY", FIELDS, b"x" * DATA_LIMIT)
-    assert Decoder(KINDS).feed(encode(whole)) == [whole]
+        encode(MessageFrame("SAY", FIELDS, b"x" * (DATA_LIMIT + 1)))
+    whole = MessageFrame("SAY", FIELDS, b"x" * DATA_LIMIT)
+    assert FrameDecoder(KINDS).feed(encode(whole)) == [whole]
 
 
 # -- channels ---------------------------------------------------------------------------------------------------------
@@ -129,10 +129,11 @@ class Ends:
 
     def __init__(self) -> None:
         self.pipe = Pipe()
-        self.arrived: tuple[list[Frame], list[Frame]] = ([], [])
+        self.arrived: tuple[list[MessageFrame], list[MessageFrame]] = ([], [])
         self.lost: tuple[list[str], list[str]] = ([], [])
         self.here, self.there = (
-            Channel(self.pipe.ends[end], KINDS, self.arrived[end].append, self.lost[end].append) for end in (0, 1)
+            MessageChannel(self.pipe.ends[end], KINDS, self.arrived[end].append, self.lost[end].append)
+            for end in (0, 1)
         )
 
 
@@ -148,7 +149,7 @@ def test_messages_are_numbered_each_way():
 def test_a_number_that_is_not_the_next_is_a_lost_link_for_both(number):
     ends = Ends()
     ends.here.send("HUSH", {})
-    ends.pipe.ends[1].take(encode(Frame("HUSH", {}, b"", number)))
+    ends.pipe.ends[1].take(encode(MessageFrame("HUSH", {}, b"", number)))
     assert len(ends.arrived[1]) == 1
     assert (len(ends.lost[0]), len(ends.lost[1])) == (1, 1)
     assert f"message {number} came where 2 was due" in ends.lost[1][0]
@@ -163,7 +164,7 @@ def test_bytes_that_are_no_message_are_a_lost_link():
     ends.pipe.ends[0].take(b"GET / HTTP/1.1\r\n\r\n")
     assert ends.here.is_lost
     assert ends.there.is_lost
-    ends.pipe.ends[0].take(encode(Frame("HUSH", {}, b"", 1)))
+    ends.pipe.ends[0].take(encode(MessageFrame("HUSH", {}, b"", 1)))
     assert ends.arrived[0] == []
 
 
@@ -209,9 +210,9 @@ def test_a_pipe_that_is_closed_before_a_frame_goes_loses_it():
         pipe.close()
 
     pipe = Pipe(before=cut)
-    arrived: list[Frame] = []
-    here = Channel(pipe.ends[0], KINDS, arrived.append, lambda _why: None)
-    Channel(pipe.ends[1], KINDS, arrived.append, lambda _why: None)
+    arrived: list[MessageFrame] = []
+    here = MessageChannel(pipe.ends[0], KINDS, arrived.append, lambda _why: None)
+    MessageChannel(pipe.ends[1], KINDS, arrived.append, lambda _why: None)
     with pytest.raises(LinkDown):
         here.send("HUSH", {})
     assert arrived == []

@@ -67,6 +67,35 @@ def test_what_was_written_out_outlives_the_process_and_what_was_not_does_not(pla
         assert [queue.take(), queue.take(), queue.take()] == [b"one", b"two", None]
 
 
+@pytest.mark.parametrize("clean", [False, True], ids=["killed", "closed"])
+@pytest.mark.parametrize("taken", [1, 7, 250])
+@pytest.mark.parametrize("order", Order)
+def test_what_is_there_again_of_what_was_written_out(place: Path, order: Order, taken: int, clean: bool) -> None:
+    """After a close all that was not taken; after a kill the end of that, and nothing twice."""
+    store = Store(place)
+    queue = store.volatile.create_queue(b"V", order, 3 if order is Order.KEYED else 0)
+    records = [b"%03d" % number for number in range(300)]
+    for record in records:
+        if order is Order.KEYED:
+            queue.put_entry(Entry(record, record))
+        else:
+            queue.put(record)
+    store.volatile.write_out()
+    expected = records[::-1] if order is Order.LIFO else records
+    assert [queue.take() for _ in range(taken)] == expected[:taken]
+    assert queue.count == 300 - taken
+    assert queue.data_bytes == 3 * (300 - taken)
+    assert [entry.data for entry in queue.entries(reverse=True)] == expected[: taken - 1 : -1]
+    assert queue.peek(2).data == expected[taken + 2]  # type: ignore[union-attr]
+    store.close(clean=clean)
+    with Store(place) as store:
+        again = store.volatile.queue(b"V")
+        assert again is not None
+        found = [entry.data for entry in again.entries()]
+    assert len(found) == 300 - taken if clean else len(found) <= 300 - taken
+    assert found == expected[300 - len(found) :]
+
+
 def test_a_temporary_store_leaves_nothing() -> None:
     with Store() as store:
         put(store, b"Q", b"one")
@@ -133,8 +162,8 @@ def test_entries_that_do_not_fit_are_refused(place: Path, half: str) -> None:
         keyed, fifo = owner.create_queue(b"K", Order.KEYED, 3), owner.create_queue(b"F")
         if half == "durable":
             keyed, fifo = keyed.work(), fifo.work()
-        for queue, entry in ((keyed, Entry(b"x", b"ab")), (fifo, Entry(b"x", b"k")), (fifo, Entry(b"x", b"", b"s" * 256)),
-                             (fifo, Entry(b"x", b"", b"", 2**64))):  # fmt: skip
+        for queue, entry in ((keyed, Entry(b"x", b"ab")), (fifo, Entry(b"x", b"k")), (fifo, Entry(b"x")),
+                             (keyed, Entry(b"x", b"abc", b"s" * 256)), (keyed, Entry(b"x", b"abc", b"", 2**64))):  # fmt: skip
             with pytest.raises(ValueError, match="queue"):
                 queue.put_entry(entry)
         with pytest.raises(ValueError, match="key"):
@@ -365,7 +394,7 @@ def test_a_store_of_a_newer_format_is_refused_by_name(place: Path) -> None:
     assert state is not None
     object.__setattr__(state, "format", 99)
     file.write(state)
-    with pytest.raises(StoreVersionError, match="has format 99; this tdqsim reads format 3 only"):
+    with pytest.raises(StoreVersionError, match="has format 99; this tdqsim reads format 4 only"):
         Store(place)
 
 

@@ -29,9 +29,10 @@ def make(path: Path, entries: int) -> Contents:
                 work, other = queue.work(), gone.work()
                 for number in range(start, min(entries, start + 20)):
                     data = b"%s %d." % (name, number) * (300 if number % 31 == 30 else 3)
-                    work.put_entry(
-                        Entry(data, b"%02d" % (number % 7) if order is Order.KEYED else b"", b"S" * 36, number)
-                    )
+                    if order is Order.KEYED:
+                        work.put_entry(Entry(data, b"%02d" % (number % 7), b"S" * 36, number))
+                    else:
+                        work.put(data)
                     other.put(b"never to be seen again")
                 for _ in range(7):
                     work.take()
@@ -163,6 +164,26 @@ def test_an_entry_that_was_changed_is_an_error_that_names_queue_and_number(copy:
         report = check(path)
         assert {name for name, _ in report.damaged} == {name}
     file.write_bytes(data)
+
+
+def test_a_queue_that_lost_all_its_records_goes_on_with_their_numbers(tmp_path: Path) -> None:
+    with Store(tmp_path / "store") as store:
+        queue = store.durable.create_queue(b"Q")
+        work = queue.work()
+        for data in (b"taken", b"to be lost one", b"to be lost two"):
+            work.put(data)
+        store.durable.commit((work,))
+        work = queue.work()
+        work.take()
+        store.durable.commit((work,))
+    file = tmp_path / "store" / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"to be lost", b"to be LOST"))
+    report = salvage(tmp_path / "store", tmp_path / "new")
+    assert [(queue.name, queue.count, queue.saved) for queue in report.queues] == [(b"Q", 2, 0)]
+    with Store(tmp_path / "new") as store:
+        found = store.durable.queue(b"Q")
+        assert found is not None
+        assert (found.count, found.now.first, found.now.last) == (0, 4, 3)
 
 
 @pytest.mark.parametrize("index", [0, 1])

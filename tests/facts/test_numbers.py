@@ -11,9 +11,11 @@ from tdqsim.facts import (
     INQUIRE_TDQUEUE_OPTIONS,
     LIMITS,
     RELEASES,
+    SUPPLIED_QUEUES,
     TDQUEUE_ATTRIBUTES,
     Cvda,
     Resp,
+    table,
 )
 
 # fmt: off
@@ -191,3 +193,14 @@ def test_limits():
     assert LIMITS["length_option_maximum"] == 32767
     assert LIMITS["dtaq_maxlen_maximum"] == 64512
     assert LIMITS["dtaq_keylen_maximum"] == 256
+
+
+def test_facts_that_no_command_shows_twice() -> None:
+    """Rows that little else leans on, so that a slip in one would be seen by nobody."""
+    rows = {name: {tuple(row.values())[:3]: row for row in table(name)} for name in ("exec_words", "cemt", "cvda")}
+    assert EIBFN["LOAD"] == bytes.fromhex("0E06")
+    assert [row["value"] for row in table("region_defaults") if row["name"] == "mirror_transaction"] == ["CSMI"]
+    assert SUPPLIED_QUEUES["CDEP"].indirectname == "CSSL"
+    assert ("START", "AFTER", "") in rows["exec_words"]
+    assert ("keyword", "TDQUEUE", "NOTEmpty") in rows["cemt"]
+    assert ("TABLE", "847", "signature") in rows["cvda"]

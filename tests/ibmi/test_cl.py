@@ -85,7 +85,7 @@ def test_what_a_command_processor_refuses(officer, rule_id, text, said):
     error = caught.value
     assert error.message_id == "CPF0006"
     assert (rule(rule_id).message, said) in [(one.message_id, one.text) for one in error.diagnostics]
-    assert tuple(officer.joblog[-len(error.diagnostics) :]) == error.diagnostics
+    assert tuple(officer.joblog[-len(error.diagnostics) - 1 :]) == (*error.diagnostics, error.message)
     assert list(officer.system.queues()) == []
 
 
@@ -138,8 +138,8 @@ def test_commands_do_what_their_methods_do(system, officer):
     run("ENDJRNOBJ ONE/Q *DTAQ")
     assert [entry.type for entry in officer.dspjrn("ONE/JRN")] == ["QB", "QE"]
     assert [one.message_id for one in officer.joblog] == [
-        "CPC2102", "CPC9801", "CPC9801", "CPC2196", "CPC2196", "CPC2101", "CPC2197", "CPC2101", "CPC2201", "CPC2201",
-        "CPC2202", "CPC2202", "CPC2205",
+        "CPC2102", "CPC9801", "CPC9801", "CPC2196", "CPC2196", "CPC2101", "CPC2197", "CPC2101", "CPC2193", "CPC2192",
+        "CPC2201", "CPC2201", "CPC2202", "CPC2202", "CPC2205",
     ]  # fmt: skip
     run("DLTLIB ONE")
     assert [one.qualified for one in system.queues()] == ["APPLIB/S"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.messages import Frame, encode
+from tdqsim.core.messages import MessageFrame, encode
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
 from tdqsim.ibmi._ddm import InProcessLink
@@ -207,7 +207,7 @@ def outcome(call) -> str:
 def test_a_message_that_comes_twice_or_out_of_order_is_a_lost_link(linked, number):
     job, _, link = linked
     job.qsnddtaq("PLAIN", "APPLIB", b"x")
-    link.pipe.ends[1].take(encode(Frame("CLEAR", dict.fromkeys(("user", "name", "library"), "X") | {"route": []}, b"",
+    link.pipe.ends[1].take(encode(MessageFrame("CLEAR", dict.fromkeys(("user", "name", "library"), "X") | {"route": []}, b"",
                                           number if number != 2 else 3)))  # fmt: skip
     assert link.pipe.closed
     expect_rule("DTAQ-DDM-LOST", job.qsnddtaq, "PLAIN", "APPLIB", b"x")

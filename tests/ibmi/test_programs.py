@@ -101,3 +101,20 @@ def test_the_apis_are_programs_of_qsys(job):
     receiver = bytearray(120)
     job.call_program("QMHQRDQD", "QSYS", [receiver, b4(120), e("RDQD0100"), qualified_name("APPLIB/Q")])
     assert receiver[8:12] == b4(7)
+
+
+@pytest.mark.rule("JOBLOG-NONE", "JOBLOG-OTHER", "PRF-NONE", "PRF-NOTAUTH")
+def test_job_logs_and_changed_profiles(system, job):
+    other = system.job("OTHER", user="BERT")
+    with pytest.raises(EscapeMessage):
+        other.command("NONSENSE")
+    expect_rule("JOBLOG-NONE", job.dspjoblog, "NONE")
+    expect_rule("JOBLOG-OTHER", job.dspjoblog, "OTHER")
+    expect_rule("PRF-NOTAUTH", job.chgusrprf, "BERT", status="*DISABLED")
+    with system.job(user="QSECOFR") as officer:
+        assert [one.message_id for one in officer.dspjoblog(other.qualified_name)] == ["CPD0030", "CPF0006"]
+        assert officer.command("DSPJOBLOG BERT/OTHER") == officer.dspjoblog("OTHER")
+        expect_rule("PRF-NONE", officer.chgusrprf, "NOBODY")
+        officer.chgusrprf("BERT", status="*DISABLED", pwdexp=True)
+        officer.command("CHGUSRPRF BERT STATUS(*SAME) PWDEXP(*NO)")
+    assert (system.profiles["BERT"].disabled, system.profiles["BERT"].expired) == (True, False)

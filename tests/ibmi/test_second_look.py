@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from tdqsim.definitions import Definitions, define_dtaq
+from tdqsim.definitions import Definitions, define_dtaq, define_tdqueue
 from tdqsim.errors import DefinitionError, TdqError, WrongThread
 from tdqsim.ibmi import RDQS0100, Change, EscapeMessage, ParameterError, System, layout, qualified_name
 from tests.ibmi.conftest import fill
@@ -573,3 +573,17 @@ def test_another_thread_is_refused_without_effect(system, officer, entry):
     assert after == before
     assert [row.message_data_binary for row in officer.qsys2.data_queue_entries("Q", "APPLIB")] == [b"x"]
     assert officer.wrkobjlck("APPLIB/Q") == ()
+
+
+@pytest.mark.parametrize(
+    ("definition", "keywords"),
+    [
+        (define_tdqueue(name="Q", type="INTRA"), {}),
+        (5, {}),
+        (define_dtaq(dtaq="APPLIB/R", maxlen=5), {"maxlen": 10}),
+    ],
+)
+def test_crtdtaq_takes_a_name_with_keywords_or_a_definition_alone(officer, definition, keywords):
+    with pytest.raises(ParameterError, match="allowed are LIB/NAME with keywords, or what define_dtaq gives alone"):
+        officer.crtdtaq(definition, **keywords)
+    assert officer.qsys2.data_queue_info("APPLIB/*") == ()

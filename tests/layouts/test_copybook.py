@@ -368,6 +368,12 @@ def test_a_line_of_a_tag_only_does_not_turn_fixed_format_off(tag):
     assert [item.name for item in parse_copybook(text).record().fields] == ["A", "B"]
 
 
+@pytest.mark.parametrize("tag", ["@AB001", "#00012", "$X-001", "CR-017", "@A", "AB0001"])
+def test_a_tag_before_an_entry_does_not_turn_fixed_format_off(tag):
+    text = f"       01  R.\n{f'{tag:6}     05  A PIC X(3).':72}NOTE1234\n{tag}\n           05  B PIC X.\n"
+    assert [item.name for item in parse_copybook(text).record().fields] == ["A", "B"]
+
+
 @pytest.mark.parametrize("line", ["05 B.", "COMP."])
 def test_a_short_line_that_is_an_entry_is_free_format(line):
     with pytest.raises(LayoutError, match=":2:1:"):

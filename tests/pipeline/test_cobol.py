@@ -169,6 +169,8 @@ def test_contradictory_options_are_refused_by_name(row, cobrix):
         ({"minimum_record_length": "0"}, "minimum_record_length is '0'; must be a whole number, 1 or more"),
         ({"maximum_record_length": "0"}, "maximum_record_length is '0'"),
         ({"record_format": "FB", "records_per_block": "-1"}, "records_per_block is '-1'"),
+        ({"record_format": "F", "records_per_block": "-1"}, "records_per_block is '-1'"),
+        ({"record_format": "V", "records_per_block": "0"}, "records_per_block is '0'"),
         ({"record_format": "FB", "block_length": "-1"}, "block_length is '-1'"),
         ({"metadata": "wrong"}, "metadata is 'wrong'; must be one of basic, extended"),
         ({"record_header_name": "R", "record_trailer_name": "r"}, "name the same record, R"),

@@ -6,7 +6,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim.cics import Condition
-from tdqsim.cics.uow.indoubt import Damage
+from tdqsim.cics.uow.indoubt import HeuristicDamage
 from tdqsim.definitions import define_transaction
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
@@ -500,7 +500,7 @@ def test_a_decision_without_the_coordinator_is_compared_with_its_own(tmp_path, h
         region = again(region, tmp_path / "store")
         branch = region.branch("XA1")
     (branch.commit if theirs == "COMMIT" else branch.back_out)()
-    assert region.damage == ([] if here == theirs else [Damage(uow_id, here, theirs)])
+    assert region.damage == ([] if here == theirs else [HeuristicDamage(uow_id, here, theirs)])
     assert contents(region) == DECIDED[here == "COMMIT"]
     branch.forget()
     (branch.commit if theirs == "COMMIT" else branch.back_out)()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cics import Condition
-from tdqsim.cics.uow.indoubt import Damage, decisions
+from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions
 from tdqsim.definitions import define_connection, define_transaction
 from tdqsim.errors import RegionClosed, StoreFull, WouldWaitForever
 from tdqsim.facts import Cvda
@@ -230,7 +230,7 @@ def test_a_unilateral_decision_is_passed_on_to_those_behind(chain, how, again, b
     if "NEAR" not in chain.sysplex.regions:
         chain.start("NEAR")
     chain.link("NEAR", "MID").restore()
-    assert chain["MID"].damage == ([] if how == "COMMIT" else [Damage(uow_id, "BACKOUT", "COMMIT")])
+    assert chain["MID"].damage == ([] if how == "COMMIT" else [HeuristicDamage(uow_id, "BACKOUT", "COMMIT")])
     assert chain["FAR"].damage == []  # it did as its coordinator said
     assert chain.left() == []
 
@@ -320,7 +320,7 @@ def test_waittime_of_the_mirror_runs_on_the_clock_that_all_share(tmp_path, actio
     assert two["FAR"].inquire_uow(uow_id, "UOWSTATE").uowstate is Cvda[f"HEUR{action}"]
     assert two["FAR"].peek("FARQ") == ([b"new"] if action == "COMMIT" else [])
     two.start("NEAR") if down else two.link().restore()
-    assert two["FAR"].damage == ([] if action == "COMMIT" else [Damage(uow_id, "BACKOUT", "COMMIT")])
+    assert two["FAR"].damage == ([] if action == "COMMIT" else [HeuristicDamage(uow_id, "BACKOUT", "COMMIT")])
     assert two.left() == []
     two.sysplex.close()
 

@@ -15,7 +15,7 @@ from tdqsim.cics import Region
 from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
 from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.core.engine import Engine
-from tdqsim.core.messages import Decoder, Frame, encode
+from tdqsim.core.messages import FrameDecoder, MessageFrame, encode
 from tdqsim.core.transport import LinkDown
 from tdqsim.definitions import define_tdqueue
 from tests.recovery.complexes import Complex, pair
@@ -129,7 +129,7 @@ def test_a_message_that_comes_twice_or_never_is_a_lost_link(two, step, trick):
     carry = pipe.carry
 
     def tricked(data: bytes, to: Any) -> None:
-        (message,) = Decoder(KINDS).feed(data)
+        (message,) = FrameDecoder(KINDS).feed(data)
         if message.kind != step:
             carry(data, to)
         elif trick == "doubled":
@@ -209,7 +209,7 @@ def test_messages_that_no_region_sends_do_no_harm(two, what):
     kind, fields = STRANGE[what]
     pipe = two.link()._pipe
     answers = 99 if kind == "VOTE" else 0
-    pipe.ends[1].take(encode(Frame(kind, fields, b"", 2, answers)))
+    pipe.ends[1].take(encode(MessageFrame(kind, fields, b"", 2, answers)))
     two.run()
     two.link().cut()
     two.link().restore()

@@ -6,7 +6,7 @@ import pytest
 
 from tdqsim.cics import Condition
 from tdqsim.cics.ship.messages import STEPS
-from tdqsim.cics.uow.indoubt import Damage, decisions
+from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import LIMITS, Cvda, Resp
 from tests.recovery.complexes import Complex, fan, pair, remote, row
@@ -160,7 +160,7 @@ def test_the_mirror_decides_alone_and_damage_is_reported(tmp_path, step, action)
     theirs = "COMMIT" if step == "COMMIT" else "BACKOUT"
     damage = [(item.here, item.coordinator) for item in two["FAR"].damage]
     assert damage == ([] if action == theirs else [(action, theirs)])
-    assert all(isinstance(item, Damage) for item in two["FAR"].damage)
+    assert all(isinstance(item, HeuristicDamage) for item in two["FAR"].damage)
     assert two.remembered() == set()
     assert two["FAR"].peek("FARQ") == here
     two.sysplex.close()
@@ -182,7 +182,7 @@ def test_set_uow_while_the_link_is_away(two):
         Cvda.HEURBACKOUT, Cvda.WAITING, "NEAR", "NEAR",
     )  # fmt: skip
     two.link().restore()
-    assert two["FAR"].damage == [Damage(uow.id, "BACKOUT", "COMMIT")]
+    assert two["FAR"].damage == [HeuristicDamage(uow.id, "BACKOUT", "COMMIT")]
     assert two.remembered() == set()
 
 

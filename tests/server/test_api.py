@@ -20,8 +20,9 @@ from fastapi.testclient import TestClient
 from tdqsim import Region, define_tdqueue, define_transaction
 from tdqsim.client import Client, RemoteError
 from tdqsim.server.host import Host
+from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
-from tdqsim.server.http.guard import ROLES, Guard, User
+from tdqsim.server.users import Role, User, Users
 
 DEFINITIONS = [
     define_tdqueue(name="PAYQ", type="INTRA"),
@@ -29,7 +30,6 @@ DEFINITIONS = [
     define_tdqueue(name="TRGQ", type="INTRA", atifacility="FILE", transid="TRGT", triggerlevel=2),
     define_transaction(name="TRGT"),
 ]
-TOKENS = [("all", User("", frozenset(ROLES))), ("eyes", User("", frozenset({"look"})))]
 
 
 @pytest.fixture
@@ -41,9 +41,14 @@ def host():
 
 
 @pytest.fixture
-def api(host):
+def access():
+    return Gate(Users([User("EYES", frozenset({Role.look}))]), token="all")
+
+
+@pytest.fixture
+def api(host, access):
     headers = {"Authorization": "Bearer all", "Host": "127.0.0.1:80"}
-    with TestClient(application(host, Guard(TOKENS)), headers=headers, base_url="http://127.0.0.1") as client:
+    with TestClient(application(host, access), headers=headers, base_url="http://127.0.0.1") as client:
         yield client
 
 
@@ -151,8 +156,9 @@ def test_who_may_not_ask(api, headers, status):
     assert api.get("/api/v1/regions", headers=headers).status_code == status
 
 
-def test_who_may_look_may_not_write(api):
-    eyes = {"Authorization": "Bearer eyes"}
+def test_who_may_look_may_not_write(api, access):
+    token, _session = access.sessions.begin("EYES", cookie=False)
+    eyes = {"Authorization": f"Bearer {token}"}
     assert api.get(QUEUE, headers=eyes).status_code == 200
     assert api.post(f"{QUEUE}/records", json={"text": "x"}, headers=eyes).status_code == 403
     assert api.post("/api/v1/clock", params={"frozen": True}, headers=eyes).status_code == 403
@@ -197,9 +203,10 @@ def served(tmp_path):
 _SERVE = """
 import sys
 from pathlib import Path
+from tdqsim.server.servefile import serve_file
 from tdqsim.server.serving import serve
-sys.exit(serve([Path(sys.argv[1])], ready_file=Path(sys.argv[2]), store=Path(sys.argv[1]) / "store", request_seconds=1.0,
-               told=lambda _served: print("ready", flush=True)))
+sys.exit(serve(serve_file([Path(sys.argv[1])], Path(sys.argv[1]) / "store"), ready_file=Path(sys.argv[2]),
+               request_seconds=1.0, told=lambda _served: print("ready", flush=True)))
 """
 
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from tdqsim import Region, define_tdqueue
 from tdqsim.server.host import Host
+from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
-from tdqsim.server.http.guard import ROLES, Guard, User
 
 DEFINITIONS = [
     define_tdqueue(name="PAYQ", type="INTRA"),
@@ -60,7 +60,7 @@ JUNK = st.recursive(
 def api():
     host = Host()
     host.add(Region, DEFINITIONS, applid="PAYREGN")
-    app = application(host, Guard([("all", User("", frozenset(ROLES)))]))
+    app = application(host, Gate(token="all"))
     headers = {"Authorization": "Bearer all"}
     with TestClient(app, headers=headers, base_url="http://127.0.0.1", raise_server_exceptions=False) as client:
         client.post("/api/v1/clock", params={"frozen": True})
@@ -108,7 +108,7 @@ def values(schema, field=""):
 def document_text():
     host = Host()
     try:
-        return json.dumps(application(host, Guard([])).openapi())
+        return json.dumps(application(host, Gate()).openapi())
     finally:
         host.stop()
 

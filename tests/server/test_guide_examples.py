@@ -15,7 +15,7 @@ pytest.importorskip("uvicorn", reason="the extra [serve] is not installed")
 from tdqsim import define_tdqueue
 from tdqsim.client import Client
 
-GUIDE = Path(__file__).resolve().parents[2] / "src" / "tdqsim" / "guide" / "serve.md"
+GUIDE = Path(__file__).resolve().parents[2] / "src" / "tdqsim" / "guide" / "api.md"
 
 
 @pytest.fixture

@@ -12,7 +12,16 @@ from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
 from tdqsim.cics.look.peek import QueueSnapshot
 from tdqsim.cics.queues.making import InstallRefused
 from tdqsim.cics.region import Region
-from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
+from tdqsim.cics.spi.inquire_task import TaskListInfo
+from tdqsim.cics.spi.rows import (
+    ConnectionInfo,
+    TaskInfo,
+    TdqueueInfo,
+    TransactionInfo,
+    UowenqInfo,
+    UowInfo,
+    UowlinkInfo,
+)
 from tdqsim.cics.uow.unit import UnitOfWork
 
 if TYPE_CHECKING:
@@ -24,6 +33,7 @@ __all__ = [
     "Access",
     "AccessList",
     "Condition",
+    "ConnectionInfo",
     "Hook",
     "InstallRefused",
     "QueueSnapshot",
@@ -32,9 +42,15 @@ __all__ = [
     "SecurityPolicy",
     "Sysplex",
     "Task",
+    "TaskInfo",
+    "TaskListInfo",
     "TdqueueInfo",
+    "TransactionInfo",
     "TranslationError",
     "UnitOfWork",
+    "UowInfo",
+    "UowenqInfo",
+    "UowlinkInfo",
 ]
 
 

@@ -18,7 +18,8 @@ from tdqsim.cics.files import requests as files_requests
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.programs import Level, containers, diagnostics
+from tdqsim.cics.kernel.tasks import Tasks
+from tdqsim.cics.programs import ProgramLevel, containers, diagnostics
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create, statistics
@@ -44,8 +45,7 @@ T = TypeVar("T")
 
 
 class _Outside(Protocol):
-    def run_alone(self, command: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
-        """Do one command as a task of its own."""
+    task_manager: Tasks[Task]
 
 
 def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[_Outside, P], T]:
@@ -53,7 +53,7 @@ def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[
 
     @wraps(command)
     def alone(region: _Outside, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return region.run_alone(command, args, kwargs)
+        return region.task_manager.run_alone(command, args, kwargs)
 
     return alone
 
@@ -65,20 +65,9 @@ class _Region(
 
 
 class Task(TaskBase):
-    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends.
+    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends."""
 
-    Attributes:
-        level: the level of the program that runs; None at the top.
-        storage: what programs in another language have there, such as the items of a COBOL program by name; None
-            before the first.
-    """
-
-    __slots__ = ("level", "storage")
-
-    def __init__(self, region: Any, number: int, transid: str, userid: str, *, startcode: str = "U") -> None:
-        TaskBase.__init__(self, region, number, transid, userid, startcode=startcode)
-        self.level: Level | None = None
-        self.storage: Any = None
+    __slots__ = ()
 
     @property
     def commarea(self) -> memoryview | None:
@@ -86,6 +75,7 @@ class Task(TaskBase):
         return self.level.commarea if self.level is not None else None
 
     region: _Region
+    level: ProgramLevel | None
 
     writeq_td = td.writeq_td
     readq_td = td.readq_td

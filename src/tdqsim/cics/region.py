@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from tdqsim.cics.commands import SteppedTask, Task
 from tdqsim.cics.kernel.handlers import Handler, load_handlers, own_name, register, startable
@@ -22,7 +22,7 @@ from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
-from tdqsim.cics.programs import Channel, Level
+from tdqsim.cics.programs import Channel, ProgramLevel
 from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,
@@ -33,11 +33,11 @@ from tdqsim.cics.region_end import end, let_go
 from tdqsim.cics.region_parts import RegionParts
 from tdqsim.cics.region_start import KEEPER, StartType, begin
 from tdqsim.cics.spi.install import install
-from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
+from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.cics.terminal import Screens
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.hardening import Hardening
-from tdqsim.cics.uow.restart import Catalogue
+from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["Region", "StartType"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_T = TypeVar("_T")
 
 
 class Region(RegionCommands, RegionParts):
@@ -174,7 +175,7 @@ class Region(RegionCommands, RegionParts):
             from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
 
             self.data_sets = DataSets(self, dd or {}, datasets)
-            self.catalogue = Catalogue(self, kept=isinstance(store, Path | str))
+            self.catalogue = ResourceCatalogue(self, kept=isinstance(store, Path | str))
             if isinstance(handlers, Mapping):
                 for transid, handler in handlers.items():
                     self.register(transid, handler)
@@ -250,7 +251,7 @@ class Region(RegionCommands, RegionParts):
 
         return take
 
-    def register(self, transid: str, handler: Handler) -> None:
+    def register(self, transid: str, handler: Callable[[Task], object]) -> None:
         """Make a callable the program of a transaction; without a definition the transaction gets defaults.
 
         Raises:
@@ -289,6 +290,36 @@ class Region(RegionCommands, RegionParts):
         self._check("task")
         return self.task_manager.outside(transid, userid)
 
+    @overload
+    def start(
+        self,
+        program: Callable[[Task], _T],
+        *,
+        transid: str = "",
+        userid: str = "",
+        terminal: str = "",
+        data: bytes | None = None,
+    ) -> Strand[_T]: ...
+    @overload
+    def start(
+        self,
+        program: Callable[..., _T],
+        *args: Any,
+        transid: str = "",
+        userid: str = "",
+        terminal: str = "",
+        data: bytes | None = None,
+    ) -> Strand[_T]: ...
+    @overload
+    def start(
+        self,
+        program: str,
+        *args: Any,
+        transid: str = "",
+        userid: str = "",
+        terminal: str = "",
+        data: bytes | None = None,
+    ) -> Strand: ...
     def start(
         self,
         program: str | Handler,
@@ -324,6 +355,10 @@ class Region(RegionCommands, RegionParts):
             entry, startcode=startcode, userid=userid or self.default_user, facility=facility, data=data, args=args
         )
 
+    @overload
+    def stepped(self, program: Callable[[Task], _T], *, transid: str = "", userid: str = "") -> Stepped[_T]: ...
+    @overload
+    def stepped(self, program: Callable[..., _T], *args: Any, transid: str = "", userid: str = "") -> Stepped[_T]: ...
     def stepped(self, program: Handler, *args: Any, transid: str = "", userid: str = "") -> Stepped:
         """Start a task that is held before each of its commands, to be let go by hand: ``first.step()``.
 
@@ -337,7 +372,7 @@ class Region(RegionCommands, RegionParts):
             Its handle; the task stands before its first command.
         """
         self._check("stepped")
-        stepped = Stepped(self.dispatcher)
+        stepped: Stepped = Stepped(self.dispatcher)
 
         def held(task: SteppedTask) -> Any:
             task.stepped = stepped
@@ -377,19 +412,20 @@ class Region(RegionCommands, RegionParts):
 
     # -- see and seed ---------------------------------------------------------------------------------------------
 
-    def peek(self, name: str, *, limit: int | None = None, uncommitted: bool = False) -> list[bytes]:
+    def peek(self, name: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without consuming them.
 
         Args:
             name: the queue; an alias stands for its target.
             limit: at most so many.
+            skip: so many are passed over first.
             uncommitted: of a LOGICAL queue also what units of work have written, and not what they have read.
 
         Raises:
             Condition: QIDERR. TdqError: the queue is remote.
         """
         self._check("peek")
-        return peek(self, name, limit, with_uncommitted=uncommitted)
+        return peek(self, name, limit, skip=skip, with_uncommitted=uncommitted)
 
     def seed(self, name: str, records: Iterable[bytes | str]) -> int:
         """Add records to a queue as they are, outside any task: no trigger, no statistics.
@@ -492,7 +528,7 @@ class Region(RegionCommands, RegionParts):
         task = handle.local
         if (commarea or channel is not None) and isinstance(task, Task):
             area = memoryview(bytearray(commarea)) if commarea else None
-            task.level = Level(task.program, area, None, channel)
+            task.level = ProgramLevel(task.program, area, None, channel)
             task.eib.eibcalen = len(commarea)
         return handle
 

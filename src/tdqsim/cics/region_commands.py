@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from tdqsim.cics.commands import Task, outside
+from tdqsim.cics.kernel.tasks import Tasks
 
 __all__ = ["RegionCommands"]
 
@@ -14,10 +12,10 @@ class RegionCommands:
     """The commands of a region; each is a task of its own, with its syncpoint.
 
     Attributes:
-        run_alone: does one command as a task of its own.
+        task_manager: what does one command as a task of its own.
     """
 
-    run_alone: Callable[..., Any]
+    task_manager: Tasks[Task]
 
     writeq_td = outside(Task.writeq_td)
     readq_td = outside(Task.readq_td)

@@ -6,7 +6,7 @@ those protocols together; what programs call is in :class:`~tdqsim.cics.region.R
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from tdqsim.cics.commands import Task
@@ -23,12 +23,12 @@ from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
 from tdqsim.cics.programs import Diagnostics, Programs
-from tdqsim.cics.queues.ati import Ati, Facility, Request
+from tdqsim.cics.queues.ati import Ati
 from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.facilities import Facilities
 from tdqsim.cics.queues.intra import IntraSpace
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RegionLink, TdQueue
 from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.region_arguments import (
     dfhintra as dfhintra_sizes,
@@ -37,7 +37,7 @@ from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.ts import TemporaryStorage
 from tdqsim.cics.uow import restart
 from tdqsim.cics.uow.hardening import Hardening
-from tdqsim.cics.uow.restart import Catalogue
+from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.cics.uow.units import UnitsOfWork
 from tdqsim.core.codepage import codepage as find_codepage
@@ -58,16 +58,15 @@ class RegionParts:
     Attributes:
         store, hardening, data_sets, catalogue: what a region has once its store is open.
         cold_start_abstime: when it was last started without what was there before, as an ABSTIME.
-        run_alone: does one command as a task of its own.
         aside: a temporary store for queues that the store looked at does not show yet, or None.
     """
 
     store: Store
     hardening: Hardening
     data_sets: DataSets
-    catalogue: Catalogue
+    catalogue: ResourceCatalogue
     cold_start_abstime: int
-    run_alone: Callable[..., Any]
+    task_manager: Tasks[Task]
 
     def __init__(
         self,
@@ -115,7 +114,7 @@ class RegionParts:
         self.transactions: dict[str, TransactionEntry] = {}
         self.terminals: dict[str, defs.Terminal] = {}
         self.connections: dict[str, defs.Connection] = {}
-        self.links: dict[str, RemoteLink] = {}
+        self.links: dict[str, RegionLink] = {}
         self.enqueues: dict[bytes, Enqueue] = {}
         self.browses: dict[str, Any] = {}
         self.abends: dict[str, int] = {}
@@ -136,7 +135,7 @@ class RegionParts:
         self.messages = Messages(self)
         self.statistics = Statistics(self)
         # What other parts ask of these, bound once.
-        self.run_alone = self.task_manager.run_alone
+        self.attach = self.task_manager.attach
         self.task_ended = self.task_manager.ended
         self.system_task = self.task_manager.system
         self.next_task_number = self.task_manager.next_number
@@ -195,12 +194,12 @@ class RegionParts:
         if self._recorder is not None:
             self._recorder.command(task, command, arguments, outcome)
 
-    def intra_queues(self) -> Iterator[IntraQueue]:
+    def intra_queues(self) -> Iterator[IntraTdQueue]:
         """The intrapartition queues in the order of installation."""
         self.dispatcher.check_thread()
-        return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraQueue))
+        return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraTdQueue))
 
-    def data_set(self, queue: ExtraQueue) -> ExtraFile:
+    def data_set(self, queue: ExtraTdQueue) -> ExtraFile:
         """The data set for an extrapartition queue that is being installed."""
         self.dispatcher.check_thread()
         return self.data_sets.make(queue)
@@ -218,7 +217,7 @@ class RegionParts:
         half: Any = self.aside.durable if durable else self.aside.volatile
         return half.create_queue(name)
 
-    def link(self, sysid: str) -> RemoteLink:
+    def link(self, sysid: str) -> RegionLink:
         """The way to another system.
 
         Raises:
@@ -238,7 +237,7 @@ class RegionParts:
     def changed(self, queue: TdQueue) -> None:
         """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""
         self.dispatcher.check_thread()
-        if isinstance(queue, IntraQueue):
+        if isinstance(queue, IntraTdQueue):
             self.ati.arm(queue)
         self.refresh(queue)
         self.catalogue.save_queue(queue)
@@ -249,7 +248,7 @@ class RegionParts:
         self.dispatcher.check_thread()
         if queue.enablestatus is not Cvda.DISABLING:
             return
-        if isinstance(queue, IntraQueue) and any(lock.in_use for lock in queue.locks):
+        if isinstance(queue, IntraTdQueue) and any(lock.in_use for lock in queue.locks):
             return
         queue.enablestatus = Cvda.DISABLED
         self.refresh(queue)
@@ -273,27 +272,11 @@ class RegionParts:
 
     # -- tasks ----------------------------------------------------------------------------------------------------
 
-    def attach(
-        self,
-        entry: TransactionEntry,
-        *,
-        startcode: str,
-        userid: str,
-        facility: Facility | None = None,
-        request: Request | None = None,
-        data: bytes | None = None,
-        args: tuple[Any, ...] = (),
-    ) -> Strand:
-        """Make a task for a transaction that can be attached; it runs when it is dispatched."""
-        self.dispatcher.check_thread()
-        return self.task_manager.attach(
-            entry, startcode=startcode, userid=userid, facility=facility, request=request, data=data, args=args
-        )
-
     def _task_ended(self, task: Task, *, normal: bool) -> None:
         """What follows the end of a task: its QZEROs, its ENQs, its queue's cycle, its facility."""
-        for queue, cycle in task.qzero.items():
-            self.ati.emptied(queue, cycle)
+        if task.qzero:
+            for queue, cycle in task.qzero.items():
+                self.ati.emptied(queue, cycle)
         if self.enqueues:
             release_all(self, task)
         facility = task.facility

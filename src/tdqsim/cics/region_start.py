@@ -6,7 +6,9 @@ EMERGENCY after one that did not. A region that only looks takes over what the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -37,6 +39,30 @@ def begin(
     supplied: bool,
 ) -> None:
     """Start a region: look at its store, start it anew, or go on where the last run ended."""
+    with _nothing_collected():
+        _begin(region, definitions, start, empty=empty, supplied=supplied)
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """All that a start makes stays: of 100,000 definitions the collector would look at each again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _begin(
+    region: RegionParts,
+    definitions: defs.Definitions | Iterable[defs.Resource],
+    start: StartType,
+    *,
+    empty: bool,
+    supplied: bool,
+) -> None:
     store = region.store
     if region.looks_at_store:
         region.start_type = "WARM" if store.closed_clean else "EMERGENCY"  # what the next start would be

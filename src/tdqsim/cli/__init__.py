@@ -32,7 +32,9 @@ class _Where(NamedTuple):
 COMMANDS: Final = {
     "new": _Where("scaffold", "Write a small region directory to begin with: definitions, a handler, a test."),
     "run": _Where("run", "Run a region: its transactions, its job, until nothing can go on."),
+    "topology": _Where("topology", "Draw what leads where: aliases, queues, triggers, data sets, remote queues."),
     "serve": _Where("serve", "Serve regions over HTTP, for clients in any language."),
+    "users": _Where("users", "Who may use a server: add, passwd, remove, list."),
     "cobol": _Where("cobol", "COBOL CICS programs: check, compile, symbolic maps."),
     "inquire": _Where("queues", "INQUIRE TDQUEUE: one queue with all its options, generic names, or all."),
     "browse": _Where("queues", "Go through the installed definitions by START, NEXT and END."),

@@ -6,6 +6,7 @@ import json
 import sys
 from contextlib import nullcontext
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,16 +100,25 @@ def _tell(checked: list[tuple[Path, Definitions]]) -> None:
 class _Schema(StrEnum):
     DEFINITIONS = "definitions"
     REGION = "region"
+    PIPELINE = "pipeline"
+    SERVE = "serve"
 
 
 @app.command("schema")
 def schema(
-    which: Annotated[_Schema, typer.Argument(help="Of definition files, or of region.yaml.")] = _Schema.DEFINITIONS,
+    which: Annotated[_Schema, typer.Argument(help="Of which files.")] = _Schema.DEFINITIONS,
 ) -> None:
-    """Print the JSON schema of definition files or of region.yaml, for editors that complete and check them."""
-    from tdqsim.definitions.schema import json_schema, region_json_schema  # noqa: PLC0415
+    """Print the JSON schema of definition files, or of a file by its name, for editors that complete and check."""
+    from tdqsim.definitions import schema as schemas  # noqa: PLC0415
+    from tdqsim.server.schema import serve_json_schema  # noqa: PLC0415
 
-    emit_json(json_schema() if which is _Schema.DEFINITIONS else region_json_schema())
+    made = {
+        _Schema.DEFINITIONS: schemas.json_schema,
+        _Schema.REGION: schemas.region_json_schema,
+        _Schema.PIPELINE: schemas.pipeline_json_schema,
+        _Schema.SERVE: serve_json_schema,
+    }
+    emit_json(made[which]())
 
 
 # -- imports and exports ----------------------------------------------------------------------------------------------
@@ -252,6 +262,9 @@ def layout(
     record: Annotated[str | None, typer.Option(help="Which level 01 of a copybook with several.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Decode a record of this file.")] = None,
     number: Annotated[int, typer.Option(min=1, help="Which record of --data, from 1.")] = 1,
+    dcb: Annotated[
+        str, typer.Option(metavar="DCB", help="How --data has its records, such as RECFM=VB,LRECL=84; else end to end.")
+    ] = "",
     hexadecimal: Annotated[str, typer.Option("--hex", help="Decode these bytes.")] = "",
     code_page: Annotated[str, typer.Option(help="The code page of text.")] = "037",
     form: Annotated[_Form, typer.Option(help="What FILE is; by default its name tells.")] = _Form.AUTO,
@@ -259,7 +272,7 @@ def layout(
 ) -> None:
     """Print a record layout as a table of offsets, and a record decoded by it."""
     found = _layout(source, record, form).with_rules(code_page=code_page)
-    sample = _sample(found, data, number, hexadecimal)
+    sample = _sample(found, data, number, hexadecimal, dcb)
     rows = found.table()
     columns = ("level", "name", "picture", "usage", "offset", "length", "occurs", "redefines", "remarks")
     if as_json:
@@ -319,14 +332,23 @@ def _layout(source: Path, record: str | None, form: _Form) -> Layout:
     return load_layout_yaml(source)
 
 
-def _sample(layout: Layout, data: Path | None, number: int, hexadecimal: str) -> bytes | None:
-    """The record to decode: given in hexadecimal, or cut from a file of records of the layout's length."""
+def _sample(layout: Layout, data: Path | None, number: int, hexadecimal: str, dcb: str) -> bytes | None:
+    """The record to decode: given in hexadecimal, or cut from a data set or a file of such records."""
+    if dcb and data is None:
+        raise InputError("--dcb says how --data has its records; give --data too")
     if hexadecimal:
         if data is not None:
             raise InputError("give --data or --hex, not both")
         return hex_bytes(hexadecimal)
     if data is None:
         return None
+    if dcb:
+        from tdqsim.datasets import parse_dcb, read_records  # noqa: PLC0415
+
+        record = next(islice(read_records(data, parse_dcb(dcb)), number - 1, None), None)
+        if record is None:
+            raise InputError(f"{data}: there is no record {number}")
+        return record
     with data.open("rb") as file:
         file.seek((number - 1) * layout.length)
         record = file.read(layout.length)

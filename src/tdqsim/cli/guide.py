@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,8 +43,16 @@ def _folder() -> resources.abc.Traversable:
 @app.command("guide")
 def guide(
     name: Annotated[str, typer.Argument(metavar="[CHAPTER]", help="The chapter to show; without it, the list.")] = "",
+    html: Annotated[Path | None, typer.Option(metavar="DIR", help="Write all of it as a site.")] = None,
 ) -> None:
     """Read the guide: queues, definitions, handlers, recovery, data sets and the rest."""
+    if html is not None:
+        from tdqsim.cli.site import write_site  # noqa: PLC0415  (an extra)
+
+        known = chapters()
+        count = write_site(html, known, {each: chapter(each) for each in known})
+        emit(f"{html}/index.html and {count - 1} chapters")
+        return
     if not name:
         emit_table(("chapter", "about"), chapters().items())
         return

@@ -12,11 +12,12 @@ import typer
 from tdqsim.cli import statistics_file
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
-from tdqsim.cli.place import Place, at_place, looking, using
+from tdqsim.cli.place import Place, at_place, looking, looking_here, using
 from tdqsim.cli.watch import behind
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
+    from tdqsim.cli.remote import ServedRegion
     from tdqsim.datasets.jobs import Job
 
 __all__ = ["app"]
@@ -57,14 +58,15 @@ def cemt(
     as_json: Json = False,
 ) -> None:
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
+    from tdqsim.cics import Region  # noqa: PLC0415
     from tdqsim.cics.text.cemt import cemt as operate  # noqa: PLC0415
 
     only_looks, only_syntax = (False, False) if text is None else _kind(text)
     if not only_looks:
-        place.require_store()
+        place.require_target()
 
-    def act(found: Region, request: str) -> bool:
-        result = operate(found, request)
+    def act(found: Region | ServedRegion, request: str) -> bool:
+        result = operate(found, request) if isinstance(found, Region) else found.cemt(request)
         if as_json:
             emit_json(result.as_dict())
         else:
@@ -99,12 +101,13 @@ def ceci(
 
     Exit code 1 when a command ends in a condition, or a task abends that this has started.
     """
+    from tdqsim.cics import Region  # noqa: PLC0415
     from tdqsim.cics.text.ceci import session as ceci_session  # noqa: PLC0415
     from tdqsim.cics.text.exec_text import TranslationError  # noqa: PLC0415
     from tdqsim.facts import Resp  # noqa: PLC0415
 
     with using(place, start=True) as found, behind(found) as outcome:
-        with ceci_session(found) as session:
+        with ceci_session(found) if isinstance(found, Region) else found.session() as session:
 
             def act(request: str) -> bool:
                 try:
@@ -135,9 +138,14 @@ def stats(
     as_json: Json = False,
 ) -> None:
     """The statistics that the last `tdq run` over the store wrote at its end; else those of this moment."""
-    found = statistics_file.read(place.store) if place.store is not None else None
+    found = None
+    with place.served() as served:
+        if served is not None:
+            found = served.statistics_now()
+    if found is None and place.store is not None:
+        found = statistics_file.read(place.store)
     if found is None:
-        with looking(place) as looked:
+        with looking_here(place) as looked:
             found = looked.statistics.now().as_dict()
     queues = [queue for queue in found["queues"] if everything or any(queue[name] for name in _COUNTED)]
     if as_json:
@@ -163,7 +171,7 @@ def jobs(
     as_json: Json = False,
 ) -> None:
     """The jobs that were submitted through the internal reader, and their cards."""
-    with looking(place) as found:
+    with looking_here(place) as found:
         listed = [each for each in found.data_sets.jobs if job.upper() in ("", each.id, each.name)]
         rows = [_job_row(each, found.zone) for each in listed]
     if job and not listed:
@@ -205,7 +213,7 @@ def sysout(
     """The SYSOUT data sets that output queues wrote, by class."""
     from tdqsim.datasets import render  # noqa: PLC0415
 
-    with looking(place) as found:
+    with looking_here(place) as found:
         spool = found.data_sets.spool
         listed = [each for each in spool.datasets(letter.upper() or None) if number in (0, each.number)]
         if number and not listed:

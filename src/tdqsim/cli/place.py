@@ -1,6 +1,7 @@
 """Which region a command is about: a region directory, or definitions and a store.
 
-A command that only looks opens the store read-only: it may be in use by another process, and what is shown is that
+A directory or store that a server has is asked for there: the command works on the region in the server. Otherwise, a
+command that only looks opens the store read-only: it may be in use by another process, and what is shown is that
 process's last commit. A command that changes something needs the store for itself. Without a store there is nothing
 that could last from one command to the next, so such commands ask for one.
 """
@@ -20,10 +21,12 @@ import typer
 
 from tdqsim.cli.errors import InputError, warn
 from tdqsim.cli.examples import example
+from tdqsim.client.control import find
 from tdqsim.job import importable
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
+    from tdqsim.cli.remote import ServedRegion
     from tdqsim.definitions import Definitions
     from tdqsim.definitions.regionfile import RegionFile
 
@@ -32,9 +35,11 @@ __all__ = [
     "DefinitionsOption",
     "Place",
     "RegionOption",
+    "ServerOption",
     "StoreOption",
     "at_place",
     "looking",
+    "looking_here",
     "unknown_outside",
     "using",
 ]
@@ -52,6 +57,10 @@ StoreOption = Annotated[
 ]
 DdOption = Annotated[
     list[str] | None, typer.Option("--dd", metavar="NAME=FILE", help="The file of a DD name; repeatable.")
+]
+ServerOption = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", envvar="TDQ_SERVER", help="A server that has the region (guide: serve)."),
 ]
 
 _REGION_FILE = "region.yaml"
@@ -83,12 +92,14 @@ class Place:
         definitions: definition files given beside or instead of it.
         store: the store's directory, or None.
         dd: DD cards as given, ``NAME=FILE``.
+        server: the address of a server that has the region; empty for none.
     """
 
     directory: Path | None
     definitions: list[Path] = field(default_factory=list)
     store: Path | None = None
     dd: list[str] = field(default_factory=list)
+    server: str = ""
     named: bool = field(default=False, init=False)  # the directory was given, rather than found to be the current one
 
     def __post_init__(self) -> None:
@@ -131,7 +142,7 @@ class Place:
     @property
     def empty(self) -> bool:
         """Whether nothing says which region is meant."""
-        return self.directory is None and not self.definitions and self.store is None
+        return self.directory is None and not self.definitions and self.store is None and not self.server
 
     def region_file(self) -> RegionFile:
         """What region.yaml says; the defaults where there is none."""
@@ -144,6 +155,30 @@ class Place:
         if self.store is None:
             raise InputError("this command needs a store to work on: --store DIR (it is made when there is none)")
         return self.store
+
+    def require_target(self) -> None:
+        """See that there is something to change: a store, or a server that has the region."""
+        if not self.server and not (self.store is None and self.directory is not None and find(self.directory)):
+            self.require_store()
+
+    @contextmanager
+    def served(self) -> Iterator[ServedRegion | None]:
+        """The region in the server that has it, with the methods that commands use; None when none has.
+
+        A store decides where one is given; else the directory does.
+        """
+        from tdqsim.cli.remote import elsewhere, served_here  # noqa: PLC0415  (most commands are about no server)
+
+        if self.server:
+            with elsewhere(self.server) as region:
+                yield region
+            return
+        place = self.store if self.store is not None else self.directory
+        if place is None or find(place) is None:
+            yield None
+            return
+        with served_here([place]) as found:
+            yield found
 
     def cards(self) -> dict[str, Any]:
         """The DD cards given on the command line, by name."""
@@ -194,8 +229,19 @@ class Place:
 
 
 @contextmanager
-def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region]:
-    """The region for a command that only looks.
+def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region | ServedRegion]:
+    """The region for a command that only looks: the server's that has it, else as :func:`looking_here` has it."""
+    with place.served() as served:
+        if served is not None:
+            yield served
+            return
+    with looking_here(place, programs=programs, anywhere=anywhere) as region:
+        yield region
+
+
+@contextmanager
+def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region]:
+    """The region as this process can see it.
 
     A store that is in use, or was not closed, is shown as of its last commit, and people are told so.
 
@@ -224,7 +270,7 @@ def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> 
         yield region
 
 
-def unknown_outside(place: Place, region: Region) -> frozenset[str]:
+def unknown_outside(place: Place, region: Region | ServedRegion) -> frozenset[str]:
     """The queues whose records only the process knows that has the store; after its end they are gone.
 
     These are the non-recoverable queues of a region that is running, or that was not closed.
@@ -250,14 +296,19 @@ def _say_how_old(place: Place, region: Region) -> None:
 
 
 @contextmanager
-def using(place: Place, *, start: bool = False) -> Iterator[Region]:
-    """The region for a command that changes something; it has the store for itself.
+def using(place: Place, *, start: bool = False) -> Iterator[Region | ServedRegion]:
+    """The region for a command that changes something: the server's that has it, else the store is the command's alone.
 
     Args:
         place: where.
         start: start it as a region is started: handlers loaded, the data sets of OPENTIME(INITIAL) opened. Otherwise
             data sets stay as they are.
     """
+    with place.served() as served:
+        if served is not None:
+            yield served
+            return
+    place.require_store()
     # Whatever region.yaml says of a start of its own: what is on the store is what the command is about.
     arguments: dict[str, Any] = {"start": "AUTO", "tdintra": "NOEMPTY"}
     if not start:
@@ -269,6 +320,7 @@ def using(place: Place, *, start: bool = False) -> Iterator[Region]:
 _Command = Callable[..., None]
 _OPTIONS: Final = {
     "region": RegionOption, "definitions": DefinitionsOption, "store": StoreOption, "dd": DdOption,
+    "server": ServerOption,
 }  # fmt: skip
 
 
@@ -285,9 +337,11 @@ def at_place(*, changes: bool = False) -> Callable[[_Command], _Command]:
         @wraps(function)
         def command(**arguments: Any) -> None:
             given = {name: arguments.pop(name) for name in _OPTIONS}
-            place = Place(given["region"], given["definitions"] or [], given["store"], given["dd"] or [])
+            place = Place(
+                given["region"], given["definitions"] or [], given["store"], given["dd"] or [], given["server"] or ""
+            )
             if changes:
-                place.require_store()
+                place.require_target()
             function(place, **arguments)
 
         options = [first.replace(name=name, default=None, annotation=hint) for name, hint in _OPTIONS.items()]

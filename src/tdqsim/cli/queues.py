@@ -15,7 +15,8 @@ from tdqsim.cli.place import Place, at_place, looking, unknown_outside, using
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
+    from tdqsim.cics.spi.rows import TdqueueInfo
+    from tdqsim.cli.remote import ServedRegion
 
 __all__ = ["app", "is_generic", "matching"]
 
@@ -42,7 +43,7 @@ def is_generic(name: str) -> bool:
     return "*" in name or "+" in name
 
 
-def matching(region: Region, names: Iterable[str]) -> Iterator[str]:
+def matching(region: Region | ServedRegion, names: Iterable[str]) -> Iterator[str]:
     """The installed queues that the names mean, in browse order; a plain name is taken as it is."""
     wanted = [name.upper() for name in names]
     if not wanted:
@@ -58,7 +59,7 @@ def matching(region: Region, names: Iterable[str]) -> Iterator[str]:
                 yield each
 
 
-def supplied(region: Region) -> frozenset[str]:
+def supplied(region: Region | ServedRegion) -> frozenset[str]:
     """The queues of the supplied group that nobody has used: a list of queues leaves them out."""
     infos = region.browse_tdqueue("INSTALLAGENT", "DEFINESOURCE", "NUMITEMS")
     return frozenset(
@@ -165,24 +166,12 @@ def browse(
     as_json: Json = False,
 ) -> None:
     """Go through the installed definitions by INQUIRE TDQUEUE START, NEXT and END, in the region's order."""
-    from tdqsim.cics import Condition  # noqa: PLC0415
-    from tdqsim.facts import Resp  # noqa: PLC0415
-
     options = _checked_options(option) or ("TYPE", "ENABLESTATUS", "NUMITEMS")
-    infos = []
     place = place.at(directory)
-    with looking(place) as found, found.task() as task:
+    with looking(place) as found:
         unknown = unknown_outside(place, found)
         folded = frozenset() if everything else supplied(found)
-        task.inquire_tdqueue_start()
-        while True:
-            try:
-                infos.append(task.inquire_tdqueue_next(*options))
-            except Condition as condition:
-                if condition.resp is not Resp.END:
-                    raise
-                break
-        task.inquire_tdqueue_end()
+        infos = list(found.browse_tdqueue(*options))
     if as_json:
         emit_json([_as_json(info.tdqueue, info, unknown=info.tdqueue.rstrip() in unknown) for info in infos])
         return
@@ -226,12 +215,12 @@ def peek(
                 emit(shown_record(record, table, as_hex=as_hex))
 
 
-def _holding(region: Region) -> list[str]:
+def _holding(region: Region | ServedRegion) -> list[str]:
     """The queues that hold records."""
     return [info.tdqueue.rstrip() for info in region.browse_tdqueue("NUMITEMS") if info.numitems > 0]
 
 
-def _records(region: Region, name: str, limit: int | None) -> list[bytes]:
+def _records(region: Region | ServedRegion, name: str, limit: int | None) -> list[bytes]:
     return region.peek(name, limit=limit)
 
 

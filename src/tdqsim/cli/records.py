@@ -106,11 +106,7 @@ def write(
     """
     with using(place, start=True) as found, behind(found) as outcome:
         incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
-        written = 0
-        with found.task() as task:
-            for record in incoming:
-                task.writeq_td(queue.upper(), record)
-                written += 1
+        written = found.writeq_td_all(queue.upper(), incoming)
         found.run()
     emit(f"{queue.upper()}: {written} written")
     outcome.tell()
@@ -130,9 +126,9 @@ def seed(
 ) -> None:
     """Put records on a queue without a task: no trigger, no statistics, no syncpoint."""
     with using(place) as found:
-        incoming = list(_incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex))
-        found.seed(queue.upper(), incoming)
-    emit(f"{queue.upper()}: {len(incoming)} seeded")
+        incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
+        seeded = found.seed(queue.upper(), incoming)
+    emit(f"{queue.upper()}: {seeded} seeded")
 
 
 def _incoming(

@@ -99,10 +99,14 @@ class Report:
     def _rate(self, count: int) -> int:
         return round(count / self.seconds) if self.seconds > 0 else 0
 
+    def inquired(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """INQUIRE of the queues that were used, or are the region's own: heads and rows."""
+        return _COLUMNS, [_inquired(queue) for queue in self.queues if _used(queue)]
+
     def show(self) -> None:
         """For people: tables, then figures, then what was checked."""
         used = [queue for queue in self.queues if _used(queue)]
-        emit_table(_COLUMNS, map(_inquired, used), title=f"INQUIRE TDQUEUE in {self.applid}")
+        emit_table(*self.inquired(), title=f"INQUIRE TDQUEUE in {self.applid}")
         idle = len(self.queues) - len(used)
         if idle:
             emit(f"and {idle} supplied queues that nobody used")

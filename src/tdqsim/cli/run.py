@@ -15,6 +15,7 @@ from tdqsim.cli.output import emit_json
 from tdqsim.cli.place import DdOption, DefinitionsOption, Place, StoreOption
 from tdqsim.cli.progress import Bar
 from tdqsim.cli.report import Report
+from tdqsim.cli.run_page import RunPage
 from tdqsim.cli.workdir import output_directory
 from tdqsim.errors import TdqError
 from tdqsim.job import importable
@@ -54,10 +55,13 @@ def run(
     records: Annotated[int | None, typer.Option(min=0, help="How many records a job generates.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order of ready tasks, and of what is generated.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object, on the last line.")] = False,
+    page: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write what happened as one HTML page.")
+    ] = None,
 ) -> None:
     """Run a region: its transactions, its job, until nothing can go on; then show its queues and check the outcome."""
     place = Place(region, definitions or [], store, dd or [])
-    request = _Request(place, handlers or [], start or [], out, records, seed)
+    request = _Request(place, handlers or [], start or [], out, records, seed, page)
     with Bar(wanted=not as_json) as bar:
         report = _carry_out(request, bar)
     if as_json:
@@ -79,6 +83,7 @@ class _Request:
         out: Path | None,
         records: int | None,
         seed: int,
+        page: Path | None = None,
     ) -> None:
         if place.directory is None and not place.definitions:
             raise InputError("what shall run? Name a region directory, or give --definitions (see tdq guide operator)")
@@ -91,6 +96,7 @@ class _Request:
         self.out = out
         self.records = records
         self.seed = seed
+        self.pictures = RunPage(page, self.name, self.definitions, self.file) if page is not None else None
         if records is not None and not self.file.job:
             raise InputError("--records is for a region directory with a job: line; this one has none")
 
@@ -141,6 +147,8 @@ def _carry_out(request: _Request, bar: Bar) -> Report:
         if job is not None:
             _finish(job, region, report)
         report.output = output
+    if request.pictures is not None:
+        request.pictures.write(report)
     return report
 
 
@@ -157,11 +165,15 @@ def _finish(job: Job, region: Region, report: Report) -> None:
 
 def _run(region: Region, request: _Request, job: Job | None, bar: Bar) -> Report:
     watch = _Watch(region, job, bar)
+    if request.pictures is not None:
+        request.pictures.follow(region)
     begun = perf_counter()
     for transid in request.start:
         region.start(transid)
     region.run()
     seconds = perf_counter() - begun
+    if request.pictures is not None:
+        request.pictures.over()
     watch.finish()
     abends = [each.text for each in watch.outcomes.unexpected()]
     if request.place.store is not None:

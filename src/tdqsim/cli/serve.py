@@ -1,11 +1,16 @@
-"""``tdq serve``: regions in a process of their own, for clients in any language."""
+"""``tdq serve``: regions and systems in a process of their own, for clients in any language."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from tdqsim.cli.errors import InputError
+
+if TYPE_CHECKING:
+    from tdqsim.server.serving import Served
 
 __all__ = ["app"]
 
@@ -14,16 +19,27 @@ app = typer.Typer()
 
 @app.command()
 def serve(
-    directories: Annotated[list[Path], typer.Argument(help="Region directories, each with a region.yaml.")],
-    address: Annotated[str, typer.Option(help="A loopback address.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 0,
+    what: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...|FILE", help="Directories with region.yaml or system.yaml, or a serve.yaml."),
+    ],
+    address: Annotated[str | None, typer.Option(help="An IP address; 127.0.0.1 unless given.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Of HTTP; 0 for any that is free.")] = None,
     ready_file: Annotated[
-        Path | None, typer.Option(help="Written as JSON (url, token, pid, regions) when everything listens.")
+        Path | None, typer.Option(help="Written as JSON (url, token, pid, regions, ports) when everything listens.")
     ] = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="The clock stands still until it is moved.")] = False,
-    store: Annotated[Path | None, typer.Option(help="The store, where there is one region.")] = None,
+    store: Annotated[Path | None, typer.Option(help="The store, where there is one directory.")] = None,
+    users: Annotated[Path | None, typer.Option(help="The users file that tdq users writes.")] = None,
+    tls: Annotated[bool, typer.Option("--tls", help="TLS, with a certificate made for this run.")] = False,
+    certificate: Annotated[Path | None, typer.Option(help="TLS with this certificate (PEM).")] = None,
+    key: Annotated[Path | None, typer.Option(help="The key of the certificate (PEM).")] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Listen beyond loopback without users or without TLS all the same.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(min=0, max=3600, help="Seconds in which tasks may end by themselves.")] = 10,
 ) -> None:
-    """Serve regions over HTTP until the process is told to end (SIGTERM or Ctrl-C)."""
+    """Serve regions and IBM i systems until the process is told to end (SIGTERM or Ctrl-C)."""
     import sys  # noqa: PLC0415  (a command imports what it uses)
 
     import structlog  # noqa: PLC0415
@@ -31,18 +47,29 @@ def serve(
     from tdqsim.errors import TdqError  # noqa: PLC0415
 
     try:
-        from tdqsim.server.serving import Served  # noqa: PLC0415
-        from tdqsim.server.serving import serve as serve_regions  # noqa: PLC0415
+        from tdqsim.server.servefile import changed, load_serve_file, serve_file  # noqa: PLC0415
+        from tdqsim.server.serving import serve as serve_all  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise TdqError(f"{error.name} is not installed; pip install 'tdqsim[serve]' brings it") from error
 
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
-
-    def told(served: Served) -> None:
-        typer.echo(f"Serving {', '.join(served.regions)} at {served.url}/api/v1 (process {served.pid}).")
-        typer.echo(f"Authorization: Bearer {served.token}")
-
-    code = serve_regions(
-        directories, address=address, port=port, ready_file=ready_file, frozen=frozen, store=store, told=told
-    )
+    config = load_serve_file(what[0]) if len(what) == 1 and what[0].is_file() else serve_file(what, store)
+    if (certificate is None) != (key is None):
+        raise InputError("--certificate and --key are given together")
+    config = changed(config, address=address, port=port, users=users, tls=tls, certificate=certificate, key=key)
+    code = serve_all(config, ready_file=ready_file, frozen=frozen, insecure=insecure, timeout=timeout, told=_told)
     raise typer.Exit(code)
+
+
+def _told(served: Served) -> None:
+    names = ", ".join((*served.regions, *served.systems))
+    typer.echo(f"Serving {names} at {served.url}/api/v1 (process {served.pid}).")
+    for name, ports in served.ports.get("ibmi", {}).items():
+        typer.echo(f"Host servers of {name}: {', '.join(f'{each} {at}' for each, at in ports.items())}.")
+    if served.certificate is not None:
+        typer.echo(f"Certificate to trust: {served.certificate}")
+    if served.link:
+        typer.echo(f"Sign on in a browser, once: {served.link}")
+        typer.echo(f"Authorization: Bearer {served.token}")
+    else:
+        typer.echo("Users sign on at /sign-on, programs by POST /api/v1/session.")

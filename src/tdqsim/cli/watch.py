@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tdqsim.cics import Region
 from tdqsim.cli.errors import Exit, warn
 from tdqsim.testing.outcome import Outcomes
 
 if TYPE_CHECKING:
-    from tdqsim.cics import Region
+    from tdqsim.cli.remote import ServedRegion
 
 __all__ = ["Behind", "behind"]
 
@@ -37,9 +38,12 @@ class Behind:
 
 
 @contextmanager
-def behind(region: Region) -> Iterator[Behind]:
+def behind(region: Region | ServedRegion) -> Iterator[Behind]:
     """Watch the tasks of a region while a command works."""
     told = Behind()
+    if not isinstance(region, Region):
+        yield told  # in a server, whose log tells
+        return
     told.outcomes.watch(region)
     region.dispatcher.on_dispatch = told.outcomes.dispatched
     try:

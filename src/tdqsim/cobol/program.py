@@ -40,7 +40,7 @@ from tdqsim.cics import Abend, Condition, Task
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Completion
-from tdqsim.cics.kernel.handling import NO_HANDLES
+from tdqsim.cics.kernel.handling import NO_HANDLES, HandleStack
 from tdqsim.cobol._libcob import DONE, FAILED, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.calls import Plan, plans_of
 from tdqsim.cobol.compiler import Module, entry_symbol
@@ -239,7 +239,7 @@ class _Frame(NamedTuple):
 
     serial: int
     handles: Any
-    stack: list[Any]
+    stack: HandleStack
 
 
 class Level:
@@ -453,7 +453,7 @@ class Level:
         if serial not in known:
             self._frames.append(_Frame(serial, task.handles, task.handle_stack))
             if len(self._frames) > 1:
-                task.handles, task.handle_stack = NO_HANDLES, []
+                task.handles, task.handle_stack = NO_HANDLES, None
         self._serial = serial
 
     def _handles(self, error: Abend | Condition) -> bool:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 from greenlet import greenlet
+from typing_extensions import TypeVar
 
 from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher
 
-__all__ = ["WAIT", "Strand", "TimedOut", "Timer", "Wait", "WaitQueue"]
+T_co = TypeVar("T_co", covariant=True, default=Any)
+
+__all__ = ["WAIT", "Strand", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
 
 
-class Wait:
+class WaitMark:
     """The type of :data:`WAIT`."""
 
     __slots__ = ()
@@ -25,7 +28,7 @@ class Wait:
         return "WAIT"
 
 
-WAIT: Final = Wait()
+WAIT: Final = WaitMark()
 """What an attempt returns when it cannot go on yet."""
 
 
@@ -80,8 +83,8 @@ class WaitQueue:
             strand.dispatcher._make_ready(strand)  # noqa: SLF001
 
 
-class Strand:
-    """One task as the dispatcher sees it; also the handle that its starter holds.
+class Strand(Generic[T_co]):
+    """One task as the dispatcher sees it; also the handle that its starter holds, of a program that returns T_co.
 
     Attributes:
         name: for people and traces.
@@ -129,7 +132,7 @@ class Strand:
             self._ended = WaitQueue(f"the end of {self.name}")
         return self._ended
 
-    def result(self) -> Any:
+    def result(self) -> T_co:
         """Run what is needed for the strand to end, then give its return value.
 
         Raises:
@@ -143,7 +146,8 @@ class Strand:
         if self.exception is not None:
             self.told = True
             raise self.exception
-        return self._value
+        value: T_co = self._value
+        return value
 
     def cancel(self, exception: BaseException) -> bool:
         """End its wait by raising ``exception`` in it at the next dispatch; False when it was not waiting.

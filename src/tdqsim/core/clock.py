@@ -54,7 +54,8 @@ def _disown_all() -> None:
         owned.thread = _NO_THREAD
 
 
-os.register_at_fork(after_in_child=_disown_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_disown_all)
 
 
 class Clock:

@@ -25,9 +25,9 @@ written as by the page itself; but by the common ones only what they read.
 from __future__ import annotations
 
 import codecs
-import csv
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -203,8 +203,8 @@ def _differences() -> dict[str, _Row]:
 
 def _table(file: str) -> tuple[_Row, ...]:
     text = (Path(__file__).parents[1] / "facts" / file).read_text("utf-8")
-    lines = (line for line in text.splitlines() if not line.startswith("#"))
-    return tuple(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    header, *rows = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
+    return tuple(dict(zip(header, row, strict=True)) for row in rows)
 
 
 @cache
@@ -237,14 +237,22 @@ def _characters(row: _Row) -> list[str]:
             byte, _, code = change.partition(":")
             characters[int(byte, 16)] = chr(int(code, 16)) if code else _UNDEFINED
         return characters
-    import_module("ebcdic")  # it registers its codecs at import
-    decode = codecs.lookup(row["codec"]).decode
+    decode = _decoder(row["codec"])
     characters = [_character(decode(bytes([byte]), "replace")[0]) for byte in range(256)]
     if row["kind"] == "EBCDIC":
         characters[0x15], characters[0x25] = "\x85", "\n"
         # Python's tables put SUB where a page has nothing; the real SUB is X'3F'.
         characters = [_UNDEFINED if c == _SUB and byte != 0x3F else c for byte, c in enumerate(characters)]
     return characters
+
+
+def _decoder(codec: str) -> Callable[[bytes, str], tuple[str, int]]:
+    """Python's own codec, or else the one that the package ebcdic registers, which costs as much as all else here."""
+    try:
+        return codecs.lookup(codec).decode
+    except LookupError:
+        import_module("ebcdic")
+        return codecs.lookup(codec).decode
 
 
 def _character(text: str) -> str:

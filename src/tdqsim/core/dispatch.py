@@ -54,7 +54,7 @@ from typing import Any, Final, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, Wait, WaitQueue
+from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
 
@@ -137,12 +137,14 @@ class Dispatcher:
         Raises:
             WrongThread: see :meth:`check_thread`.
         """
-        self.check_thread()
+        if self.thread != get_ident():
+            self.check_thread()
         strand = Strand(self, next(self._numbers), name, owner)
         strand._call = call  # noqa: SLF001
         try:
             self._live[strand.number] = strand
-            self._make_ready(strand)
+            self._ready.append(strand)
+            strand._in_ready = True  # noqa: SLF001
         except BaseException as error:
             self._recover(error, self.current)
             raise
@@ -151,7 +153,7 @@ class Dispatcher:
     @property
     def pending(self) -> bool:
         """Whether a dispatch could do something now: cheap, for the end of every command outside a strand."""
-        return bool(self._ready or self._deadlines)
+        return True if self._ready or self._deadlines else False  # noqa: SIM210  (bool() costs a call)
 
     @property
     def can_go_on(self) -> bool:
@@ -266,12 +268,15 @@ class Dispatcher:
         Raises:
             WrongThread: see :meth:`check_thread`.
         """
-        self.check_thread()
+        if self.thread != get_ident():
+            self.check_thread()
         strand = self.current
         if strand is self.outside:
             self._guarded(self._settle)
         elif self._ready or self._rounds:
-            self._make_ready(strand)
+            if not strand._in_ready:  # noqa: SLF001
+                self._ready.append(strand)
+                strand._in_ready = True  # noqa: SLF001
             self._switch_out(strand)
 
     def call_after_round(self, callback: Callable[[], None]) -> None:
@@ -291,7 +296,7 @@ class Dispatcher:
 
     # -- waiting --------------------------------------------------------------------------------------------------
 
-    def wait(self, attempt: Callable[[], T | Wait], queue: WaitQueue, timeout_ns: int | None = None) -> T:
+    def wait(self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, timeout_ns: int | None = None) -> T:
         """Try, park, retry: the one way to wait.
 
         Args:
@@ -309,7 +314,7 @@ class Dispatcher:
         """
         self.check_thread()
         value = attempt()
-        if not isinstance(value, Wait):
+        if not isinstance(value, WaitMark):
             return value
         strand = self.current
         if strand is self.outside and self._waiting_outside:
@@ -328,11 +333,11 @@ class Dispatcher:
                 self._waiting_outside = strand._in_ready = False  # noqa: SLF001
             raise
 
-    def _try_until(self, attempt: Callable[[], T | Wait], strand: Strand, queue: WaitQueue) -> T:
+    def _try_until(self, attempt: Callable[[], T | WaitMark], strand: Strand, queue: WaitQueue) -> T:
         while True:
             asked = self._park(strand, queue)
             value = attempt()
-            if not isinstance(value, Wait):
+            if not isinstance(value, WaitMark):
                 if asked:
                     self._goes_on(strand)
                 return value
@@ -376,8 +381,9 @@ class Dispatcher:
     def _switch_out(strand: Strand) -> None:
         worker = strand._worker  # noqa: SLF001
         assert worker is not None, strand
-        assert worker.parent is not None, strand
-        worker.parent.switch()
+        hub = worker.parent
+        assert hub is not None, strand
+        hub.switch()
 
     def _park_outside(self, queue: WaitQueue) -> None:
         outside = self.outside
@@ -532,21 +538,19 @@ class Dispatcher:
             self._fire_due()
         if self._rounds:
             self._end_rounds()
-        if self._ready:
-            self._dispatch(self._next_ready())
+        ready = self._ready
+        if ready:
+            in_order = self.chooser is None and not self.seed
+            self._dispatch(ready.popleft() if in_order else self._next_ready())
             return True
         for hook in tuple(self.on_idle):
             hook()
         return bool(self._ready)
 
     def _next_ready(self) -> Strand:
+        """Whom the chooser or the seed picks."""
         ready = self._ready
-        if self.chooser is not None:
-            index = self.chooser(list(ready))
-        elif self.seed:
-            index = self._random.randrange(len(ready))
-        else:
-            return ready.popleft()
+        index = self.chooser(list(ready)) if self.chooser is not None else self._random.randrange(len(ready))
         ready.rotate(-index)
         strand = ready.popleft()
         ready.rotate(index)
@@ -578,28 +582,26 @@ class Dispatcher:
         """The life of a worker greenlet: one strand after another, because a fresh greenlet is dear."""
         worker = getcurrent()
         while True:
-            self._execute(strand)
+            call = strand._call  # noqa: SLF001
+            assert call is not None
+            strand._call = None  # noqa: SLF001  (it has begun)
+            try:
+                strand._value = call()  # noqa: SLF001
+            except GreenletExit:
+                raise
+            except Exception as error:  # noqa: BLE001  (whatever left the function is the strand's result)
+                strand.exception = error
+            except BaseException as error:  # an interrupt belongs to the program outside
+                strand.exception = error
+                self._finish(strand)
+                raise
+            self._finish(strand)
+            del call, strand  # who waits for work keeps nothing alive
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
                 return
             self._idle_workers.append(worker)
             assert worker.parent is not None
             strand = worker.parent.switch()
-
-    def _execute(self, strand: Strand) -> None:
-        call = strand._call  # noqa: SLF001
-        assert call is not None
-        strand._call = None  # noqa: SLF001  (it has begun)
-        try:
-            strand._value = call()  # noqa: SLF001
-        except GreenletExit:
-            raise
-        except Exception as error:  # noqa: BLE001  (whatever left the function is the strand's result)
-            strand.exception = error
-        except BaseException as error:  # an interrupt belongs to the program outside
-            strand.exception = error
-            self._finish(strand)
-            raise
-        self._finish(strand)
 
     def _finish(self, strand: Strand) -> None:
         """End a strand; after the first line it is over, and the rest can be done again."""

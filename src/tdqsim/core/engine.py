@@ -36,7 +36,7 @@ from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitQueue
 from tdqsim.errors import TdqError, WrongThread
 
-__all__ = ["CallCancelled", "Engine", "EngineStopped", "Fault", "Stopped", "Subscription"]
+__all__ = ["CallCancelled", "Engine", "EngineFault", "EngineStopped", "Stopped", "Subscription"]
 
 T = TypeVar("T")
 M = TypeVar("M", bound="_Closable")
@@ -54,7 +54,7 @@ class CallCancelled(TdqError):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class EngineFault:
     """An event: something was raised in the engine's thread that no future can carry.
 
     Attributes:
@@ -310,7 +310,7 @@ class Engine:
                 each.offer(event)
             except Exception as error:  # noqa: BLE001  (a listener's loop may have gone; it is not the others' fault)
                 self.unsubscribe(each)
-                self.publish(Fault(error))
+                self.publish(EngineFault(error))
 
     # -- the engine's thread --------------------------------------------------------------------------------------
 
@@ -343,7 +343,7 @@ class Engine:
             try:
                 self._turn()
             except BaseException as error:  # noqa: BLE001  (the engine outlives what its tasks raise)
-                self.publish(Fault(error))
+                self.publish(EngineFault(error))
         self._end()
 
     def _turn(self) -> None:

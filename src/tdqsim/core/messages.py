@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from tdqsim.errors import TdqError
 
-__all__ = ["DATA_LIMIT", "VERSION", "Decoder", "Frame", "Kinds", "MessageError", "encode"]
+__all__ = ["DATA_LIMIT", "VERSION", "FrameDecoder", "Kinds", "MessageError", "MessageFrame", "encode"]
 
 VERSION: Final = 1
 """Of the byte form; what fields a kind has is part of it."""
@@ -43,7 +43,7 @@ class MessageError(TdqError):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class MessageFrame:
     """One message, as it goes in a frame.
 
     Attributes:
@@ -61,7 +61,7 @@ class Frame:
     answers: int = 0
 
 
-def encode(message: Frame) -> bytes:
+def encode(message: MessageFrame) -> bytes:
     """The byte form.
 
     Raises:
@@ -77,7 +77,7 @@ def encode(message: Frame) -> bytes:
     return _PREFIX.pack(VERSION, 0, len(header), len(message.data)) + header + message.data
 
 
-class Decoder:
+class FrameDecoder:
     """Makes messages of bytes as they come, in pieces of any length.
 
     Args:
@@ -90,7 +90,7 @@ class Decoder:
         self._data_limit = data_limit
         self._rest = bytearray()
 
-    def feed(self, chunk: bytes) -> list[Frame]:
+    def feed(self, chunk: bytes) -> list[MessageFrame]:
         """Take the next bytes; the messages that are complete with them.
 
         Raises:
@@ -99,21 +99,43 @@ class Decoder:
         self._rest += chunk
         found = []
         at = 0
-        while len(self._rest) - at >= _PREFIX.size:
-            version, zero, header, data = _PREFIX.unpack_from(self._rest, at)
-            if version != VERSION or zero:
-                raise MessageError(f"a message of version {version}.{zero}; understood is {VERSION}.0")
-            if data > self._data_limit:
-                raise MessageError(f"a message with {data} bytes of data; allowed are {self._data_limit}")
-            start = at + _PREFIX.size
-            if len(self._rest) < start + header + data:
-                break
-            middle, at = start + header, start + header + data
-            found.append(self._message(bytes(self._rest[start:middle]), bytes(self._rest[middle:at])))
+        while (one := self._next(at)) is not None:
+            message, at = one
+            found.append(message)
         del self._rest[:at]
         return found
 
-    def _message(self, header: bytes, data: bytes) -> Frame:
+    def first(self, chunk: bytes) -> tuple[MessageFrame, bytes] | None:
+        """Take the next bytes; the first message and what follows it, which is not looked at. None: more has to come.
+
+        Raises:
+            MessageError: that is no message.
+        """
+        self._rest += chunk
+        one = self._next(0)
+        if one is None:
+            return None
+        message, at = one
+        rest = bytes(self._rest[at:])
+        self._rest.clear()
+        return message, rest
+
+    def _next(self, at: int) -> tuple[MessageFrame, int] | None:
+        """The message that stands at a place, and where it ends; None when more has to come."""
+        if len(self._rest) - at < _PREFIX.size:
+            return None
+        version, zero, header, data = _PREFIX.unpack_from(self._rest, at)
+        if version != VERSION or zero:
+            raise MessageError(f"a message of version {version}.{zero}; understood is {VERSION}.0")
+        if data > self._data_limit:
+            raise MessageError(f"a message with {data} bytes of data; allowed are {self._data_limit}")
+        middle = at + _PREFIX.size + header
+        end = middle + data
+        if len(self._rest) < end:
+            return None
+        return self._message(bytes(self._rest[at + _PREFIX.size : middle]), bytes(self._rest[middle:end])), end
+
+    def _message(self, header: bytes, data: bytes) -> MessageFrame:
         try:
             values = json.loads(header, parse_constant=_refused, object_pairs_hook=_once)
         except (ValueError, RecursionError) as error:
@@ -132,7 +154,7 @@ class Decoder:
         for name, wanted in understood.items():
             if not _is_a(fields[name], wanted):
                 raise MessageError(f"{kind}: {name} is no {wanted.__name__}")
-        return Frame(kind, fields, data, values["number"], values["answers"])
+        return MessageFrame(kind, fields, data, values["number"], values["answers"])
 
 
 def _is_a(value: object, wanted: type) -> bool:

@@ -7,16 +7,20 @@ command and stands before the next one, or waits inside the command for somethin
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
 
 from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitQueue
 from tdqsim.errors import TdqError
 
+T_co = TypeVar("T_co", covariant=True, default=Any)
+
 __all__ = ["Stepped"]
 
 
-class Stepped:
-    """A program that is stepped by hand.
+class Stepped(Generic[T_co]):
+    """A program that is stepped by hand, and returns T_co.
 
     Attributes:
         before: the command that it stands before, such as ``writeq_td``; empty when it waits inside a command, runs
@@ -30,14 +34,14 @@ class Stepped:
         self._credit = 0
         self._free = False
         self.before = ""
-        self.strand: Strand | None = None
+        self.strand: Strand[T_co] | None = None
 
     def __repr__(self) -> str:
         if self.done:
             return "<Stepped: done>"
         return f"<Stepped: before {self.before}>" if self.before else f"<Stepped: waits {self.waits_for}>"
 
-    def _started(self) -> Strand:
+    def _started(self) -> Strand[T_co]:
         if self.strand is None:
             raise TdqError("the program that is to be stepped has not been started")
         return self.strand
@@ -99,7 +103,7 @@ class Stepped:
         self._gate.wake_all()
         self._dispatcher.run_ready()
 
-    def result(self) -> Any:
+    def result(self) -> T_co:
         """Let it run to its end; what it returns or raises."""
         self.go()
         return self._started().result()

@@ -1,8 +1,8 @@
 """How messages get there: a transport of a few methods, and a channel that numbers what goes over it.
 
 A :class:`Transport` carries bytes, in order or not at all: a pair of queues in one process (:class:`Pipe`, here), or a
-connection of a network. A :class:`Channel` makes messages of them. Each message has the number after that of the one
-before it: one that comes twice, too late or out of order, and bytes that are no message, are a lost link. So a
+connection of a network. A :class:`MessageChannel` makes messages of them. Each message has the number after that of
+the one before it: one that comes twice, too late or out of order, and bytes that are no message, are a lost link. So a
 transport need not be trusted, only used; what is lost is found out by both ends and put right when there is another
 link.
 
@@ -16,10 +16,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from tdqsim.core.messages import Decoder, Frame, Kinds, MessageError, encode
+from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
 from tdqsim.errors import TdqError
 
-__all__ = ["Channel", "LinkDown", "Pipe", "PipeEnd", "Transport"]
+__all__ = ["LinkDown", "MessageChannel", "Pipe", "PipeEnd", "Transport"]
 
 
 class LinkDown(TdqError):
@@ -43,7 +43,7 @@ class Transport(Protocol):
         """Give the link up; both ends are told that it is lost. Nothing happens the second time."""
 
 
-class Channel:
+class MessageChannel:
     """Messages over a transport.
 
     Args:
@@ -58,11 +58,11 @@ class Channel:
     """
 
     def __init__(
-        self, transport: Transport, kinds: Kinds, receive: Callable[[Frame], None], lost: Callable[[str], None]
+        self, transport: Transport, kinds: Kinds, receive: Callable[[MessageFrame], None], lost: Callable[[str], None]
     ) -> None:
         self.is_lost = False
         self._transport = transport
-        self._decoder = Decoder(kinds)
+        self._decoder = FrameDecoder(kinds)
         self._receive = receive
         self._lost = lost
         self.sent = self._received = 0
@@ -78,7 +78,7 @@ class Channel:
         if self.is_lost:
             raise LinkDown(f"{kind} was not sent: the link is gone")
         number = self.sent + 1
-        frame = encode(Frame(kind, fields, data, number, answers))
+        frame = encode(MessageFrame(kind, fields, data, number, answers))
         self.sent = number
         self._transport.send(frame)
         return number

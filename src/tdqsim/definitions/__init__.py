@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.imports import Imported, ImportReport
     from tdqsim.definitions.other import OtherResource
     from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile, load_region_file
-    from tdqsim.definitions.schema import json_schema, region_json_schema
+    from tdqsim.definitions.schema import json_schema, pipeline_json_schema, region_json_schema
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.transaction import Transaction
@@ -75,6 +75,7 @@ __all__ = [
     "parse_csd_listing",
     "parse_dct",
     "parse_definitions",
+    "pipeline_json_schema",
     "region_json_schema",
     "supplied_definitions",
 ]
@@ -117,6 +118,7 @@ _LATER = {
     "parse_csd_listing": "csdlist",
     "parse_dct": "dfhdct",
     "parse_definitions": "group",
+    "pipeline_json_schema": "schema",
     "region_json_schema": "schema",
     "supplied_definitions": "define",
 }

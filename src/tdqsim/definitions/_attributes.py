@@ -38,14 +38,6 @@ class IntraQueueAttributes(TypedDict, total=False):
         "drepapi",
         "SYSTEM",
         "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
-        "dynamic",
     ]
     changeagrel: str
     name: Required[str]
@@ -83,14 +75,6 @@ class ExtraQueueAttributes(TypedDict, total=False):
         "drepapi",
         "SYSTEM",
         "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
-        "dynamic",
     ]
     changeagrel: str
     name: Required[str]
@@ -200,14 +184,6 @@ class IndirectQueueAttributes(TypedDict, total=False):
         "drepapi",
         "SYSTEM",
         "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
-        "dynamic",
     ]
     changeagrel: str
     name: Required[str]
@@ -238,14 +214,6 @@ class RemoteQueueAttributes(TypedDict, total=False):
         "drepapi",
         "SYSTEM",
         "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
-        "dynamic",
     ]
     changeagrel: str
     name: Required[str]

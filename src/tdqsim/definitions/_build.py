@@ -19,7 +19,7 @@ from tdqsim.definitions.terminal import Terminal
 from tdqsim.definitions.transaction import Transaction
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, table
 
-__all__ = ["RESOURCE_CLASSES", "Fault", "build", "known_attributes", "resource_types"]
+__all__ = ["RESOURCE_CLASSES", "ResourceFault", "build", "known_attributes", "resource_types"]
 
 RESOURCE_CLASSES: dict[str, type[Resource]] = {
     "TRANSACTION": Transaction,
@@ -37,7 +37,7 @@ _STAND_INS = {"name": "A", "indirectname": "B", "dtaq": "A"}
 _UNPRINTABLE = "must be printable characters on one line"
 
 
-class Fault(NamedTuple):
+class ResourceFault(NamedTuple):
     """One thing wrong with a resource: the attribute in lower case (or empty), its value, and what is allowed."""
 
     attribute: str
@@ -67,7 +67,7 @@ def known_attributes(kind: str, queue_type: str = "") -> frozenset[str]:
     return own | _without_effect().get(kind, frozenset()) | ({"type"} if kind == "TDQUEUE" else frozenset())
 
 
-def build(kind: str, attributes: Mapping[str, Any], group: str = "") -> tuple[Resource | None, list[Fault]]:
+def build(kind: str, attributes: Mapping[str, Any], group: str = "") -> tuple[Resource | None, list[ResourceFault]]:
     """The resource, or None and everything that is wrong with it.
 
     Args:
@@ -83,27 +83,27 @@ def build(kind: str, attributes: Mapping[str, Any], group: str = "") -> tuple[Re
     return _build_other(kind, given, group)
 
 
-def _build_tdqueue(given: dict[str, Any], group: str) -> tuple[Resource | None, list[Fault]]:
+def _build_tdqueue(given: dict[str, Any], group: str) -> tuple[Resource | None, list[ResourceFault]]:
     written = given.pop("type", "")
     queue_type = written.upper() if isinstance(written, str) else "?"
     if queue_type not in TDQUEUE_CLASSES:
-        fault = Fault("type", str(written), f"must be {spoken(TDQUEUE_ATTRIBUTES['TYPE'].values)}")
+        fault = ResourceFault("type", str(written), f"must be {spoken(TDQUEUE_ATTRIBUTES['TYPE'].values)}")
         return None, [fault, *_faults_whatever_type(given)]
     if not queue_type and "remotesystem" not in given:
         message = (
             f"is required ({spoken(TDQUEUE_ATTRIBUTES['TYPE'].values)}) unless remotesystem says where the queue is"
         )
-        return None, [Fault("type", "", message), *_faults_whatever_type(given)]
+        return None, [ResourceFault("type", "", message), *_faults_whatever_type(given)]
     return _build_one("TDQUEUE", TDQUEUE_CLASSES[queue_type], given, group)
 
 
-def _faults_whatever_type(given: dict[str, Any]) -> list[Fault]:
+def _faults_whatever_type(given: dict[str, Any]) -> list[ResourceFault]:
     """The faults of single attributes of a queue whose TYPE is not known."""
     faults = []
     for name, value in given.items():
         owner = next((t for t in TDQUEUE_CLASSES if name in TDQUEUE_CLASSES[t].model_fields), None)
         if owner is None:
-            faults.append(Fault(name, _shown(value), _unknown("TDQUEUE", name)))
+            faults.append(ResourceFault(name, _shown(value), _unknown("TDQUEUE", name)))
             continue
         fields = TDQUEUE_CLASSES[owner].model_fields
         _, found = _validate(TDQUEUE_CLASSES[owner], {each: given[each] for each in given if each in fields})
@@ -113,45 +113,51 @@ def _faults_whatever_type(given: dict[str, Any]) -> list[Fault]:
 
 def _build_one(
     kind: str, resource_class: type[Resource], given: dict[str, Any], group: str
-) -> tuple[Resource | None, list[Fault]]:
+) -> tuple[Resource | None, list[ResourceFault]]:
     idle = _without_effect().get(kind)
     values: dict[str, Any] = {"group": group}
     kept: dict[str, str] = {}
-    faults: list[Fault] = []
+    faults: list[ResourceFault] = []
     fields = resource_class.model_fields
     for name, value in given.items():
         if name in fields and name not in ("group", "without_effect"):
             values[name] = value
         elif idle and name in idle and not str(value).isprintable():
-            faults.append(Fault(name, _shown(value), _UNPRINTABLE))
+            faults.append(ResourceFault(name, _shown(value), _UNPRINTABLE))
         elif idle and name in idle:
             kept[name] = str(value)
         else:
-            faults.append(Fault(name, _shown(value), _not_here(kind, resource_class, name)))
+            faults.append(ResourceFault(name, _shown(value), _not_here(kind, resource_class, name)))
     if kept:
         values["without_effect"] = kept
     resource, found = _validate(resource_class, values)
     return (None, faults + found) if faults else (resource, found)
 
 
-def _build_other(kind: str, given: dict[str, Any], group: str) -> tuple[Resource | None, list[Fault]]:
+def _build_other(kind: str, given: dict[str, Any], group: str) -> tuple[Resource | None, list[ResourceFault]]:
     values: dict[str, Any] = {"group": group, "resource_type": kind}
     named = {name: given.pop(name) for name in list(given) if name in OtherResource.model_fields}
     values.update((name, value) for name, value in named.items() if name not in values)
     groups = [name for name in given if "group".startswith(name)]  # CSD text would take it for GROUP
     values["without_effect"] = {name: str(value) for name, value in given.items() if name not in groups}
     resource, faults = _validate(OtherResource, values)
-    wrong = [Fault(name, _shown(given[name]), "is written once for all resources of the group") for name in groups]
-    wrong += [Fault(name, _shown(value), _UNPRINTABLE) for name, value in given.items() if not str(value).isprintable()]
+    wrong = [
+        ResourceFault(name, _shown(given[name]), "is written once for all resources of the group") for name in groups
+    ]
+    wrong += [
+        ResourceFault(name, _shown(value), _UNPRINTABLE)
+        for name, value in given.items()
+        if not str(value).isprintable()
+    ]
     if wrong:
         return None, [*wrong, *faults]
     longest = resource_types().get(kind, 0)
     if isinstance(resource, OtherResource) and len(resource.name) > longest:
-        return None, [Fault("name", resource.name, f"must be 1 to {longest} characters")]
+        return None, [ResourceFault("name", resource.name, f"must be 1 to {longest} characters")]
     return resource, faults
 
 
-def _validate(resource_class: type[Resource], values: dict[str, Any]) -> tuple[Resource | None, list[Fault]]:
+def _validate(resource_class: type[Resource], values: dict[str, Any]) -> tuple[Resource | None, list[ResourceFault]]:
     try:
         return resource_class.model_validate(values), []
     except ValidationError as error:
@@ -165,18 +171,18 @@ def _validate(resource_class: type[Resource], values: dict[str, Any]) -> tuple[R
     return None, faults
 
 
-def _faults(error: ValidationError) -> Iterator[Fault]:
+def _faults(error: ValidationError) -> Iterator[ResourceFault]:
     for item in error.errors(include_url=False):
         attribute = str(item["loc"][0]) if item["loc"] else ""
         context = item.get("ctx", {})
         if item["type"] == "tdq_conflicts":
             values = item["input"] if isinstance(item["input"], Mapping) else {}
             for name, message in context["conflicts"]:
-                yield Fault(name, _shown(values.get(name, "")), message)
+                yield ResourceFault(name, _shown(values.get(name, "")), message)
         elif item["type"] == "missing":
-            yield Fault(attribute, "", "is required")
+            yield ResourceFault(attribute, "", "is required")
         else:
-            yield Fault(attribute, _shown(item["input"]), item["msg"])
+            yield ResourceFault(attribute, _shown(item["input"]), item["msg"])
 
 
 def _shown(value: object) -> str:

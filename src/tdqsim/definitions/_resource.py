@@ -20,6 +20,7 @@ ChangeAgent = Annotated[
     Literal["", "CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM", "DREPBATCH", "AUTOINSTALL", "TABLE", "DYNAMIC"],
     Keyword(),
 ]
+"""What INQUIRE of any resource may say; a TDQUEUE, which is never autoinstalled, has fewer."""
 Conflict = tuple[str, str]
 """An attribute in lower case, and what is wrong with its being there (or missing) beside the others."""
 

@@ -16,31 +16,36 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, Self
 
+from tdqsim.core.codepage import codepage
 from tdqsim.facts import LIMITS, table
 
-__all__ = ["COMMANDS", "Checked", "ClCommand", "ClParameter", "Diagnostic", "Word", "check_command", "read_command"]
+__all__ = ["COMMANDS", "Checked", "ClCommand", "ClParameter", "ClWord", "Diagnostic", "check_command", "read_command"]
 
 LONGEST_COMMAND = 32_702
 _TOKEN = re.compile(
-    r"(?P<comment>/\*.*?\*/)|(?P<quoted>'(?:[^']|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)"
+    r"(?P<comment>/\*.*?\*/)|(?P<quoted>[Xx]?'(?:[^']|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)"
     r"|(?P<word>(?:[^\s()'/]|/(?!\*))++)|(?P<stray>.)",
     re.DOTALL,
 )
 _QUOTED = re.compile(r"'(?:[^']|'')*+'")
+_HEXADECIMAL = re.compile(r"[Xx]'((?:[0-9A-Fa-f]{2})+)'", re.ASCII)
 _KEYWORD = re.compile(r"[A-Z][A-Z0-9]{0,9}", re.ASCII)
 _DEEPEST = 5
+_JOB_PARTS = 2
+_JOB_NUMBER = re.compile(r"[0-9]{6}", re.ASCII)
 
 
-class Word(str):
-    """A value as it was written; ``quoted`` when it stood in apostrophes."""
+class ClWord(str):
+    """A value as it was written; ``quoted`` when it stood in apostrophes; ``raw`` the bytes of ``X'...'``."""
 
-    __slots__ = ("quoted",)
+    __slots__ = ("quoted", "raw")
     quoted: bool
+    raw: bytes | None
 
-    def __new__(cls, text: str, *, quoted: bool) -> Self:
+    def __new__(cls, text: str, *, quoted: bool, raw: bytes | None = None) -> Self:
         """A word."""
         made = super().__new__(cls, text)
-        made.quoted = quoted
+        made.quoted, made.raw = quoted, raw
         return made
 
 
@@ -133,7 +138,7 @@ class _Reader:
 
     def command_name(self) -> str:
         """The first word; empty when there is none."""
-        if not self.tokens or self.tokens[0] in "()" or self.tokens[0].startswith("'"):
+        if not self.tokens or self.tokens[0] in "()" or "'" in self.tokens[0]:
             return ""
         self.at = 1
         return self.tokens[0].upper()
@@ -157,15 +162,21 @@ class _Reader:
                 found.append(("", [self.word()]))
         return found
 
-    def word(self) -> Word:
+    def word(self) -> ClWord:
         """One word, its apostrophes taken off."""
         piece = self.tokens[self.at]
         self.at += 1
+        if piece[:2].upper() == "X'":
+            found = _HEXADECIMAL.fullmatch(piece)
+            if found is None:
+                self.faults.append(Diagnostic("CPD0013", (piece,)))
+            raw = bytes.fromhex(found[1]) if found is not None else b""
+            return ClWord(codepage(37).printable(raw), quoted=True, raw=raw)
         if not piece.startswith("'"):
-            return Word(piece.upper(), quoted=False)
+            return ClWord(piece.upper(), quoted=False)
         if not _QUOTED.fullmatch(piece):
             self.faults.append(Diagnostic("CPD0013", (piece,)))
-        return Word(piece[1:].removesuffix("'").replace("''", "'"), quoted=True)
+        return ClWord(piece[1:].removesuffix("'").replace("''", "'"), quoted=True)
 
     def values(self, depth: int) -> list[object]:
         """The values up to the closing parenthesis."""
@@ -268,7 +279,7 @@ def _too_many(parameter: ClParameter, values: Sequence[object]) -> list[Diagnost
 
 def _one(parameter: ClParameter, value: object) -> tuple[object, list[Diagnostic]]:
     keyword, kind = parameter.keyword, parameter.kind
-    if not isinstance(value, Word):
+    if not isinstance(value, ClWord):
         return "", [_not_valid(parameter, value)]
     if not value.quoted and value in parameter.values and kind not in ("qualified", "generic-qualified"):
         return str(value), []
@@ -281,6 +292,8 @@ def _one(parameter: ClParameter, value: object) -> tuple[object, list[Diagnostic
         return str(value), [Diagnostic("CPD0074", (keyword, str(value), parameter.limits[0]), keyword)] if wrong else []
     if kind in ("qualified", "generic-qualified"):
         return _qualified(parameter, value)
+    if kind == "job":
+        return _job(parameter, value)
     return _name(parameter, value, parameter.limits[0])
 
 
@@ -289,7 +302,7 @@ def _not_valid(parameter: ClParameter, value: object) -> Diagnostic:
     return Diagnostic("CPD0084", (len(shown), parameter.keyword, shown), parameter.keyword)
 
 
-def _integer(parameter: ClParameter, value: Word) -> tuple[object, list[Diagnostic]]:
+def _integer(parameter: ClParameter, value: ClWord) -> tuple[object, list[Diagnostic]]:
     low, high = parameter.limits
     digits = value.removeprefix("+").removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 15:
@@ -309,10 +322,19 @@ def _name(parameter: ClParameter, value: str, most: int, *, generic: bool = Fals
     return str(value), []
 
 
-def _qualified(parameter: ClParameter, value: Word) -> tuple[object, list[Diagnostic]]:
+def _qualified(parameter: ClParameter, value: ClWord) -> tuple[object, list[Diagnostic]]:
     library, slash, name = value.rpartition("/")
     longest = LIMITS["object_name_length"]
     _, faults = _name(parameter, name, longest, generic=parameter.kind == "generic-qualified")
     if slash and library not in parameter.values:
         faults = faults + _name(parameter, library, longest)[1]
     return str(value), faults
+
+
+def _job(parameter: ClParameter, value: ClWord) -> tuple[object, list[Diagnostic]]:
+    """A job name: ``number/user/name``, the number and the user left out or not."""
+    *before, name = value.split("/")
+    if len(before) > _JOB_PARTS or (len(before) == _JOB_PARTS and not _JOB_NUMBER.fullmatch(before[0])):
+        return "", [_not_valid(parameter, value)]
+    longest = LIMITS["object_name_length"]
+    return str(value), [fault for one in (*before[-1:], name) for fault in _name(parameter, one, longest)[1]]

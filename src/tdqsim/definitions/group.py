@@ -146,7 +146,7 @@ class Definitions:
         Raises:
             TypeError: something is no definition, such as the name of a file.
         """
-        if isinstance(resources, str | bytes | Path | Resource | Mapping):
+        if isinstance(resources, str | bytes | Path | Resource | Mapping) or not isinstance(resources, Iterable):
             raise TypeError(_not_definitions(resources))
         entries = []
         for each in resources:

@@ -1,9 +1,10 @@
-"""The JSON schemas of definition files and region files, so that editors complete and check them while people type."""
+"""The JSON schemas of the files that people write, so that editors complete and check them while people type."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,9 +15,10 @@ from tdqsim.definitions.regionfile import Cobol, DdCard, Dfhintra, RegionFile
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
-__all__ = ["json_schema", "region_json_schema"]
+__all__ = ["described_schema", "json_schema", "pipeline_json_schema", "region_json_schema"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_TYPE_SAID = "INTRA, EXTRA or INDIRECT; without it the queue is remote only"
 
 
 def json_schema() -> dict[str, Any]:
@@ -49,26 +51,44 @@ def json_schema() -> dict[str, Any]:
 
 def region_json_schema() -> dict[str, Any]:
     """The schema of a ``region.yaml`` (JSON Schema 2020-12)."""
-    schema = RegionFile.model_json_schema()
+    schema = described_schema(RegionFile, "tdqsim region file", (DdCard, Dfhintra, Cobol))
     schema["properties"].pop("directory")
-    models: dict[str, tuple[type[BaseModel], dict[str, Any] | None]]
-    models = {
-        "RegionFile": (RegionFile, schema), "DdCard": (DdCard, None), "Dfhintra": (Dfhintra, None),
-        "Cobol": (Cobol, None),
-    }  # fmt: skip
-    for name, (model, whole) in models.items():
-        described = _descriptions(model)
-        own = whole if whole is not None else schema["$defs"][name]
-        for key, value in own["properties"].items():
-            value.pop("title", None)
-            if key in described:
-                value["description"] = described[key]
     for name in ("definitions", "handlers", "start"):  # one value may stand for a list of one
         many = schema["properties"][name]
         said = many.pop("description", "")
         schema["properties"][name] = {"anyOf": [many, many["items"]], "description": said}
-    schema["title"] = "tdqsim region file"
+    return schema
+
+
+def described_schema(model: type[BaseModel], title: str, parts: Iterable[type[BaseModel]] = ()) -> dict[str, Any]:
+    """The schema of a file that a model reads, with what docstrings say of its attributes and those of its parts."""
+    schema = model.model_json_schema()
+    for each, own in ((model, schema), *((part, schema["$defs"][part.__name__]) for part in parts)):
+        described = _descriptions(each)
+        for key, value in own["properties"].items():
+            value.pop("title", None)
+            if key in described:
+                value["description"] = described[key]
+    schema["title"] = title
     return {"$schema": _DIALECT, **schema}
+
+
+def pipeline_json_schema() -> dict[str, Any]:
+    """The schema of a ``pipeline.yaml`` (JSON Schema 2020-12)."""
+    spread = {
+        "type": "string",
+        "pattern": "^[^:]+:[^:]+$",
+        "description": "module:Class of the job, in the region directory; it says how the work is spread over regions",
+        "examples": ["card_pipeline:SpreadPosting"],
+    }
+    return {
+        "$schema": _DIALECT,
+        "title": "tdqsim pipeline file",
+        "type": "object",
+        "properties": {"spread": spread},
+        "required": ["spread"],
+        "additionalProperties": False,
+    }
 
 
 _ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.+(?:\n      .+)*)", re.MULTILINE)
@@ -103,13 +123,15 @@ def _resource(kind: str) -> dict[str, Any]:
 def _by_type() -> dict[str, Any]:
     """A queue: TYPE says which attributes it may have, so that what is wrong is named within its own type."""
     known = [each for each in TDQUEUE_CLASSES if each]
-    typed = {"type": {"enum": [word for each in known for word in (each, each.lower())]}}
+    described = _descriptions(TDQUEUE_CLASSES[""])
+    words = [word for each in known for word in (each, each.lower())]
+    common = {"name": {"description": described["name"]}, "type": {"enum": words, "description": _TYPE_SAID}}
     rules = [
         {"if": {"properties": {"type": {"enum": [each, each.lower()]}}, "required": ["type"]}, "then": _tdqueue(each)}
         for each in known
     ]
     remote = {"if": {"not": {"required": ["type"]}}, "then": _tdqueue("")}
-    return {"type": "object", "properties": typed, "required": ["name"], "allOf": [*rules, remote]}
+    return {"type": "object", "properties": common, "required": ["name"], "allOf": [*rules, remote]}
 
 
 def _tdqueue(queue_type: str) -> dict[str, Any]:
@@ -118,7 +140,7 @@ def _tdqueue(queue_type: str) -> dict[str, Any]:
     if queue_type:
         schema["properties"]["type"] = {
             "enum": [queue_type, queue_type.lower()],
-            "description": "INTRA, EXTRA or INDIRECT; without it the queue is remote only",
+            "description": _TYPE_SAID,
         }
         schema["required"] = [*schema["required"], "type"]
     else:

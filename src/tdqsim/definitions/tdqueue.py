@@ -22,6 +22,9 @@ _Sysoutclass = Literal[
     "W", "X", "Y", "Z", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*",
 ]  # fmt: skip
 
+_ChangeAgent = Annotated[Literal["", "CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM"], Keyword()]
+"""What INQUIRE TDQUEUE may say: a queue is never autoinstalled, and comes from no table."""
+
 
 def _number(attribute: str) -> Number:
     row = TDQUEUE_ATTRIBUTES[attribute]
@@ -52,6 +55,7 @@ class Tdqueue(Resource):
     remotesystem: Annotated[str, _name("REMOTESYSTEM")] = ""
     remotename: Annotated[str, _name("REMOTENAME", "queue")] = ""
     remotelength: Annotated[int, _number("REMOTELENGTH")] = _default("REMOTELENGTH")
+    changeagent: _ChangeAgent = ""
 
     @property
     def type(self) -> str:

@@ -32,6 +32,7 @@ from tdqsim.ibmi.layouts import (
     unpack_decimal,
 )
 from tdqsim.ibmi.messages import MESSAGES, EscapeMessage, Message, message
+from tdqsim.ibmi.parms import Parm
 from tdqsim.ibmi.records import (
     RDQD0100,
     RDQD0200,
@@ -79,6 +80,7 @@ __all__ = [
     "Message",
     "MessagePlan",
     "ParameterError",
+    "Parm",
     "ReceiveDataQueueRow",
     "Recorder",
     "RemoteLink",

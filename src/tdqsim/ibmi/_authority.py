@@ -67,15 +67,19 @@ class Profile:
         name: its name.
         allobj: it has the special authority *ALLOBJ.
         groups: names of the group profiles whose authorities it has too, GRPPRF first, then SUPGRPPRF.
+        disabled: STATUS(*DISABLED): nobody can sign on with it.
+        expired: PWDEXP(*YES): its password has to be changed before somebody can.
     """
 
     name: str
     allobj: bool = False
     groups: tuple[str, ...] = ()
+    disabled: bool = False
+    expired: bool = False
 
     def save(self) -> dict[str, Any]:
         """What the catalogue keeps."""
-        return {"allobj": self.allobj, "groups": self.groups}
+        return {"allobj": self.allobj, "groups": self.groups, "disabled": self.disabled, "expired": self.expired}
 
 
 @dataclass(slots=True)

@@ -76,7 +76,8 @@ class Catalogue:
     def profiles(self) -> Iterator[Profile]:
         """The user profiles."""
         for name, record in self._records("profile"):
-            yield Profile(name, record["allobj"], tuple(record.get("groups", ())))
+            groups = tuple(record.get("groups", ()))
+            yield Profile(name, record["allobj"], groups, record.get("disabled", False), record.get("expired", False))
 
     def profile_authorities(self) -> Iterator[tuple[tuple[str, str], str]]:
         """Who may use whose profile."""

@@ -99,8 +99,8 @@ class AuthorityCommands(JobCore):
                 self.fail("CPF9810", name)
             target = found
         else:
-            target = self.locate(operation, *self.place(obj, library))[1]
-        self.authorize(operation, target)
+            target = self._locate(operation, *self.place(obj, library))[1]
+        self._authorize(operation, target)
         return target
 
     def _users(self, user: str | Sequence[str]) -> list[str]:
@@ -137,8 +137,9 @@ class AuthorityCommands(JobCore):
 
     @declare("CRTUSRPRF")
     def crtusrprf(
-        self, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: Sequence[str] = ()
-    ) -> None:
+        self, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: Sequence[str] = (),
+        status: str = "*ENABLED", pwdexp: bool = False,
+    ) -> None:  # fmt: skip
         """Create a user profile, as far as data queues need one.
 
         Args:
@@ -146,9 +147,12 @@ class AuthorityCommands(JobCore):
             allobj: SPCAUT(*ALLOBJ).
             grpprf: the group whose authorities the user has too, or ``*NONE``.
             supgrpprf: more such groups.
+            status: ``*ENABLED``, or ``*DISABLED``: nobody can sign on with it.
+            pwdexp: its password has to be changed before somebody can.
 
         Raises:
-            EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only who has *ALLOBJ may give it.
+            EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only who has *ALLOBJ may give it
+                (*SECADM, which every profile takes really, is not modelled).
         """
         self.begin("CRTUSRPRF")
         name = new_name(usrprf, "usrprf")
@@ -159,6 +163,31 @@ class AuthorityCommands(JobCore):
                 self.fail("CPF2204", group.upper())
         if allobj and not self.system.profile(self.current_user).allobj:
             self.fail("CPF2292")
-        self.system.crtusrprf(name, allobj=allobj, grpprf=grpprf.upper(), supgrpprf=tuple(supgrpprf))
+        self.system.crtusrprf(
+            name, allobj=allobj, grpprf=grpprf.upper(), supgrpprf=tuple(supgrpprf), status=status, pwdexp=pwdexp
+        )
         self.log(self.message("CPC2205", name))
+        self.give_turn()
+
+    @declare("CHGUSRPRF")
+    def chgusrprf(self, usrprf: str, *, status: str = "*SAME", pwdexp: bool | None = None) -> None:
+        """Change who can sign on with a user profile: enable it after too many wrong passwords, for instance.
+
+        Args:
+            usrprf: its name.
+            status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
+            pwdexp: whether its password has to be changed first; None leaves it.
+
+        Raises:
+            EscapeMessage: CPF2204 there is none, CPF2292 only who has *ALLOBJ may change another's.
+            ParameterError: a status that does not exist.
+        """
+        self.begin("CHGUSRPRF")
+        name = new_name(usrprf, "usrprf")
+        if name not in self.system.profiles:
+            self.fail("CPF2204", name)
+        if not self.system.profile(self.current_user).allobj:
+            self.fail("CPF2292")
+        self.system.chgusrprf(name, status=status, pwdexp=pwdexp)
+        self.log(self.message("CPC2206", name))
         self.give_turn()

@@ -51,7 +51,7 @@ class JournalCommands(JobCore):
 
     def _journaled(self, dtaq: str, library: str = "") -> DataQueue:
         name, library = self.place(dtaq, library)
-        found = self.open_alone("STRJRNOBJ", name, library)[1]
+        found = self._open_alone("STRJRNOBJ", name, library)[1]
         if found.ddm:
             self.fail("CPF9511", found.name)
         return found

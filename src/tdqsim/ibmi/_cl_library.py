@@ -60,9 +60,9 @@ class LibraryCommands(JobCore):
             self.fail("CPF2182", name)
         for one in found.objects.values():
             if "OBJEXIST" not in self.granted(one):
-                self.fail_for("CPF2189", one)
+                self._fail_for("CPF2189", one)
             if any(lock.job is not self for lock in one.locks):
-                self.fail_for("CPF2114", one)
+                self._fail_for("CPF2114", one)
         self.system.dltlib(name, job=self)
         self.log(self.message("CPC2194", name))
         self.give_turn()

@@ -11,6 +11,7 @@ from tdqsim.ibmi._job_core import JobCore, object_values, wait_seconds
 from tdqsim.ibmi._locks import LockEntry, Request
 from tdqsim.ibmi._objects import Library, new_name
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.messages import DTAQ
 
 __all__ = ["ObjectCommands"]
 
@@ -36,16 +37,16 @@ class ObjectCommands(JobCore):
             ParameterError: a state or scope that does not exist, too many objects, or a wait that is none.
         """
         self.begin("ALCOBJ")
-        wait_ns = self.default_wait_ns() if wait is None else wait_seconds(wait, "wait")
+        wait_ns = self._default_wait_ns() if wait is None else wait_seconds(wait, "wait")
         requests = self._requests(objects, scope)
         if not self.system.locks.acquire(self, requests, wait_ns, scope):
             blocked = next((one for one in requests if self.system.locks.blockers(self, one)), requests[0])
-            self.fail_for("CPF1002", self._target(blocked))
+            self._fail_for("CPF1002", self._target(blocked))
         deleted = next((self._target(one) for one in requests if one.target.gone), None)
         if deleted is not None:
             for request in requests:
                 self.system.locks.release(self, request, scope)
-            self.fail_for("CPF1002", deleted)
+            self._fail_for("CPF1002", deleted)
         for request in requests:
             self.note("ALCOBJ", self._target(request), lock=request.state)
         self.give_turn()
@@ -89,9 +90,9 @@ class ObjectCommands(JobCore):
         return [Request(self._queue("ALCOBJ", name)[1], state) for name, state in objects]
 
     def _queue(self, operation: str, name: str, library: str = "") -> tuple[Library, DataQueue]:
-        holder, found = self.locate(OPERATIONS[operation], *self.place(name, library))
+        holder, found = self._locate(OPERATIONS[operation], *self.place(name, library))
         assert isinstance(found, DataQueue)
-        self.authorize(OPERATIONS[operation], found)
+        self._authorize(OPERATIONS[operation], found)
         return holder, found
 
     @declare("WRKOBJLCK")
@@ -119,7 +120,9 @@ class ObjectCommands(JobCore):
                 CPF2182 not authorized.
         """
         target = self.object_name(tolib, "tolib")
-        self._change_place("MOVOBJ", (dtaq, library), lambda queue: (target, queue.name), "QM")
+        name, before = self._change_place("MOVOBJ", (dtaq, library), lambda queue: (target, queue.name), "QM")
+        self.log(self.message("CPC2193", name, before, DTAQ, target))
+        self.give_turn()
 
     @declare("RNMOBJ")
     def rnmobj(self, dtaq: str, newobj: str, *, library: str = "") -> None:
@@ -134,19 +137,25 @@ class ObjectCommands(JobCore):
             EscapeMessage: as for MOVOBJ.
         """
         target = new_name(newobj, "newobj")
-        self._change_place("RNMOBJ", (dtaq, library), lambda queue: (queue.library, target), "QN")
+        before, library = self._change_place("RNMOBJ", (dtaq, library), lambda queue: (queue.library, target), "QN")
+        self.log(self.message("CPC2192", before, library, DTAQ, target))
+        self.give_turn()
 
-    def _change_place(self, operation: str, asked: tuple[str, str], place: _Place, journal_type: str) -> None:
+    def _change_place(
+        self, operation: str, asked: tuple[str, str], place: _Place, journal_type: str
+    ) -> tuple[str, str]:
+        """Move or rename; gives the name and the library that it had."""
         self.begin(operation)
         places = self._places(operation, asked, place)
         while self.await_lock(operation, places[1]):  # others may have moved things meanwhile
             places = self._places(operation, asked, place)
         holder, queue, target, name = places
+        before = queue.name, queue.library
         self.note(operation, queue, to=f"{target.name}/{name}")
         self.system.move_object(queue, holder, target, name)
         if queue.journal:
             self.system.journals.write(self, queue, journal_type)
-        self.give_turn()
+        return before
 
     def _places(self, operation: str, asked: tuple[str, str], place: _Place) -> tuple[Library, DataQueue, Library, str]:
         """Where the queue is, and the free place where it is to go."""

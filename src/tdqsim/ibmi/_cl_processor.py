@@ -7,24 +7,30 @@ command. What the command then refuses is its own escape message.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from tdqsim.definitions.cl_command import Diagnostic, check_command, read_command
+from tdqsim.core.codepage import CodePage
+from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, read_command
 from tdqsim.ibmi._cl_authority import AuthorityCommands
 from tdqsim.ibmi._cl_journal import JournalCommands
 from tdqsim.ibmi._cl_library import LibraryCommands
 from tdqsim.ibmi._cl_object import ObjectCommands
 from tdqsim.ibmi._cl_queue import QueueCommands
+from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LOCK_STATES
 from tdqsim.ibmi.layouts import pack_decimal
 from tdqsim.ibmi.messages import EscapeMessage
+from tdqsim.ibmi.parms import Parm
 
 __all__ = ["CommandProcessor"]
 
 Values = Mapping[str, Any]
 _WHOLE_DIGITS, _FRACTION, _SHORTEST_TEXT = 10, 5, 32  # how CALL passes a literal
+_NUMBER = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,10}(?:\.[0-9]{0,5})?", re.ASCII)
 
 
 class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, AuthorityCommands, JournalCommands):
@@ -34,16 +40,25 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
         """Run one CL command, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
 
         The commands are CRTDTAQ, DLTDTAQ, CRTLIB, DLTLIB, ADDLIBLE, RMVLIBLE, CHGLIBL, CHGCURLIB, ALCOBJ, DLCOBJ,
-        MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CRTJRN, STRJRNOBJ, ENDJRNOBJ.
+        MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CHGUSRPRF, CRTJRN, STRJRNOBJ,
+        ENDJRNOBJ, CALL, SBMJOB, DSPJOBLOG.
 
         Returns:
-            What the command's method returns: the queue of CRTDTAQ, the library of CRTLIB, else None.
+            What the command's method returns: the queue of CRTDTAQ, the library of CRTLIB, the started job of SBMJOB,
+            the messages of DSPJOBLOG, else None.
 
         Raises:
             EscapeMessage: CPF0006 the text is not one known command with parameters that it can have (the diagnostics
                 say what), and those of the command.
         """
         self.check_usable()
+        try:
+            return self._run(text)
+        except EscapeMessage as error:
+            self.log(error.message)
+            raise
+
+    def _run(self, text: str) -> Any:
         checked = check_command(read_command(text))
         handler = HANDLERS.get(checked.name)
         faults = checked.diagnostics
@@ -55,12 +70,14 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
 
     def refuse(self, faults: tuple[Diagnostic, ...]) -> NoReturn:
         """Send the diagnostics and end the command."""
+        self._dispatcher.check_thread()
         diagnostics = tuple(self.message(fault.message_id, *fault.values) for fault in faults)
         self.log(*diagnostics)
         raise EscapeMessage(self.message("CPF0006"), diagnostics)
 
     def refuse_elements(self, keyword: str, values: list[Any]) -> NoReturn:
         """Refuse values that do not have the shape of the parameter."""
+        self._dispatcher.check_thread()
         shown = " ".join(map(str, values))
         self.refuse((Diagnostic("CPD0084", (len(shown), keyword, shown), keyword),))
 
@@ -117,19 +134,45 @@ def _crtusrprf(job: CommandProcessor, values: Values) -> None:
     groups = [one for one in values.get("supgrpprf", []) if one != "*NONE"]
     job.crtusrprf(
         values["usrprf"], allobj="*ALLOBJ" in values.get("spcaut", []), grpprf=values.get("grpprf", "*NONE"),
-        supgrpprf=groups,
+        supgrpprf=groups, status=values.get("status", "*ENABLED"), pwdexp=values.get("pwdexp") == "*YES",
     )  # fmt: skip
 
 
-def _parameters(values: Values) -> list[bytearray]:
-    parm = values.get("parm", [])
-    if len(parm) == 1 and isinstance(parm[0], list):
-        parm = parm[0]
-    return [literal(one) for one in parm]
+def _chgusrprf(job: CommandProcessor, values: Values) -> None:
+    pwdexp = {"*YES": True, "*NO": False}.get(values.get("pwdexp", "*SAME"))
+    job.chgusrprf(values["usrprf"], status=values.get("status", "*SAME"), pwdexp=pwdexp)
 
 
 def _called(job: Any, values: Values) -> None:
-    job.call_program(values["pgm"], parameters=_parameters(values))
+    parm = values.get("parm", [])
+    if len(parm) == 1 and isinstance(parm[0], list) and not _with_type(parm[0]):
+        parm = parm[0]  # by position they stand in parentheses of their own
+    job.call_program(values["pgm"], parameters=[_passed(job, one) for one in parm])
+
+
+def _with_type(value: Any) -> bool:
+    """Whether it is a value and its type, as in ``(12.5 (*DEC 7 2))``."""
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[1], list) and not isinstance(value[0], list)
+
+
+def _passed(job: CommandProcessor, value: Any) -> bytearray:
+    """A value of PARM as a program gets it: of the type that it names, or as a literal."""
+    if not _with_type(value):
+        if isinstance(value, list):
+            job.refuse_elements("PARM", value)
+        return literal(value, job.page)
+    given, (word, *sizes) = value
+    kind, convert = _PARM_TYPES.get(word, ("", str))
+    try:
+        parm = Parm("PARM", kind + (f"({':'.join(sizes)})" if sizes else ""))
+        return bytearray(parm.encode(convert(given), job.page))
+    except (ParameterError, ArithmeticError):
+        job.refuse_elements("PARM", [given, f"({' '.join(value[1])})"])
+
+
+_PARM_TYPES: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
+    {"*CHAR": ("CHAR", str), "*DEC": ("PACKED", Decimal), "*LGL": ("IND", {"0": False, "1": True}.get)}
+)
 
 
 def _submitted(job: Any, values: Values) -> Any:
@@ -144,9 +187,16 @@ def _submitted(job: Any, values: Values) -> Any:
     started = job.system.start(
         lambda own: own.command(text),
         name="QDFTJOBD" if name == "*JOBD" else name, user=job.current_user if user == "*CURRENT" else user,
+        current_library=job.current_library, library_list=tuple(job.user_libraries), ccsid=job.ccsid,
     )  # fmt: skip
-    job.log(job.message("CPC1221", started.job.qualified_name))
+    job.log(job.message("CPC1221", started.job.name, started.job.user, started.job.number, *_job_queue(values)))
     return started
+
+
+def _job_queue(values: Values) -> tuple[str, str]:
+    """Name and library of the job queue, for the message: there are none."""
+    library, _, name = values.get("jobq", "QBATCH").rpartition("/")
+    return ("QBATCH", "QGPL") if name == "*JOBD" else (name, library or "QGPL")
 
 
 def _as_text(values: Sequence[Any]) -> str:
@@ -160,17 +210,26 @@ def _as_text(values: Sequence[Any]) -> str:
                 continue
             shown.append(inner)
         else:
-            shown.append("'" + one.replace("'", "''") + "'" if getattr(one, "quoted", False) else str(one))
+            shown.append(_written(one))
     return " ".join(shown)
 
 
-def literal(value: Any) -> bytearray:
-    """A value of PARM as a program gets it: numbers PACKED(15, 5), characters blank padded to 32."""
-    text = str(value)
-    number = text.removeprefix("-").removeprefix("+")
-    if not getattr(value, "quoted", False) and number.isascii() and number.isdigit() and len(number) <= _WHOLE_DIGITS:
-        return bytearray(pack_decimal(int(text) * 10**_FRACTION, _WHOLE_DIGITS + _FRACTION))
-    return bytearray(text.ljust(_SHORTEST_TEXT).encode("cp037", "replace"))
+def _written(value: ClWord) -> str:
+    if value.raw is not None:
+        return f"X'{value.raw.hex()}'"
+    return "'" + value.replace("'", "''") + "'" if value.quoted else str(value)
+
+
+def literal(value: ClWord, page: CodePage) -> bytearray:
+    """A value of PARM as a program gets it: numbers PACKED(15, 5), characters blank padded to 32.
+
+    Raises:
+        ConversionError: a character that the code page of the job has not.
+    """
+    if not value.quoted and _NUMBER.fullmatch(value):
+        return bytearray(pack_decimal(int(Decimal(value).scaleb(_FRACTION)), _WHOLE_DIGITS + _FRACTION))
+    data = value.raw if value.raw is not None else page.encode(value)
+    return bytearray(data.ljust(_SHORTEST_TEXT, page.encode(" ")))
 
 
 HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
@@ -192,10 +251,12 @@ HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
         ),
         "RVKOBJAUT": lambda job, values: job.rvkobjaut(*_authority(values), objtype=values["objtype"]),
         "CRTUSRPRF": _crtusrprf,
+        "CHGUSRPRF": _chgusrprf,
         "CRTJRN": lambda job, values: job.crtjrn(values["jrn"]),
         "STRJRNOBJ": lambda job, values: job.strjrnobj(values["obj"], values["jrn"]),
         "CALL": _called,
         "SBMJOB": _submitted,
+        "DSPJOBLOG": lambda job, values: job.dspjoblog(values.get("job", "*")),
         "ENDJRNOBJ": lambda job, values: job.endjrnobj(values["obj"]),
     }
 )

@@ -14,6 +14,7 @@ from tdqsim.facts import table
 from tdqsim.ibmi._create import create_queue, obstacle_to
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._describe import DescribeApi
+from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._job_core import object_values
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.layouts import char, layout, pack_binary, pack_decimal
@@ -89,10 +90,14 @@ class QueueCommands(DescribeApi):
             EscapeMessage: CPF0006 keywords that do not go together (the CPD diagnostics say which), CPF9870 it exists,
                 CPF9810 no library, CPF9820 not authorized to it, CPF2283 no such authorization list, CPF950A the
                 initial entries do not fit into the largest object that SIZE allows.
+            ParameterError: something else than a name or a definition, or keywords beside a definition.
         """
         if isinstance(definition, str):
             keywords["dtaq"] = "/".join(reversed(self.place(definition, library, default="*CURLIB")))
             definition = None
+        if definition is not None and (keywords or not isinstance(definition, Dtaq)):
+            given = "keywords beside a definition" if keywords else type(definition).__name__
+            raise ParameterError(f"{given}: allowed are LIB/NAME with keywords, or what define_dtaq gives alone")
         self.begin("CRTDTAQ", str(keywords.get("dtaq", "")))
         definition = definition if definition is not None else self._defined(keywords)
         wanted = self.current() if definition.library == "*CURLIB" else definition.library
@@ -107,7 +112,7 @@ class QueueCommands(DescribeApi):
         if obstacle is not None:
             self.fail(*obstacle)
         queue = create_queue(self.system, holder, definition, self.current_user, self)
-        self.send_completion("CPC9801", queue)
+        self._send_completion("CPC9801", queue)
         self.give_turn()
         return queue
 
@@ -156,11 +161,11 @@ class QueueCommands(DescribeApi):
             self._delete(name, holder_name)
 
     def _delete(self, name: str, library: str) -> None:
-        holder, found = self.open_alone("DLTDTAQ", name, library)
+        holder, found = self._open_alone("DLTDTAQ", name, library)
         if found.journal:
             self.system.journals.write(self, found, "QD")
         self.system.remove_object(found, holder, self)
-        self.send_completion("CPC2191", found)
+        self._send_completion("CPC2191", found)
 
     @declare("RTVDTAQXCL")
     def rtvdtaqxcl(self, dtaq: str, library: str = "") -> RTVDTAQXCL:

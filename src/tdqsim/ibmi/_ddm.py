@@ -22,9 +22,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tdqsim.core.dispatch import WAIT, WaitQueue
-from tdqsim.core.messages import Frame, Kinds
+from tdqsim.core.messages import Kinds, MessageFrame
 from tdqsim.core.store import Entry
-from tdqsim.core.transport import Channel, LinkDown, Pipe, Transport
+from tdqsim.core.transport import LinkDown, MessageChannel, Pipe, Transport
 from tdqsim.errors import TdqError
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.messages import EscapeMessage, Message, message
@@ -92,10 +92,10 @@ class DdmLink:
 
     def __init__(self, dispatcher: Dispatcher, transport: Transport) -> None:
         self._dispatcher = dispatcher
-        self._answers: dict[int, Frame] = {}
+        self._answers: dict[int, MessageFrame] = {}
         self._awaited = WaitQueue("an answer of a remote system")
         self._asking: list[Strand] = []
-        self._channel = Channel(transport, KINDS, self._arrived, self._lost)
+        self._channel = MessageChannel(transport, KINDS, self._arrived, self._lost)
 
     def send(
         self, user: str, name: str, library: str, data: bytes, key: bytes | None, *, route: Sequence[str] = ()
@@ -117,7 +117,7 @@ class DdmLink:
         """Clear the remote queue."""
         self._ask("CLEAR", _named(user, name, library, route), b"")
 
-    def _ask(self, kind: str, fields: Mapping[str, Any], data: bytes) -> Frame:
+    def _ask(self, kind: str, fields: Mapping[str, Any], data: bytes) -> MessageFrame:
         strand = self._dispatcher.current
         self._asking.append(strand)
         try:
@@ -128,7 +128,7 @@ class DdmLink:
             raise _escape(answer)
         return answer
 
-    def _answered(self, number: int, kind: str) -> Frame:
+    def _answered(self, number: int, kind: str) -> MessageFrame:
         def attempt() -> Any:
             answer = self._answers.pop(number, None)
             if answer is None and self._channel.is_lost:
@@ -136,14 +136,14 @@ class DdmLink:
             return WAIT if answer is None else answer
 
         try:
-            answer: Frame = self._dispatcher.wait(attempt, self._awaited)
+            answer: MessageFrame = self._dispatcher.wait(attempt, self._awaited)
         except BaseException:
             if not self._channel.is_lost:
                 self._channel.send("ABANDON", {"request": number})
             raise
         return answer
 
-    def _arrived(self, frame: Frame) -> None:
+    def _arrived(self, frame: MessageFrame) -> None:
         if frame.answers and frame.kind in ("DONE", "FAILED"):
             self._answers[frame.answers] = frame
             self._awaited.wake_all()
@@ -173,9 +173,9 @@ class DdmServer:
         self._at_once = at_once
         self._idle: dict[str, list[Job]] = {}
         self._strands: dict[int, Strand] = {}
-        self._channel = Channel(transport, KINDS, self._arrived, self._lost)
+        self._channel = MessageChannel(transport, KINDS, self._arrived, self._lost)
 
-    def _arrived(self, frame: Frame) -> None:
+    def _arrived(self, frame: MessageFrame) -> None:
         if frame.kind == "ABANDON":
             strand = self._strands.get(frame.fields["request"])
             if strand is not None:
@@ -193,7 +193,7 @@ class DdmServer:
         for strand in self._strands.values():
             strand.cancel(LinkDown("the requester has gone"))
 
-    def _serve_alone(self, frame: Frame) -> None:
+    def _serve_alone(self, frame: MessageFrame) -> None:
         try:
             self._serve(frame)
         except LinkDown:
@@ -201,16 +201,29 @@ class DdmServer:
         finally:
             self._strands.pop(frame.number, None)
 
-    def _serve(self, frame: Frame) -> None:
+    def _serve(self, frame: MessageFrame) -> None:
         try:
             fields, data = self._carry_out(frame)
         except EscapeMessage as error:
             kind, (fields, data) = "FAILED", _failure(error)
         else:
             kind = "DONE"
-        self._channel.send(kind, fields, data, answers=frame.number)
+        try:
+            self._channel.send(kind, fields, data, answers=frame.number)
+        except LinkDown:
+            if frame.kind == "RECEIVE" and kind == "DONE" and fields["found"]:
+                self._put_back(frame, MessageFrame(kind, fields, data))
+            raise
 
-    def _carry_out(self, frame: Frame) -> tuple[Mapping[str, Any], bytes]:
+    def _put_back(self, frame: MessageFrame, answer: MessageFrame) -> None:
+        """Nobody hears of the entry that was received: it is the next one again."""
+        entry = _entry(answer)
+        job = self._job(frame.fields["user"], frame.fields)
+        assert entry is not None
+        job.return_entry(frame.fields["name"], frame.fields["library"], entry)
+        self._idle.setdefault(frame.fields["user"], []).append(job)
+
+    def _carry_out(self, frame: MessageFrame) -> tuple[Mapping[str, Any], bytes]:
         fields = frame.fields
         user, remote = fields["user"], self._system.remote
         job = self._job(user, fields)
@@ -310,7 +323,7 @@ def _apart(length: int, beside: bytes) -> tuple[bytes | None, bytes]:
     return (None, beside) if length < 0 else (beside[:length], beside[length:])
 
 
-def _entry(answer: Frame) -> Entry | None:
+def _entry(answer: MessageFrame) -> Entry | None:
     fields, data = answer.fields, answer.data
     if not fields["found"]:
         return None
@@ -332,7 +345,7 @@ def _failure(error: EscapeMessage) -> tuple[Mapping[str, Any], bytes]:
     return fields, b"".join(one.message_data for one in sent)
 
 
-def _escape(answer: Frame) -> EscapeMessage:
+def _escape(answer: MessageFrame) -> EscapeMessage:
     """The escape message that an answer holds.
 
     Raises:

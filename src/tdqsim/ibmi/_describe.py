@@ -50,6 +50,7 @@ class DescribeApi(JobCore):
 
     def check_description(self, format_name: str, receiver_length: int) -> None:
         """Refuse what can be refused before the queue is looked for."""
+        self._dispatcher.check_thread()
         if format_name not in _RECORDS:
             self.fail("CPF3C21", format_name)
         if receiver_length < LIMITS["receiver_minimum"]:

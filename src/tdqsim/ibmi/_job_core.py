@@ -55,6 +55,7 @@ class JobCore:
         default_wait: seconds that it waits for a lock.
         date_format: DATFMT, such as ``*YMD``, for QWCCVTDT.
         joblog: messages that were sent to it, oldest first; the last few thousand of them.
+        logged: how many messages were sent to it.
         ended: it can do no more.
     """
 
@@ -75,6 +76,7 @@ class JobCore:
             raise ParameterError(f"run_priority {run_priority!r}: must be 1 to {LIMITS['run_priority_maximum']}")
         wait_seconds(default_wait, "default_wait")
         self.system = system
+        self._dispatcher: Dispatcher = system.dispatcher
         self.name = new_name(name, "name")
         self.user = new_name(user, "user")
         self.number = number
@@ -88,10 +90,10 @@ class JobCore:
         self.default_wait = default_wait
         self.date_format = "*YMD"
         self.joblog: list[Message] = []
+        self.logged = 0
         self.ended = False
         self.strand: Strand | None = None
         self.qtemp = Library(0, "QTEMP", "QSYS", user, public="*EXCLUDE")
-        self._dispatcher: Dispatcher = system.dispatcher
         self._clock = system.clock
         self._addresses: dict[tuple[str, str], DataQueue] = {}
         self._authorized: set[tuple[int, str, str]] = set()
@@ -119,6 +121,7 @@ class JobCore:
 
     def forget_places(self) -> None:
         """Empty what stands in front of look-ups: its library list or its user has changed."""
+        self._dispatcher.check_thread()
         self._sending.clear()
         self._receiving.clear()
 
@@ -126,25 +129,29 @@ class JobCore:
 
     def message(self, message_id: str, *values: str | int) -> Message:
         """A message with data in the CCSID of the job."""
+        self._dispatcher.check_thread()
         return message(message_id, *values, page=self.page)
 
     def fail(self, message_id: str, *values: str | int) -> NoReturn:
         """End the command with an escape message."""
+        self._dispatcher.check_thread()
         if self.system.recorder is not None:
-            self.note_failure(message_id)
+            self._note_failure(message_id)
         raise EscapeMessage(self.message(message_id, *values))
 
-    def fail_for(self, message_id: str, target: SystemObject) -> NoReturn:
+    def _fail_for(self, message_id: str, target: SystemObject) -> NoReturn:
         """End the command with an escape message about an object."""
         self.fail(message_id, *object_values(message_id, target.name, target.library, target.type))
 
-    def send_completion(self, message_id: str, target: SystemObject) -> None:
+    def _send_completion(self, message_id: str, target: SystemObject) -> None:
         """Put a completion message into the job log."""
         self.log(self.message(message_id, *object_values(message_id, target.name, target.library, target.type)))
 
     def log(self, *messages: Message) -> None:
         """Put messages into the job log, which forgets the oldest when it is full."""
+        self._dispatcher.check_thread()
         self.joblog.extend(messages)
+        self.logged += len(messages)
         if len(self.joblog) > LIMITS["joblog_messages"]:
             del self.joblog[: len(self.joblog) - LIMITS["joblog_messages"] // 2]
 
@@ -152,10 +159,11 @@ class JobCore:
         self, operation: str, queue: SystemObject | None = None, data: bytes = b"", key: bytes = b"", /, **info: Any
     ) -> None:
         """Tell the system's recorder, if there is one, what this job has done."""
+        self._dispatcher.check_thread()
         if self.system.recorder is not None:
             self.system.note(operation, self, queue, data, key, **info)
 
-    def note_failure(self, message_id: str) -> None:
+    def _note_failure(self, message_id: str) -> None:
         """Tell the recorder that what the job is doing ends with an escape message."""
         operation, name, library = self.doing
         recorder = self.system.recorder
@@ -165,10 +173,12 @@ class JobCore:
 
     def keep_remote_failure(self, queue: DataQueue, error: EscapeMessage) -> None:
         """Remember that an asynchronous request failed."""
+        self._dispatcher.check_thread()
         self._remote_failures[queue.number] = error
 
     def take_remote_failure(self, queue: DataQueue) -> EscapeMessage | None:
         """The failure of an earlier asynchronous request, once."""
+        self._dispatcher.check_thread()
         return self._remote_failures.pop(queue.number, None)
 
     # -- every command --------------------------------------------------------------------------------------------
@@ -190,20 +200,22 @@ class JobCore:
 
     def meet_fault(self, operation: str, name: str, library: str) -> None:
         """Ask the planned faults whether one happens now."""
+        self._dispatcher.check_thread()
         faults = self.system.faults
         planned = faults(self, operation, name, library) if faults is not None else None
         if planned is not None:
             self.doing = (operation, name, library)
-            self.note_failure(planned.message_id)
+            self._note_failure(planned.message_id)
             raise EscapeMessage(planned)
 
     def give_turn(self) -> None:
         """The end of every command: outside a started job, jobs that are ready run now."""
+        self._dispatcher.check_thread()
         dispatcher = self._dispatcher
         if dispatcher.current is dispatcher.outside and dispatcher.pending:
             dispatcher.run_ready()
 
-    def default_wait_ns(self) -> int:
+    def _default_wait_ns(self) -> int:
         """How long it waits for a lock."""
         return round(self.default_wait * _NS)
 
@@ -211,6 +223,7 @@ class JobCore:
 
     def library_list(self) -> Iterator[str]:
         """Its library list: system part, current library, user part."""
+        self._dispatcher.check_thread()
         yield from self.system.system_libraries
         if self.current_library:
             yield self.current_library
@@ -218,13 +231,15 @@ class JobCore:
 
     def library(self, name: str) -> Library | None:
         """The library of that name; QTEMP is the job's own."""
+        self._dispatcher.check_thread()
         return self.qtemp if name == "QTEMP" else self.system.libraries.get(name)
 
     def current(self) -> str:
         """What ``*CURLIB`` means now."""
+        self._dispatcher.check_thread()
         return self.current_library or "QGPL"
 
-    def locate(self, operation: Operation, name: str, library: str) -> tuple[Library, SystemObject]:
+    def _locate(self, operation: Operation, name: str, library: str) -> tuple[Library, SystemObject]:
         """Find an object by the rules of names, *LIBL and *CURLIB, without a look at what the job remembers."""
         if library == "*LIBL":
             return self._search_list(operation, name)
@@ -232,7 +247,7 @@ class JobCore:
         holder = self.library(wanted)
         if holder is None:
             self.fail(operation.library_missing, wanted)
-        self.check_library(operation, holder)
+        self._check_library(operation, holder)
         found = holder.objects.get(("*DTAQ", name))
         if found is None:
             missing = operation.object_missing
@@ -246,32 +261,34 @@ class JobCore:
                 self.fail("CPF9807")
             found = holder.objects.get(("*DTAQ", name))
             if found is not None:
-                self.check_library(operation, holder)
+                self._check_library(operation, holder)
                 return holder, found
         missing = operation.object_missing
         return self.fail(missing, *object_values(missing, name, "*LIBL", "*DTAQ"))
 
-    def check_library(self, operation: Operation, holder: Library) -> None:
+    def _check_library(self, operation: Operation, holder: Library) -> None:
         """Refuse when the user may not use the library so."""
         if not operation.library_authority <= self.granted(holder):
             self.fail(operation.library_message, holder.name)
 
     def granted(self, target: SystemObject) -> frozenset[str]:
         """The single authorities that its user has to an object."""
+        self._dispatcher.check_thread()
         return self.system.granted(self._current_user, target)
 
-    def authorize(self, operation: Operation, target: SystemObject) -> None:
+    def _authorize(self, operation: Operation, target: SystemObject) -> None:
         """Refuse when the user lacks what the operation needs; a proof is remembered for operations that do so."""
         proof = (target.number, operation.name, self._current_user)
         if operation.cached and proof in self._authorized:
             return
         if not operation.object_authority <= self.granted(target):
-            self.fail_for(operation.object_message, target)
+            self._fail_for(operation.object_message, target)
         if operation.cached:
             self._authorized.add(proof)
 
     def may_use_profile(self, name: str) -> bool:
         """Whether its user has *USE to another profile; as for queues, a proof counts until the job ends."""
+        self._dispatcher.check_thread()
         proof = (0, name, self._current_user)
         if proof not in self._authorized:
             profile = self.system.profile(self._current_user)
@@ -287,30 +304,42 @@ class JobCore:
         Raises:
             EscapeMessage: library or queue not found, or not authorized.
         """
+        self._dispatcher.check_thread()
         operation = OPERATIONS[operation_name]
         specific = not library.startswith("*")
         known = self._addresses.get((name, library)) if operation.cached and specific else None
         if known is None or known.gone:
-            found = self.locate(operation, name, library)[1]
+            found = self._locate(operation, name, library)[1]
             assert isinstance(found, DataQueue)
             known = found
-        self.authorize(operation, known)
+        self._authorize(operation, known)
         if operation.cached and specific:
             self._addresses[(name, library)] = known
         return known
 
-    def open_alone(self, operation_name: str, name: str, library: str) -> tuple[Library, DataQueue]:
+    def _open_alone(self, operation_name: str, name: str, library: str) -> tuple[Library, DataQueue]:
         """A data queue and its library, with authority proven and its lock waited for.
 
         After a wait everything is looked up again: others may have moved things meanwhile.
         """
         operation = OPERATIONS[operation_name]
         while True:
-            holder, found = self.locate(operation, name, library)
+            holder, found = self._locate(operation, name, library)
             assert isinstance(found, DataQueue)
-            self.authorize(operation, found)
+            self._authorize(operation, found)
             if not self.await_lock(operation_name, found):
                 return holder, found
+
+    def waits_for_nobody(self, name: str, library: str) -> bool:
+        """Whether a send, or a receive without a wait time, is done at once: for servers, which can be quicker then.
+
+        Args:
+            name: a name in capitals, as the job has sent to it or received from it before.
+            library: likewise.
+        """
+        self._dispatcher.check_thread()
+        queue = self._sending.get((name, library)) or self._receiving.get((name, library))
+        return queue is not None and queue.direct and not self.ended
 
     def await_lock(self, operation_name: str, target: SystemObject) -> bool:
         """Wait until the operation may have its lock, when it takes one; returns whether it had to wait.
@@ -318,6 +347,7 @@ class JobCore:
         The command goes on without giving way, so the lock itself need not stand in the table; a receive that
         waits for an entry holds it.
         """
+        self._dispatcher.check_thread()
         operation = OPERATIONS[operation_name]
         if operation.locked == "never" or (operation.locked == "enforced" and not self._enforced(target)):
             return False
@@ -325,11 +355,11 @@ class JobCore:
         locks = self.system.locks
         if not locks.blockers(self, request):
             return False
-        if not locks.acquire(self, [request], self.default_wait_ns()):
-            self.fail_for(operation.lock_message, target)
+        if not locks.acquire(self, [request], self._default_wait_ns()):
+            self._fail_for(operation.lock_message, target)
         locks.release(self, request)
         if target.gone:
-            self.fail_for(operation.object_missing, target)
+            self._fail_for(operation.object_missing, target)
         return True
 
     @staticmethod
@@ -342,12 +372,14 @@ class JobCore:
         Raises:
             ParameterError: it is not text, is longer than ten characters, or holds a character that its CCSID has not.
         """
+        self._dispatcher.check_thread()
         if not isinstance(value, str):
             raise ParameterError(f"{what} {value!r}: a name is text of 1 to {NAME_LENGTH} characters")
         return _checked_name(value, what)
 
     def place(self, name: str, library: str = "", default: str = "*LIBL") -> tuple[str, str]:
         """Name and library of ``"LIB/NAME"``, or of name and library; ``default`` when neither says a library."""
+        self._dispatcher.check_thread()
         if not library and isinstance(name, str):
             library, slash, name = name.rpartition("/")
             library = library if slash else default

@@ -27,13 +27,14 @@ from tdqsim.ibmi._dts import offset_seconds
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._locks import LockManager
-from tdqsim.ibmi._objects import Library, SystemObject, new_name
+from tdqsim.ibmi._objects import Library, Program, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._recorder import Recorder
 from tdqsim.ibmi._who import Who
 from tdqsim.ibmi.faults import FaultHook
 from tdqsim.ibmi.journals import Journal, JournalWriter
 from tdqsim.ibmi.layouts import layout
+from tdqsim.ibmi.parms import Parm, check_parms
 
 __all__ = ["SECURITY_OFFICER", "Machine", "Remote", "job_page"]
 
@@ -59,6 +60,12 @@ class Remote(Protocol):
 def job_page(ccsid: int) -> int:
     """The CCSID whose code page a job works with: 65535 says that nothing is converted, and stands for the default."""
     return LIMITS["default_ccsid"] if ccsid == LIMITS["no_conversion_ccsid"] else ccsid
+
+
+def _disabled(status: str) -> bool:
+    if status not in ("*ENABLED", "*DISABLED"):
+        raise ParameterError(f"status {status!r}: allowed are *ENABLED and *DISABLED")
+    return status == "*DISABLED"
 
 
 class Machine:
@@ -99,7 +106,7 @@ class Machine:
         self.clock = self.dispatcher.clock
         self.locks = LockManager(self.dispatcher)
         self.journals = JournalWriter(self)
-        self.programs: dict[tuple[str, str], Callable[..., object]] = {}
+        self.programs: dict[tuple[str, str], Program] = {}
         self.directories: dict[int, dict[tuple[str, str], DataQueue]] = {}
         self._utc = timezone == "UTC"
         self.store = (
@@ -198,42 +205,49 @@ class Machine:
             raise TdqError(f"library {name} belongs to the system and stays")
         self._remove(list(library.objects.values()), library, job, and_library=True)
 
-    def register_program(self, name: str, program: Callable[..., object]) -> None:
+    def register_program(self, name: str, program: Callable[..., object], parms: Sequence[Parm] | None = None) -> None:
         """Register a Python function as a program that jobs call by CALL, SBMJOB and the program call server.
 
         Args:
             name: ``"LIB/PGM"``; the library must be there.
-            program: called as ``program(job, *parameters)``, each parameter a ``bytearray`` that it may change.
+            program: called as ``program(job, *parameters)``.
+            parms: its parameters: it is called with the values of those that come in, and returns those that go out
+                (one, or a tuple; None leaves one as it is). Without them each parameter is a ``bytearray`` (or None, a
+                null one) that it may change in place.
 
         Raises:
             TdqError: the library is not there.
-            ParameterError: the name is not one.
+            ParameterError: the name is not one, or a parameter that must be passed follows one that need not be.
         """
         self.check_open()
         library, _, pgm = name.upper().rpartition("/")
         new_name(pgm, "program")
         if library not in self._libraries:
             raise TdqError(f"library {library} is not there")
-        self.programs[library, pgm] = program
+        self.programs[library, pgm] = Program(program, None if parms is None else check_parms(parms))
 
     # -- profiles and authorities ---------------------------------------------------------------------------------
 
     def crtusrprf(
-        self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = ()
-    ) -> Profile:
-        """Create a user profile, or change it.
+        self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
+        status: str = "*ENABLED", pwdexp: bool = False,
+    ) -> Profile:  # fmt: skip
+        """Create a user profile, or make it anew.
 
         Args:
             name: 1 to 10 characters.
             allobj: it has the special authority *ALLOBJ.
             grpprf: the group profile whose authorities its user has too, or ``*NONE``.
             supgrpprf: more of them, at most 15.
+            status: ``*ENABLED``, or ``*DISABLED``: nobody can sign on with it.
+            pwdexp: its password has to be changed before somebody can.
 
         Raises:
-            ParameterError: a name is not one, a group is not there, or there are too many.
+            ParameterError: a name is not one, a group is not there, there are too many, or a status is none.
         """
         self.check_open()
         name = new_name(name, "user profile")
+        disabled = _disabled(status)
         wanted = (() if grpprf == "*NONE" else (grpprf,)) + tuple(supgrpprf)
         if len(supgrpprf) > LIMITS["supplemental_groups_maximum"] or (supgrpprf and grpprf == "*NONE"):
             most = LIMITS["supplemental_groups_maximum"]
@@ -241,9 +255,27 @@ class Machine:
         groups = tuple(self.profile(group).name for group in wanted)
         if name in groups:
             raise ParameterError(f"grpprf {name}: a profile is no group of its own")
-        profile = self.profiles[name] = Profile(name, allobj, groups)
+        profile = self.profiles[name] = Profile(name, allobj, groups, disabled, pwdexp)
         self._catalogue.save("profile", name, profile.save())
         self.forget_places()
+        return profile
+
+    def chgusrprf(self, name: str, *, status: str = "*SAME", pwdexp: bool | None = None) -> Profile:
+        """Change who can sign on with a user profile.
+
+        Args:
+            name: the profile.
+            status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
+            pwdexp: whether its password has to be changed first; None leaves it.
+
+        Raises:
+            ParameterError: there is no such profile or status.
+        """
+        self.check_open()
+        profile = self.profile(name)
+        profile.disabled = profile.disabled if status == "*SAME" else _disabled(status)
+        profile.expired = profile.expired if pwdexp is None else pwdexp
+        self._catalogue.save("profile", profile.name, profile.save())
         return profile
 
     def profile(self, name: str) -> Profile:
@@ -252,6 +284,7 @@ class Machine:
         Raises:
             ParameterError: there is none (CPF2204).
         """
+        self.dispatcher.check_thread()
         found = self.profiles.get(new_name(name, "user profile"))
         if found is None:
             raise ParameterError(f"user profile {name.upper()} not found (CPF2204); create it with crtusrprf")
@@ -292,6 +325,7 @@ class Machine:
         In this order, the first that says anything: *ALLOBJ, the user's own (as owner, privately, on the list), those
         of his groups together, the public one.
         """
+        self.dispatcher.check_thread()
         profile = self.profile(user)
         if profile.allobj:
             return ALL
@@ -320,7 +354,7 @@ class Machine:
         self.dispatcher.check_thread()
         self._recorder = recorder
         trace = recorder.trace if recorder is not None else None
-        for queue in self.all_queues():
+        for queue in self._all_queues():
             queue.trace = trace
 
     @property
@@ -334,7 +368,7 @@ class Machine:
         self._faults = faults
         self.forget_places()  # while there are faults no job keeps anything in front of its look-ups
 
-    def all_queues(self) -> Iterator[DataQueue]:
+    def _all_queues(self) -> Iterator[DataQueue]:
         """Every data queue of its libraries."""
         return (one for one in self._objects.values() if isinstance(one, DataQueue))
 
@@ -343,6 +377,7 @@ class Machine:
         /, **info: Any,
     ) -> None:  # fmt: skip
         """Tell the recorder, if there is one, what a job (None: nobody in particular) has done."""
+        self.dispatcher.check_thread()
         if self._recorder is not None:
             who = job.qualified_name if job is not None else ""
             place = queue.qualified if queue is not None else ""
@@ -360,20 +395,24 @@ class Machine:
 
     def journal_of(self, queue: DataQueue) -> Journal | None:
         """The journal a queue is journaled to."""
+        self.dispatcher.check_thread()
         found = self._objects.get(queue.journal)
         return found if isinstance(found, Journal) else None
 
     def sender_id(self, job: Who, current_user: str, ccsid: int) -> bytes:
         """The 36 bytes that a SENDERID(*YES) queue keeps of a sender."""
+        self.dispatcher.check_thread()
         values = {"job_name": job.name, "user": job.user, "number": job.number, "current_user": current_user}
         return layout("SENDERID").build(values, codepage(job_page(ccsid)))
 
     def offset_at(self, moment_ns: int) -> int:
         """Seconds that local time is ahead of UTC at a moment."""
+        self.dispatcher.check_thread()
         return 0 if self._utc else offset_seconds(moment_ns, self.timezone)
 
     def add_object(self, holder: Library, make: Callable[[int], SystemObject]) -> SystemObject:
         """Put a new object, made with its number, into a library, and keep it unless it is in a QTEMP."""
+        self.dispatcher.check_thread()
         one = make(self._next("object"))
         holder.objects[(one.type, one.name)] = one
         if holder.number:
@@ -393,11 +432,13 @@ class Machine:
 
     def save_object(self, one: SystemObject) -> None:
         """Keep what the catalogue keeps of an object."""
+        self.dispatcher.check_thread()
         if one.number in self._objects:
             self._catalogue.save("object", str(one.number), one.save())
 
     def move_object(self, one: SystemObject, holder: Library, target: Library, name: str) -> None:
         """Put an object under another name, into another library, or both."""
+        self.dispatcher.check_thread()
         del holder.objects[(one.type, one.name)]
         one.name, one.library = name, target.name
         target.objects[(one.type, name)] = one
@@ -406,6 +447,7 @@ class Machine:
 
     def remove_object(self, one: SystemObject, holder: Library | None = None, job: Who | None = None) -> None:
         """Delete an object: whoever waits for it is woken."""
+        self.dispatcher.check_thread()
         self._remove([one], holder or self._libraries[one.library], job)
 
     def _remove(
@@ -419,7 +461,7 @@ class Machine:
             meta[b"object/%d" % one.number] = None
             if isinstance(one, DataQueue) and not one.ddm:
                 meta[one.allocation_key] = None
-        ended = [queue for queue in self.all_queues() if queue.journal in {one.number for one in gone}]
+        ended = [queue for queue in self._all_queues() if queue.journal in {one.number for one in gone}]
         for queue in ended:
             if queue not in objects:
                 meta[b"object/%d" % queue.number] = json.dumps({**queue.save(), "journal": 0}).encode()
@@ -454,6 +496,7 @@ class Machine:
 
     def forget_places(self) -> None:
         """Empty what jobs keep in front of their look-ups."""
+        self.dispatcher.check_thread()
         for directory in self.directories.values():
             directory.clear()
 
@@ -480,12 +523,12 @@ class Machine:
             StoreFull: there is no room.
         """
         self.check_open()
-        self.save_allocations()
+        self._save_allocations()
         self.store.volatile.write_out()
 
-    def save_allocations(self) -> None:
+    def _save_allocations(self) -> None:
         """Keep how much each queue has allocated."""
-        changed = [queue for queue in self.all_queues() if queue.unsaved and queue.number in self._objects]
+        changed = [queue for queue in self._all_queues() if queue.unsaved and queue.number in self._objects]
         if changed:
             self.store.durable.commit(meta={key: value for one in changed for key, value in one.allocation().items()})
             for queue in changed:

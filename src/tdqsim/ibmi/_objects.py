@@ -7,17 +7,18 @@ the addresses that jobs remember and the catalogue go by the number.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from tdqsim.facts import table
 from tdqsim.ibmi._authority import ALL, AuthorizationList, granted_names
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._locks import HeldLock
+from tdqsim.ibmi.parms import Parm
 
-__all__ = ["Library", "SystemObject", "new_name"]
+__all__ = ["Library", "Program", "SystemObject", "new_name"]
 
 _NEW_NAME = {row["kind"]: row for row in table("name_characters")}["ibmi"]
 
@@ -34,6 +35,13 @@ def new_name(value: str, what: str) -> str:
             f"{what} {value!r}: must be 1 to {LIMITS['name_length']} characters ({_NEW_NAME['words']})"
         )
     return found
+
+
+class Program(NamedTuple):
+    """A Python function that is registered as a program; without parms it is called with storage."""
+
+    function: Callable[..., object]
+    parms: tuple[Parm, ...] | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)

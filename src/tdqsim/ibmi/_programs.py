@@ -1,25 +1,28 @@
 """Programs that jobs call: the APIs in QSYS, and Python functions registered as LIB/PGM.
 
-A registered function is called like an RPG program: with the job, and a ``bytearray`` for each parameter, which it may
-change in place. CALL and SBMJOB call them from CL, QCMDEXC runs a CL command, QWCRTVCA tells a job its own name.
+A registered function is called like an RPG program: with the job, and its parameters. Where it has declared them
+(:mod:`~tdqsim.ibmi.parms`) these are values, and what it returns goes into those that go out; where it has not, each is
+a ``bytearray``, which it may change in place. CALL and SBMJOB call them from CL, QCMDEXC runs a CL command, QWCRTVCA
+tells a job its own name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tdqsim.ibmi._byte_call import FORMS, ByteForms
 from tdqsim.ibmi._byte_parameters import Storage
 from tdqsim.ibmi._cl_processor import CommandProcessor
+from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._objects import Program
 from tdqsim.ibmi.layouts import pack_binary, unpack_binary, unpack_decimal
 from tdqsim.ibmi.messages import EscapeMessage
+from tdqsim.ibmi.parms import Parm
 
-__all__ = ["Program", "ProgramCalls"]
+__all__ = ["ProgramCalls"]
 
-Program = Callable[..., object]
-"""``program(job, *parameters)``: each parameter a ``bytearray``."""
 
 _SYSTEM = ("QSYS", "*LIBL", "*CURLIB")
 _QUALIFIED_JOB = 26
@@ -44,7 +47,10 @@ class ProgramCalls(ByteForms, CommandProcessor):
         name, library = self.place(name, library)
         program = self._resolve(name, library)
         if program is not None:
-            program(self, *parameters)
+            if program.parms is None:
+                program.function(self, *parameters)
+            else:
+                self._call_typed(program, program.parms, parameters)
             self.give_turn()
         elif name in _OWN:
             _OWN[name](self, parameters)
@@ -67,6 +73,55 @@ class ProgramCalls(ByteForms, CommandProcessor):
         if library not in _SYSTEM or (name not in FORMS and name not in _OWN):
             self._unresolved(name, "0201")
         return None
+
+    def _call_typed(self, program: Program, parms: Sequence[Parm], storage: Sequence[Storage]) -> None:
+        """Call with values, and write what is returned when all of it fits."""
+        needed = sum(1 for one in parms if not one.optional)
+        if not needed <= len(storage) <= len(parms):
+            self.fail("MCH0802")
+        passed = (*storage, *(None for _ in parms[len(storage) :]))
+        given = [
+            self._incoming(one, value, left_out=at >= len(storage))
+            for at, (one, value) in enumerate(zip(parms, passed, strict=True))
+        ]
+        values = [value for one, value in zip(parms, given, strict=True) if one.use != "out"]
+        returned = program.function(self, *values)
+        out = [(one, value) for one, value in zip(parms, passed, strict=True) if one.use != "in"]
+        for value, data in self._outgoing(out, returned):
+            value[: len(data)] = data
+
+    def _incoming(self, parm: Parm, storage: Storage, *, left_out: bool) -> Any:
+        """The value of a parameter, None for one that is left out, null or going out only."""
+        if storage is None:
+            if not left_out and not parm.omissible:
+                self.fail("MCH3601")
+            return None
+        if len(storage) < parm.length:
+            self.fail("CPF24B4")
+        if parm.use != "in" and not isinstance(storage, bytearray | memoryview):
+            self.fail("CPF3C90")
+        if parm.use == "out":
+            return None
+        try:
+            return parm.decode(bytes(storage[: parm.length]), self.page)
+        except ValueError:
+            self.fail("MCH1202")
+
+    def _outgoing(
+        self, out: Sequence[tuple[Parm, Storage]], returned: Any
+    ) -> list[tuple[bytearray | memoryview, bytes]]:
+        """Where the returned values go, and their bytes; None leaves a parameter as it is."""
+        values = returned if isinstance(returned, tuple) and len(out) != 1 else (returned,)
+        if not out and returned is None:
+            return []
+        if len(values) != len(out):
+            names = ", ".join(one.name for one, _ in out) or "none"
+            raise ParameterError(f"a program returned {len(values)} values; parameters that go out are {names}")
+        return [
+            (storage, parm.encode(value, self.page))
+            for (parm, storage), value in zip(out, values, strict=True)
+            if value is not None and isinstance(storage, bytearray | memoryview)
+        ]
 
     def _unresolved(self, name: str, kind: str) -> NoReturn:
         sent = self.message("MCH3401", name, kind)

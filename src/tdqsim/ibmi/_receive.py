@@ -150,6 +150,8 @@ class ReceiveApi(JobCore):
         """
         self.check_usable()
         queue = self.open_queue("QRCVDTAQ", *self.place(name, library))
+        if queue.ddm:
+            return  # it was another system's, which has heard that it went
         queue.put_back(entry)
         self.note("GIVEBACK", queue, entry.data, entry.key)
         serve(queue, entry)
@@ -183,7 +185,7 @@ class ReceiveApi(JobCore):
             self.await_lock("QRCVDTAQ", queue)
             if self.system.faults is None:
                 self._receiving[asked] = queue
-        search = self.check_key(queue, key_order, key)
+        search = self._check_key(queue, key_order, key)
         entry = self._next_entry(queue, search, key or b"", room, remove=remove)
         if entry is not None or wait_ns == 0:
             if queue.trace is not None:
@@ -191,7 +193,7 @@ class ReceiveApi(JobCore):
             return entry
         return self._wait_for_entry(queue, search, key or b"", wait_ns, room, remove=remove)
 
-    def check_key(self, queue: DataQueue, key_order: str, key: bytes | None) -> SearchOrder | None:
+    def _check_key(self, queue: DataQueue, key_order: str, key: bytes | None) -> SearchOrder | None:
         """The relation to search by, None for a queue without keys; refuses what does not go with the queue."""
         if not queue.key_length:
             if key:
@@ -254,7 +256,7 @@ class ReceiveApi(JobCore):
             if enforced:
                 locks.release(self, lock)
         if entry is None:
-            self.fail_for("CPF9805", queue)
+            self._fail_for("CPF9805", queue)
         if room is not None and len(entry.data) > room:
             give_back(waiter)
             self.fail("CPF24B4")
@@ -289,7 +291,7 @@ class ReceiveApi(JobCore):
             self.system.remote.clear(self, queue)
             return 0
         self.await_lock("QCLRDTAQ", queue)
-        search = self.check_key(queue, key_order, key) if key else None
+        search = self._check_key(queue, key_order, key) if key else None
         also = self.system.journals.cleared(self, queue, key)
         gone = queue.clear(search, key, also, self._clock.time_ns())
         if queue.trace is not None:

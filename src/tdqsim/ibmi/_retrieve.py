@@ -116,6 +116,7 @@ class RetrieveApi(JobCore):
 
     def check_retrieval(self, format_name: str, selection_format: str, receiver_length: int | None) -> None:
         """Refuse what can be refused before the queue is looked for."""
+        self._dispatcher.check_thread()
         for asked, known in ((format_name, _RECORDS), (selection_format, _SELECTIONS)):
             if asked not in known:
                 self.fail("CPF3C21", asked)
@@ -136,6 +137,7 @@ class RetrieveApi(JobCore):
         self, queue: DataQueue, format_name: str, selection: RDQS0100 | RDQS0200, receiver_length: int | None
     ) -> bytes:
         """The answer's bytes for a queue that was opened, as many as the receiver takes (None: all)."""
+        self._dispatcher.check_thread()
         return _answer(self, queue, format_name, self._check_selection(queue, selection), receiver_length)
 
     def _check_selection(self, queue: DataQueue, selection: RDQS0100 | RDQS0200) -> Selection:

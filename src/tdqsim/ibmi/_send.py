@@ -113,10 +113,10 @@ class SendApi(JobCore):
         sender = self.sender_id if queue.sender_id else b""
         if replay:
             data, sender = _replayed(self, queue, data)
-        self.check_send(queue, data, key)
-        self.enqueue(queue, data, key or b"", sender)
+        self._check_send(queue, data, key)
+        self._enqueue(queue, data, key or b"", sender)
 
-    def check_send(self, queue: DataQueue, data: bytes, key: bytes | None) -> None:
+    def _check_send(self, queue: DataQueue, data: bytes, key: bytes | None) -> None:
         """Refuse a key or a length that the queue does not take, and a send to a full queue."""
         self.check_entry(queue, data, key)
         if not queue.has_room():
@@ -124,6 +124,7 @@ class SendApi(JobCore):
 
     def check_entry(self, queue: DataQueue, data: bytes, key: bytes | None) -> None:
         """Refuse a key or a length that the queue does not take."""
+        self._dispatcher.check_thread()
         if not queue.key_length and key:
             self.fail("CPF9502", queue.name, queue.library)
         if queue.key_length and key is None:
@@ -135,12 +136,13 @@ class SendApi(JobCore):
 
     def check_send_length(self, name: str, library: str, length: int, key: bytes | None) -> None:
         """Refuse a length that a standard queue would not take, whatever the data is."""
+        self._dispatcher.check_thread()
         queue = self.open_queue("QSNDDTAQ", *self.place(name, library))
         if not queue.ddm:
             self.await_lock("QSNDDTAQ", queue)
             self.check_entry(queue, bytes(max(length, 0)), key)
 
-    def enqueue(self, queue: DataQueue, data: bytes, key: bytes, sender: bytes) -> None:
+    def _enqueue(self, queue: DataQueue, data: bytes, key: bytes, sender: bytes) -> None:
         """Put an entry that has passed the checks: journal it, hand it to a waiting job, commit a forced queue."""
         now = queue.next_stamp(self._clock.time_ns())
         entry = Entry(data, key, sender, now)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
+
+from typing_extensions import TypeVar
 
 from tdqsim.core.dispatch import Strand
+from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import JobEnded
 from tdqsim.ibmi._programs import ProgramCalls
 from tdqsim.ibmi._qsys2 import Services
+from tdqsim.ibmi.messages import Message
 
 if TYPE_CHECKING:
     from tdqsim.ibmi.system import System
+
+T_co = TypeVar("T_co", covariant=True, default=Any)
 
 __all__ = ["Job", "StartedJob"]
 
@@ -30,6 +36,28 @@ class Job(ProgramCalls):
     def qsys2(self) -> Services:
         """The SQL services for data queues, as Python calls."""
         return Services(self)
+
+    @declare("DSPJOBLOG")
+    def dspjoblog(self, job: str = "*") -> tuple[Message, ...]:
+        """The messages of a job's log, oldest first; the escape messages of commands are among them.
+
+        Args:
+            job: ``*`` for its own, or ``number/user/name``, ``user/name`` or ``name`` of an active one, of several the
+                one that began last.
+
+        Raises:
+            EscapeMessage: CPF1070 there is no such active job, CPF1071 another user's, which needs *ALLOBJ.
+        """
+        self.begin("DSPJOBLOG")
+        if job == "*":
+            return tuple(self.joblog)
+        words = job.upper().split("/")
+        found = [one for one in self.system.jobs.values() if one.qualified_name.split("/")[-len(words) :] == words]
+        if not found:
+            self.fail("CPF1070", job.upper())
+        if found[-1].user != self.current_user and not self.system.profile(self.current_user).allobj:
+            self.fail("CPF1071", found[-1].qualified_name)
+        return tuple(found[-1].joblog)
 
     def __enter__(self) -> Self:
         return self
@@ -65,14 +93,14 @@ class Job(ProgramCalls):
         self.note("ENDJOB")
 
 
-class StartedJob:
+class StartedJob(Generic[T_co]):
     """The handle of a job that was started.
 
     Attributes:
         job: the job.
     """
 
-    def __init__(self, job: Job, call: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    def __init__(self, job: Job, call: Callable[..., T_co], args: tuple[Any, ...]) -> None:
         self.job = job
         job.started = self
         self._call = call
@@ -84,7 +112,7 @@ class StartedJob:
     def __repr__(self) -> str:
         return f"<StartedJob {self.job.qualified_name}{' done' if self.done else ''}>"
 
-    def _run(self) -> Any:
+    def _run(self) -> T_co:
         try:
             self.job.check_usable()
             return self._call(self.job, *self._args)
@@ -92,7 +120,7 @@ class StartedJob:
             self.job.end()
 
     @property
-    def strand(self) -> Strand:
+    def strand(self) -> Strand[T_co]:
         """Its strand on the dispatcher."""
         return self._strand
 
@@ -106,6 +134,7 @@ class StartedJob:
         """What left its program, or None."""
         return self._strand.exception
 
-    def result(self) -> Any:
+    def result(self) -> T_co:
         """Run what is needed for it to end, then give what its program returned, or raise what left it."""
-        return self._strand.result()
+        value: T_co = self._strand.result()
+        return value

@@ -20,6 +20,7 @@ from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Durable, DurableQueue, Entry, Store, Work
 from tdqsim.facts import table
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
+from tdqsim.ibmi._entries import STAMP_BYTES
 from tdqsim.ibmi._objects import SystemObject
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._who import Who
@@ -67,8 +68,9 @@ class Journal(SystemObject):
     def timed(self, after: int = 0) -> Iterator[tuple[int, JournalEntry]]:
         """The entries with numbers above ``after``, oldest first, each with its moment (nanoseconds since 1970 UTC)."""
         assert self.entries is not None
-        for number, stored in enumerate(self.entries.entries(skip=after), after + 1):
-            yield stored.time_ns, JournalEntry(number, "Q", **_ENTRY.parse(stored.data, _PAGE))
+        for number, (data, *_) in enumerate(self.entries.entries(skip=after), after + 1):
+            moment = int.from_bytes(data[:STAMP_BYTES], "big")
+            yield moment, JournalEntry(number, "Q", **_ENTRY.parse(data[STAMP_BYTES:], _PAGE))
 
 
 class JournalEntry(NamedTuple):
@@ -175,7 +177,7 @@ class JournalWriter:
             "library": queue.library, "entry_specific_data": specific,
         }  # fmt: skip
         work = journal.entries.work()
-        work.put_entry(Entry(_ENTRY.build(values, _PAGE), time_ns=now))
+        work.put(now.to_bytes(STAMP_BYTES, "big") + _ENTRY.build(values, _PAGE))
         return (work,)
 
 

@@ -36,6 +36,7 @@ class MessageDescription(NamedTuple):
         data: kind and length in bytes of each variable; length 0 exists.
         confidence: how sure we are.
         source: where it comes from.
+        help: the second-level text: cause and recovery, in our words.
     """
 
     id: str
@@ -45,12 +46,16 @@ class MessageDescription(NamedTuple):
     data: tuple[tuple[str, int], ...]
     confidence: str
     source: str
+    help: str = ""
+
+
+_HELP = {row["id"]: row["help"] for row in table("cpf_help")}
 
 
 def _described(row: Mapping[str, str]) -> MessageDescription:
     fields = () if row["data"] == "-" else tuple((part[0], int(part[1:])) for part in row["data"].split())
     return MessageDescription(row["id"], row["kind"], int(row["severity"]), row["text"], fields, row["confidence"],
-                              row["source"])  # fmt: skip
+                              row["source"], _HELP.get(row["id"], ""))  # fmt: skip
 
 
 MESSAGES: Mapping[str, MessageDescription] = MappingProxyType(
@@ -68,6 +73,7 @@ class Message(NamedTuple):
         severity: 0 to 99.
         text: with its variables filled in.
         message_data: the variables' bytes, in the CCSID of the job.
+        help: the second-level text, likewise filled in.
     """
 
     message_id: str
@@ -75,6 +81,7 @@ class Message(NamedTuple):
     severity: int
     text: str
     message_data: bytes
+    help: str = ""
 
     def __str__(self) -> str:
         return f"{self.message_id} {self.text}"
@@ -101,8 +108,10 @@ def message(message_id: str, *values: str | int, page: CodePage | None = None, k
     remaining = iter(values)
     filled = ["" if length == 0 else next(remaining) for _, length in described.data]
     data = b"".join(_variable(what, *field, page) for what, field in zip(filled, described.data, strict=True))
-    text = _VARIABLE.sub(lambda found: str(filled[int(found[1]) - 1]), described.text)
-    return Message(message_id, kind or described.kind, described.severity, text, data)
+    text, told = (
+        _VARIABLE.sub(lambda found: str(filled[int(found[1]) - 1]), one) for one in (described.text, described.help)
+    )
+    return Message(message_id, kind or described.kind, described.severity, text, data, told)
 
 
 def _variable(value: str | int, kind: str, length: int, page: CodePage) -> bytes:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
@@ -27,6 +27,7 @@ from tdqsim.ibmi.messages import message
 __all__ = ["System"]
 
 J = TypeVar("J", bound=Job)
+_T = TypeVar("_T")
 _PLAIN_LIBRARY = Library(0, "", "QSYS", SECURITY_OFFICER)  # one that is to be made
 _JOB_NUMBER = re.compile(r"[0-9]{6}")
 
@@ -127,6 +128,14 @@ class System(Machine):
         job.note("JOB")
         return job
 
+    @overload
+    def start(
+        self, call: Callable[[Job], _T], *, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
+    ) -> StartedJob[_T]: ...
+    @overload
+    def start(
+        self, call: Callable[..., _T], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
+    ) -> StartedJob[_T]: ...
     def start(
         self, call: Callable[..., Any], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
     ) -> StartedJob:
@@ -141,6 +150,14 @@ class System(Machine):
         """
         return StartedJob(self.job(name, user, **options), call, args)
 
+    @overload
+    def stepped(
+        self, call: Callable[[Job], _T], *, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
+    ) -> Stepped[_T]: ...
+    @overload
+    def stepped(
+        self, call: Callable[..., _T], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
+    ) -> Stepped[_T]: ...
     def stepped(
         self, call: Callable[..., Any], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
     ) -> Stepped:
@@ -169,9 +186,9 @@ class System(Machine):
         self.check_open()
         self.dispatcher.run()
 
-    def all_queues(self) -> Iterator[DataQueue]:
+    def _all_queues(self) -> Iterator[DataQueue]:
         """Every data queue, those of the jobs' QTEMP among them."""
-        yield from super().all_queues()
+        yield from super()._all_queues()
         for job in self.jobs.values():
             yield from (one for one in job.qtemp.objects.values() if isinstance(one, DataQueue))
 
@@ -254,7 +271,7 @@ class System(Machine):
         for job in list(self.jobs.values()):
             job.end()
         if clean and not self.readonly:
-            self.save_allocations()
+            self._save_allocations()
         if self._own_dispatcher:
             self.dispatcher.release_workers()
         self._catalogue.close()

@@ -23,7 +23,9 @@ __all__ = ["Place", "SourceText", "bad", "read_source"]
 MAX_SOURCE = 4 * 1024 * 1024
 TAB_STOPS = (8, 4)
 QUOTES = "'\""
-SEQUENCE = re.compile(r"[ ]{6}|[0-9A-Za-z]{6}|[0-9]{1,5}[ ]{1,5}|(?!COPY|EXEC)[A-Z@#$][^ ]{0,4}[ ]{1,5}", re.IGNORECASE)
+SEQUENCE = re.compile(
+    r"[ ]{6}|[0-9A-Za-z]{6}|[0-9]{1,5}[ ]{1,5}|(?!COPY|EXEC)[A-Z@#$][^ ]{0,4}[ ]{1,5}|[A-Z@#$][^ .]{5}", re.IGNORECASE
+)
 TAG = re.compile(r" *[0-9]{1,6} *|[A-Z@#$][^ .]{0,5} *", re.IGNORECASE)
 NUMBERED = re.compile(r"[0-9]{6}[ */-]")
 IDENTIFICATION = re.compile(r" [0-9A-Za-z ]{1,8} *")

@@ -54,6 +54,8 @@ class Given:
                 self._written[name], self._values[name] = str(written), str(value)
         self._refuse_unknown()
         self._refuse_conflicts()
+        for name in AT_LEAST_ONE & self._values.keys():  # whether or not the record format looks at them
+            self.number(name)
 
     def __contains__(self, name: str) -> bool:
         return name in self._values

@@ -13,21 +13,22 @@ Rows, types and refusals are those of ``format("qsam")``, whose options these ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import is_local, place, reached, stamp
+from tdqsim.pipeline.session import task_frames
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, list_files, plan
 from tdqsim.pipeline.stages.engine import StageEngine, run_stage
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DecodeTask", "Staged", "chosen_columns", "grouped", "read_data_set", "stage_data_set"]
 
+T = TypeVar("T")
 STAGE = "decode"
 _PATTERN = re.compile(r"([\\\[\]{}*?,^])")
 """What Hadoop would take for a pattern in the name of a file."""
@@ -97,12 +99,11 @@ def read_data_set(
         )
     checked = _options(path, options)
     names = chosen_columns(checked, columns)
-    groups = grouped(plan(checked))
 
-    def read(number: int) -> Iterator[pa.RecordBatch]:
-        return _batches(SplitReader(checked, names), groups[number])
+    def read(splits: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:
+        return _batches(SplitReader(checked, names), splits)
 
-    return _frame(spark, len(groups), read, SplitReader(checked, names).schema)
+    return _frame(spark, grouped(plan(checked)), read, SplitReader(checked, names).schema)
 
 
 def _options(path: str | Path | Sequence[str | Path], options: dict[str, Any]) -> QsamOptions:
@@ -122,17 +123,16 @@ def _batches(reader: SplitReader, splits: Iterable[Split]) -> Iterator[pa.Record
         yield from reader.read(split)
 
 
-def _frame(spark: SparkSession, parts: int, read: Any, schema: pa.Schema) -> DataFrame:
-    """A frame of the batches that ``read`` gives for each number, a task for each of them."""
+def _frame(spark: SparkSession, items: Sequence[T], read: Callable[[T], Any], schema: pa.Schema) -> DataFrame:
+    """A frame of the batches that ``read`` gives for each item, a task for each of them."""
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an extra
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle()
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from read(number)
-
-    return spark.range(0, parts, 1, max(parts, 1)).mapInArrow(run, from_arrow_schema(schema))
+    frames = list(task_frames(spark, items, read, schema))
+    return (
+        reduce(lambda one, other: one.unionAll(other), frames)
+        if frames
+        else spark.createDataFrame([], from_arrow_schema(schema))
+    )
 
 
 # staged ---------------------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class Staged:
         if is_local(self.folder):
             named = _PATTERN.sub(r"\\\1", f"{self.folder.as_posix()}/data")
             return spark.read.schema(from_arrow_schema(self.schema)).parquet(f"file://{named}")
-        return _frame(spark, len(self.files), self.batches, self.schema)
+        return _frame(spark, range(len(self.files)), self.batches, self.schema)
 
     def batches(self, number: int) -> Iterator[pa.RecordBatch]:
         """The rows of one file."""

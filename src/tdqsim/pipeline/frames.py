@@ -95,6 +95,7 @@ def _lines(options: QsamOptions, width: int) -> Walk:
     As in Cobrix a byte more is left where the separator is one byte; and a line is left whole up to twice the width, as
     long as it has a separator.
     """
+    # Long, because each step narrows the same four arrays, in an order that matters.
     separator, partial = options.recfm.separator, options.partial_records
     limited = bool(options.minimum_record_length or options.maximum_record_length) and not partial
 

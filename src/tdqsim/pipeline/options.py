@@ -148,6 +148,7 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
         DatasetError: an option is unknown or absent, its value is not allowed, or options do not go together.
         LayoutError: the copybook is refused.
     """
+    # Long, because each option is one line of one table: what is behind it is a function of its own.
     given = Given(options, cobrix=cobrix)
     recfm = _format(given)
     layout, header, trailer = layout_of(given)

@@ -12,19 +12,21 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.pipeline._jvm import Jvm
 from tdqsim.pipeline._worker import settle
+from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.java import Java, cache_folder, find_java
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
     "SparkMissing",
@@ -34,9 +36,11 @@ __all__ = [
     "local_settings",
     "run_tasks",
     "session",
+    "task_frames",
     "warm",
 ]
 
+T = TypeVar("T")
 MOST_CORES = 8
 JARS_HINT = "pip install 'tdqsim[spark]'"
 
@@ -315,20 +319,38 @@ def run_tasks(
         schema: Arrow schema of the rows.
     """
     import pyarrow as pa  # noqa: PLC0415
-    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
-
-    work = list(items)
-    if not work:
-        return []
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle()
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                rows = [{**row, "_item": number} for row in task(work[number])]
-                yield pa.RecordBatch.from_pylist(rows, schema=full)
 
     full = schema.append(pa.field("_item", pa.int64()))
-    frame = spark.range(0, len(work), 1, len(work)).mapInArrow(run, from_arrow_schema(full))
-    rows = sorted((row.asDict(recursive=True) for row in frame.collect()), key=lambda row: row["_item"])
-    return [{key: value for key, value in row.items() if key != "_item"} for row in rows]
+
+    def one(numbered: tuple[int, Any]) -> Iterator[pa.RecordBatch]:
+        rows = [{**row, "_item": numbered[0]} for row in task(numbered[1])]
+        yield pa.RecordBatch.from_pylist(rows, schema=full)
+
+    found = []
+    for frame in task_frames(spark, list(enumerate(items)), one, full):
+        rows = sorted((row.asDict(recursive=True) for row in frame.collect()), key=lambda row: row["_item"])
+        found += [{key: value for key, value in row.items() if key != "_item"} for row in rows]
+    return found
+
+
+def task_frames(
+    spark: SparkSession, items: Sequence[T], read: Callable[[T], Iterator[pa.RecordBatch]], schema: pa.Schema
+) -> Iterator[DataFrame]:
+    """Frames of the batches that a function gives for each item, a Spark task for each of them.
+
+    Whatever all tasks of a frame are given travels with each of them, so very many items are several frames.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
+
+    def doing(some: Sequence[T]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            settle()
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from read(some[number])
+
+        return run
+
+    for at in range(0, len(items), BOUNDS["job_tasks"]):
+        some = items[at : at + BOUNDS["job_tasks"]]
+        yield spark.range(0, len(some), 1, len(some)).mapInArrow(doing(some), from_arrow_schema(schema))

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs
 
+from tdqsim.core.portable import read_at
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._words import DESCRIPTOR, block_length_of, record_length_of, refuse_blocks
@@ -49,6 +50,7 @@ CHUNK = 16 << 20
 HEAD = 1 << 17
 BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
+FILES_AT_ONCE = 100
 HIDDEN = ("_", ".")
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zip")
@@ -80,10 +82,10 @@ class _Local:
     """A local file by its descriptor: four-byte reads cost a microsecond."""
 
     def __init__(self, path: str) -> None:
-        self.descriptor = os.open(path, os.O_RDONLY)
+        self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
     def read_at(self, size: int, offset: int) -> bytes:
-        return os.pread(self.descriptor, size, offset)
+        return read_at(self.descriptor, size, offset)
 
     def close(self) -> None:
         os.close(self.descriptor)
@@ -230,9 +232,17 @@ def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
         options
     )  # what the format needs and was not given shows here, not in a task
     wanted = options.generate_record_id if count is None else count
-    with ThreadPoolExecutor(min(len(files), os.cpu_count() or 1)) as pool:
-        parts = pool.map(lambda item: _file_splits(item[0], item[1], options, wanted), enumerate(files))
-        return [split for part in parts for split in part]
+    numbered = list(enumerate(files))
+    workers = min(len(files), os.cpu_count() or 1)
+    each = max(1, min(FILES_AT_ONCE, len(files) // (4 * workers)))  # handing over costs more than a small file does
+
+    def some(at: int) -> list[Split]:
+        return [
+            split for number, file in numbered[at : at + each] for split in _file_splits(number, file, options, wanted)
+        ]
+
+    with ThreadPoolExecutor(workers) as pool:
+        return [split for part in pool.map(some, range(0, len(numbered), each)) for split in part]
 
 
 def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, wanted: bool) -> list[Split]:

@@ -7,24 +7,29 @@ published by a recorder: each command that ended, as a plain value that any thre
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
 from tdqsim.errors import TdqError
+from tdqsim.ibmi import System
+from tdqsim.server.systemfile import SYSTEM_FILE_NAME, system_from_directory
 from tdqsim.server.units import OpenUnits
 
 __all__ = ["Host", "UnknownRegion"]
 
 T = TypeVar("T")
+_RECENT: Final = 5000
+"""Events of a region that are kept for those who come later."""
 
 
 class UnknownRegion(TdqError):
-    """No region of that name is served."""
+    """No region, or no system, of that name is served."""
 
 
 class _Recorder:
@@ -35,6 +40,7 @@ class _Recorder:
     def __init__(self, host: Host, applid: str) -> None:
         self._host = host
         self._applid = applid
+        self._recent = host.recent.setdefault(applid, deque(maxlen=_RECENT))
 
     def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command has ended."""
@@ -44,7 +50,7 @@ class _Recorder:
 
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
         """A unit of work has ended."""
-        self._publish("unit_of_work", uow=uow.id.hex().upper(), committed=committed)
+        self._publish("unit_of_work", uow=uow.id.hex().upper(), task=uow.taskid, committed=committed)
 
     def task_started(self, task: Any) -> None:
         """A task was attached."""
@@ -59,7 +65,10 @@ class _Recorder:
         self._publish("seeded", queue=queue, records=len(records))
 
     def _publish(self, event: str, **facts: Any) -> None:
-        self._host.engine.publish({"event": event, "region": self._applid, **facts})
+        engine = self._host.engine
+        told = {"event": event, "region": self._applid, "time_ns": engine.dispatcher.clock.time_ns(), **facts}
+        self._recent.append(told)
+        engine.publish(told)
 
 
 class Host:
@@ -71,15 +80,21 @@ class Host:
     Attributes:
         engine: the thread that owns them.
         regions: by APPLID.
+        systems: IBM i systems by name.
+        served: of each directory, in order, ``region`` or ``system`` and its name.
         units: the units of work that clients keep open.
         counts: commands that ended, by (region, command, condition).
+        recent: the last events of each region, as they were published, by APPLID.
     """
 
     def __init__(self, *, frozen: bool = False) -> None:
         self.engine = Engine(Clock(simulated=False))
         self.regions: dict[str, Region] = {}
+        self.systems: dict[str, System] = {}
+        self.served: list[tuple[str, str]] = []
         self.units = OpenUnits(self.engine)
         self.counts: Counter[tuple[str, str, str]] = Counter()
+        self.recent: dict[str, deque[dict[str, Any]]] = {}
         if frozen:
             self.engine.outside(self.engine.dispatcher.clock.freeze).result()
 
@@ -100,13 +115,36 @@ class Host:
         self.engine.outside(watch).result()
         return region
 
-    def add_directory(self, path: Path, **overrides: Any) -> Region:
-        """Serve the region that ``region.yaml`` in a directory describes."""
+    def add_system(self, factory: Callable[..., System], *args: Any, **options: Any) -> System:
+        """Make an IBM i system and serve it.
+
+        Raises:
+            TdqError: a system of that name is served already, or whatever the factory raised.
+        """
+        system = self.engine.make(factory, *args, **options)
+        if system.name in self.systems:
+            raise TdqError(f"a system {system.name} is served already; give each its own name")
+        self.systems[system.name] = system
+        return system
+
+    def add_directory(self, path: Path, store: Path | None = None) -> Region | System:
+        """Serve the region that ``region.yaml`` in a directory describes, or the system of its ``system.yaml``.
+
+        Raises:
+            TdqError: there is neither, or it cannot be made.
+        """
+        if (path / SYSTEM_FILE_NAME).is_file():
+            system = self.add_system(partial(system_from_directory, path, store))
+            self.served.append(("system", system.name))
+            return system
+        overrides = {} if store is None else {"store": store}
 
         def factory(**options: Any) -> Region:
             return Region.from_directory(path, **overrides, **options)
 
-        return self.add(factory)
+        region = self.add(factory)
+        self.served.append(("region", region.applid))
+        return region
 
     def region(self, name: str) -> Region:
         """The region of this APPLID.
@@ -117,6 +155,17 @@ class Host:
         found = self.regions.get(name.upper())
         if found is None:
             raise UnknownRegion(f"no region {name} is served; there are {', '.join(self.regions) or 'none'}")
+        return found
+
+    def system(self, name: str) -> System:
+        """The IBM i system of this name.
+
+        Raises:
+            UnknownRegion: there is none.
+        """
+        found = self.systems.get(name.upper())
+        if found is None:
+            raise UnknownRegion(f"no system {name} is served; there are {', '.join(self.systems) or 'none'}")
         return found
 
     async def ask(self, call: Callable[[], T], *, name: str = "a request") -> T:

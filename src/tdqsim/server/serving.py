@@ -1,7 +1,8 @@
-"""The process: uvicorn on loopback beside the engine, a ready file, and an orderly end.
+"""The process: the faces beside the engine, a ready file, and an orderly end.
 
 SIGTERM and SIGINT end it in order: no new requests, open units of work are backed out, tasks end or are reported,
-stores are closed clean. Without configured users it listens on loopback alone, with a token made for this run.
+stores are closed clean. Without configured users it listens on loopback alone, with a token made for this run; beyond
+loopback it asks for users and TLS, unless it is told otherwise.
 """
 
 from __future__ import annotations
@@ -10,25 +11,32 @@ import asyncio
 import contextlib
 import json
 import os
+import resource
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
-import h11
 import structlog
-import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from fastapi import FastAPI
 
+from tdqsim.client.control import Address, announce, control_folder, withdraw
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
+from tdqsim.server import tls
 from tdqsim.server.host import Host
+from tdqsim.server.hostservers.serving import host_servers
+from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
-from tdqsim.server.http.guard import ROLES, Guard, User
+from tdqsim.server.http.console import add_console
+from tdqsim.server.listening import HttpServer, http_config
+from tdqsim.server.servefile import ServeFile, TlsFiles
+from tdqsim.server.users import Users
 
 __all__ = ["Served", "serve"]
 
@@ -45,36 +53,64 @@ class Served:
         token: the bearer token of this run.
         pid: its process.
         regions: the APPLIDs that it serves.
+        systems: the IBM i systems that it serves.
+        ports: by face; those of the host servers by system and service.
+        link: where a browser signs on, once; empty where users are configured.
+        certificate: the certificate that was made for this run, None for none.
     """
 
     url: str
     token: str
     pid: int
     regions: tuple[str, ...]
+    systems: tuple[str, ...] = ()
+    ports: Mapping[str, Any] = field(default_factory=dict)
+    link: str = ""
+    certificate: Path | None = None
+
+    def ready(self) -> dict[str, Any]:
+        """What the ready file says."""
+        found = {"url": self.url, "token": self.token, "pid": self.pid, "regions": list(self.regions)}
+        found |= {"systems": list(self.systems), "ports": dict(self.ports)}
+        return found | ({"certificate": str(self.certificate)} if self.certificate is not None else {})
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one run of a server is made of."""
+
+    config: ServeFile
+    host: Host
+    gate: Gate
+    app: FastAPI
+    listener: socket.socket
+    certificate: tls.Certificate | None
+    token: str
+    request_seconds: float
+    ready_file: Path | None
+    told: Callable[[Served], Any] | None
+    servers: list[HttpServer] = field(default_factory=list)
+    ibmi: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 def serve(
-    directories: Sequence[Path],
+    config: ServeFile,
     *,
-    address: str = "127.0.0.1",
-    port: int = 0,
     ready_file: Path | None = None,
     frozen: bool = False,
-    store: Path | None = None,
     timeout: float = 10.0,
+    insecure: bool = False,
     request_seconds: float = _BOUNDS["request_seconds"],
     told: Callable[[Served], Any] | None = None,
 ) -> int:
-    """Serve regions until the process is told to end.
+    """Serve regions and systems until the process is told to end.
 
     Args:
-        directories: each with a ``region.yaml``.
-        address: a loopback address.
-        port: 0 for any that is free.
+        config: what is served, and how: a ``serve.yaml`` that was read, or :func:`~tdqsim.server.servefile.serve_file`.
         ready_file: written, as JSON, when everything listens; only this user can read it.
         frozen: stand still from the start.
-        store: the directory of the store, where there is one region.
         timeout: seconds in which tasks may end.
+        insecure: listen beyond loopback without users or without TLS all the same.
         request_seconds: in which the head of a request, and its body, must arrive.
         told: called when everything listens.
 
@@ -82,114 +118,158 @@ def serve(
         0; 1 when tasks had to be ended.
 
     Raises:
-        TdqError: the address is none of loopback, a region cannot be made, or the port is taken.
+        TdqError: it would listen where it must not, something cannot be made, or a port is taken.
     """
-    if not ip_address(address).is_loopback:
-        raise TdqError(f"address {address}: without users and TLS only loopback is served, such as 127.0.0.1")
-    listener = _listen(address, port)
-    host = Host(frozen=frozen)
-    try:
-        for directory in directories:
-            host.add_directory(directory, **({"store": store} if store is not None else {}))
-        token = secrets.token_urlsafe(24)
-        served = Served(f"http://{address}:{listener.getsockname()[1]}", token, os.getpid(), tuple(host.regions))
-        guard = Guard([(token, User("", frozenset(ROLES)))])
-        asyncio.run(_run(host, guard, listener, lambda: _ready(served, ready_file, told), request_seconds))
-    finally:
-        listener.close()
-        ended = host.stop(timeout)
-        if ready_file is not None:
-            ready_file.unlink(missing_ok=True)
-    _log.info("server_stopped", in_time=ended.in_time, unfinished=ended.unfinished)
+    _check_exposure(config, insecure=insecure)
+    users = Users.load(config.users) if config.users else None
+    _many_files()
+    with contextlib.ExitStack() as cleanup:
+        certificate = _certificate(config, cleanup)
+        if certificate is not None:
+            certificate.context()  # what is wrong with it is said before anything is made
+        listener = cleanup.enter_context(_listen(config.address, config.faces.http))
+        host = Host(frozen=frozen)
+        try:
+            for each in config.directories:
+                host.add_directory(Path(each.path), Path(each.store) if each.store else None)
+            token = secrets.token_urlsafe(24)
+            loopback = ip_address(config.address).is_loopback
+            gate = Gate(users, token=token, secure=certificate is not None, open_metrics=loopback and users is None)
+            app = application(host, gate, request_seconds=request_seconds, any_host=not loopback)
+            add_console(app, host, gate)
+            run = _Run(config, host, gate, app, listener, certificate, token, request_seconds, ready_file, told)
+            asyncio.run(_live(run))
+        finally:
+            ended = host.stop(timeout)
+            if ready_file is not None:
+                ready_file.unlink(missing_ok=True)
+    _log.info("server_stopped", in_time=ended.in_time, unfinished=ended.unfinished, errors=list(map(str, ended.errors)))
     return 0 if ended.in_time and not ended.errors else 1
+
+
+def _check_exposure(config: ServeFile, *, insecure: bool) -> None:
+    if ip_address(config.address).is_loopback or insecure:
+        return
+    missing = [word for word, there in (("users", config.users), ("TLS", config.tls)) if not there]
+    if missing:
+        raise TdqError(
+            f"address {config.address}: beyond loopback a server needs users and TLS, and there are no "
+            f"{' and no '.join(missing)}; --insecure listens all the same"
+        )
+
+
+def _many_files() -> None:
+    """As many open files as the system lets this process have: a connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _BOUNDS["connections"] * 2 if hard == resource.RLIM_INFINITY else min(hard, _BOUNDS["connections"] * 2)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _certificate(config: ServeFile, cleanup: contextlib.ExitStack) -> tls.Certificate | None:
+    if config.tls is None:
+        return None
+    if isinstance(config.tls, TlsFiles):
+        return tls.given(Path(config.tls.certificate), Path(config.tls.key))
+    folder = cleanup.enter_context(tempfile.TemporaryDirectory(prefix="tdqsim-tls-"))
+    return tls.made(Path(folder), config.address)
 
 
 def _listen(address: str, port: int) -> socket.socket:
     try:
-        return socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        return socket.create_server((address, port), family=family, backlog=1024)
     except OSError as error:
         raise TdqError(f"{address} port {port} cannot be listened to: {error.strerror}") from error
 
 
-def _ready(served: Served, ready_file: Path | None, told: Callable[[Served], Any] | None) -> None:
-    _log.info("server_ready", url=served.url, regions=served.regions)
-    if ready_file is not None:
-        part = ready_file.with_name(f"{ready_file.name}.part")
-        with contextlib.suppress(FileNotFoundError):
-            part.unlink()
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
-            json.dump({"url": served.url, "token": served.token, "pid": served.pid, "regions": served.regions}, file)
-        part.replace(ready_file)
-    if told is not None:
-        told(served)
+# -- in the loop ------------------------------------------------------------------------------------------------------
 
 
-class _Punctual(H11Protocol):
-    """Closes a connection on which no whole head of a request arrives in time."""
+async def _live(run: _Run) -> None:
+    async with contextlib.AsyncExitStack() as cleanup:
+        if run.config.faces.ibmi and run.host.systems:
+            run.ibmi = await cleanup.enter_async_context(
+                host_servers(run.host, run.gate.users, run.config, run.certificate)
+            )
+        control = cleanup.enter_context(_control(run)) if run.config.faces.control else None
+        waiting = 1 if control is None else 2
 
-    seconds = float(_BOUNDS["request_seconds"])
-    _late: asyncio.TimerHandle | None = None
+        def listens() -> None:
+            nonlocal waiting
+            waiting -= 1
+            if not waiting:
+                _ready(run)
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come."""
-        super().connection_made(transport)
-        self._arm()
-
-    def data_received(self, data: bytes) -> None:
-        """Something has come: the end of a head, or a part of one."""
-        super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
-            self._disarm()
-        elif self._late is None:
-            self._arm()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The client has gone."""
-        self._disarm()
-        super().connection_lost(exc)
-
-    def _arm(self) -> None:
-        self._late = self.loop.call_later(self.seconds, self.transport.close)
-
-    def _disarm(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
-
-
-class _Server(uvicorn.Server):
-    """Says when it listens, and leaves signals alone: uvicorn would raise them again when it has ended in order."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Nothing: see :func:`_run`."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, and say so."""
-        await super().startup(sockets)
-        self._ready()
+        options: dict[str, Any] = {"request_seconds": run.request_seconds}
+        if run.certificate is not None:
+            options |= {"ssl_certfile": run.certificate.certificate, "ssl_keyfile": run.certificate.key}
+        run.servers = [HttpServer(http_config(run.app, **options), listens)]
+        served = [run.servers[0].serve(sockets=[run.listener])]
+        if control is not None:
+            config = http_config(run.app, request_seconds=run.request_seconds, lifespan="off")
+            run.servers.append(HttpServer(config, listens))
+            served.append(run.servers[1].serve(sockets=[control]))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            try:
+                loop.add_signal_handler(number, _end, run)
+            except NotImplementedError:  # the loop of Windows has none
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(_end, run))
+        await asyncio.gather(*served)
 
 
-async def _run(
-    host: Host, guard: Guard, listener: socket.socket, ready: Callable[[], None], request_seconds: float
-) -> None:
-    app = application(host, guard, request_seconds=request_seconds)
-    protocol = type("_PunctualWithin", (_Punctual,), {"seconds": request_seconds})
-    config = uvicorn.Config(
-        app, http=protocol, log_config=None, access_log=False, timeout_keep_alive=30, timeout_graceful_shutdown=5
-    )
-    server = _Server(config, ready)
-
-    def end() -> None:
+def _end(run: _Run) -> None:
+    for server in run.servers:
         server.should_exit = True
-        app.state.streams.end()
+    run.app.state.streams.end()
 
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end)
-    await server.serve(sockets=[listener])
+
+def _ready(run: _Run) -> None:
+    config, certificate = run.config, run.certificate
+    port = run.listener.getsockname()[1]
+    shown = f"[{config.address}]" if ":" in config.address else config.address
+    url = f"{'http' if certificate is None else 'https'}://{shown}:{port}"
+    ports: dict[str, Any] = {"http": port, **({"ibmi": run.ibmi} if run.ibmi else {})}
+    link = url + run.gate.new_link() if run.gate.users is None else ""
+    made = certificate.certificate if certificate is not None and certificate.generated else None
+    served = Served(url, run.token, os.getpid(), tuple(run.host.regions), tuple(run.host.systems), ports, link, made)
+    _log.info("server_ready", url=url, regions=served.regions, systems=served.systems, ports=ports)
+    if run.ready_file is not None:
+        _write_private(run.ready_file, served.ready())
+    if run.told is not None:
+        run.told(served)
+
+
+def _write_private(path: Path, value: Any) -> None:
+    part = path.with_name(f"{path.name}.part")
+    with contextlib.suppress(FileNotFoundError):
+        part.unlink()
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
+        json.dump(value, file)
+    part.replace(path)
+
+
+@contextlib.contextmanager
+def _control(run: _Run) -> Iterator[socket.socket]:
+    """The control face: a socket that only this user can reach, and the files by which commands find it."""
+    folder = control_folder(make=True)
+    if folder is None:
+        raise TdqError("the folder for control sockets below /tmp is not this user's own; serve without that face")
+    path = folder / f"{os.getpid()}.sock"
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    left: list[Path] = []
+    try:
+        listener.bind(str(path))
+        path.chmod(0o600)
+        listener.listen(128)
+        for each, (kind, name) in zip(run.config.directories, run.host.served, strict=True):
+            address = Address(f"unix:{path}", run.token, os.getpid(), name, kind)
+            places = [Path(each.path), *([Path(each.store)] if each.store else [])]
+            left += announce(places, address)
+        yield listener
+    finally:
+        withdraw(left)
+        listener.close()
+        path.unlink(missing_ok=True)

@@ -42,6 +42,7 @@ class _Open:
     inbox: deque[tuple[Callable[[Task], Any], Future[Any]]] = field(default_factory=deque)
     waiting: WaitQueue = field(default_factory=lambda: WaitQueue("the client's next request"))
     over: bool = False
+    variables: dict[str, Any] = field(default_factory=dict)
 
 
 class OpenUnits:
@@ -91,6 +92,11 @@ class OpenUnits:
 
         self._engine.outside(hand_over)
         return answer
+
+    def variables(self, unit_id: str) -> dict[str, Any]:
+        """The variables of its CECI session; none when there is no such unit of work."""
+        unit = self._open.get(unit_id)
+        return {} if unit is None else unit.variables
 
     def owner(self, unit_id: str) -> str:
         """Whose unit of work it is; empty when there is none."""

@@ -134,14 +134,13 @@ class _StagedRegion(Region):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.hardening.shared = False  # to wait for others would hide the orders in which one comes first
-        self._commit_now, self.commit = self.commit, self._commit_in_turn
+        self.recovery.before_commit = self._give_way
 
-    def _commit_in_turn(self, uow: UnitOfWork) -> bool:
-        """Commit; a task that is about to may be overtaken."""
+    def _give_way(self, _uow: UnitOfWork) -> None:
+        """Whoever is about to commit may be overtaken."""
         dispatcher = self.dispatcher
         if dispatcher.current is not dispatcher.outside:
             dispatcher.yield_now()
-        return self._commit_now(uow)
 
 
 class _StagedSystem(System):

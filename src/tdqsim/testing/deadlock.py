@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -121,7 +121,7 @@ def lost_triggers(region: Region) -> list[str]:
     return [text for queue in region.intra_queues() if (text := _lost(region, queue))]
 
 
-def _lost(region: Region, queue: IntraQueue) -> str:
+def _lost(region: Region, queue: IntraTdQueue) -> str:
     level, count = queue.triggerlevel, queue.stored.count
     if not queue.transid or not level or count < level:
         return ""
@@ -133,7 +133,7 @@ def _lost(region: Region, queue: IntraQueue) -> str:
     return f"queue {queue.name} holds {count} records at trigger level {level}, and no task comes for them: {state}"
 
 
-def _requested(region: Region, queue: IntraQueue) -> bool:
+def _requested(region: Region, queue: IntraTdQueue) -> bool:
     """Whether a start waits for its terminal or connection."""
     return any(
         getattr(request, "queue", None) is queue

@@ -34,7 +34,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.testing.events import AnyEvent, Event, JobEvent, encode, load_history
@@ -163,12 +163,12 @@ class History:
         """
         if self._region is not None and not self._region.closed:
             self._queues_changed(self._region)
-        return [_event(raw) for raw in self._kept()]
+        return [event_of(raw) for raw in self._kept()]
 
     def of(self, queue: str, limit: int | None = None) -> list[Any]:
         """The last events of a queue, oldest first, ends of units of work and tasks not among them."""
         found: deque[AnyEvent] = deque(maxlen=limit)
-        found.extend(_event(raw) for raw in self._kept() if raw[2] == queue and raw[0] not in _STANDS)
+        found.extend(event_of(raw) for raw in self._kept() if raw[2] == queue and raw[0] not in _STANDS)
         return list(found)
 
     def _kept(self) -> deque[tuple[Any, ...]]:
@@ -286,7 +286,7 @@ class History:
         for queue in region.intra_queues():
             self._queue_stands(region, queue)
 
-    def _queue_stands(self, region: Region, queue: IntraQueue) -> None:
+    def _queue_stands(self, region: Region, queue: IntraTdQueue) -> None:
         """Write down what the checker has to know of a queue."""
         entry = region.transactions.get(queue.transid)
         info: dict[str, Any] = {
@@ -373,11 +373,12 @@ def _lines(batch: Iterable[tuple[Any, ...]]) -> str:
             kind, task, queue, data, time_ns = raw
             lines.append(f'["{kind}",{names[task]},{names[queue]},"{data.hex()}",{time_ns}]\n')
         else:
-            lines.append(f"{_event(raw).as_json()}\n")
+            lines.append(f"{event_of(raw).as_json()}\n")
     return "".join(lines)
 
 
-def _event(raw: tuple[Any, ...]) -> AnyEvent:
+def event_of(raw: tuple[Any, ...]) -> AnyEvent:
+    """The event of a tuple that a recorder was given."""
     if isinstance(raw[1], str):
         return JobEvent(*raw)
     event = Event(*raw)

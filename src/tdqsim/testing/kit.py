@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import cache
 from itertools import combinations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.clock import Clock
@@ -106,6 +106,7 @@ class Kit:
     Attributes:
         dispatcher: what everything of the test runs on.
         regions, systems: what was made, in order.
+        on_made: called with each region or system that is made, and its history.
     """
 
     def __init__(
@@ -127,6 +128,7 @@ class Kit:
         self.regions: list[Region] = []
         self.systems: list[System] = []
         self.histories: dict[Region | System, History] = {}
+        self.on_made: list[Callable[[Region | System, History], object]] = []
         self._definitions, self._start, self._stores, self._directory = definitions, start, stores, directory
         self._dispatches: deque[str] = deque(maxlen=_DISPATCHES_KEPT)
         self._count = 0
@@ -177,8 +179,13 @@ class Kit:
         self._outcomes.watch(region)
         if load and self._handlers:
             region.load_handlers()
-        self.histories[region] = History(_EVENTS_KEPT).attach(region)
+        self._record(region)
         return region
+
+    def _record(self, target: Region | System) -> None:
+        history = self.histories[target] = History(_EVENTS_KEPT).attach(target)
+        for follow in self.on_made:
+            follow(target, history)
 
     def connected(self, given: Iterable[Any], base: Path, common: Iterable[str] = ()) -> dict[str, Region]:
         """Regions that are all linked with each other, by APPLID.
@@ -220,7 +227,7 @@ class Kit:
             options["path"] = self._stores.take()
         system = System(**options)
         self.systems.append(system)
-        self.histories[system] = History(_EVENTS_KEPT).attach(system)
+        self._record(system)
         if self._definitions.dtaqs:
             system.install(self._definitions, create_libraries=True)
         return system
@@ -279,11 +286,11 @@ class Kit:
         history = self.histories[region]
         for queue in region.tdqueues.values():
             events = history.of(queue.name, _SHOWN_EVENTS)
-            count = queue.stored.count if isinstance(queue, IntraQueue) and not region.closed else 0
+            count = queue.stored.count if isinstance(queue, IntraTdQueue) and not region.closed else 0
             if not events and not count:
                 continue
             state = f"{queue.type} {queue.enablestatus.name}"
-            if isinstance(queue, IntraQueue) and not region.closed:
+            if isinstance(queue, IntraTdQueue) and not region.closed:
                 state += f", {count} records, RECOVSTATUS {queue.recovstatus}{', cycle on' if queue.latch else ''}"
                 first = [
                     show_record(record, region.codepage) for record in region.peek(queue.name, limit=_SHOWN_RECORDS)

@@ -67,6 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tdq-target", default="", metavar="MODULE:FACTORY", help="what verified tests run against")
     group.addoption("--tdq-job-target", default="", metavar="MODULE:FACTORY", help="the same, for data queues")
     group.addoption("--tdq-evidence", default="", metavar="FILE", help="add what tests that pass exercise to this file")
+    group.addoption("--tdq-report", default="", metavar="FILE", help="write what tests did to this HTML page")
     group.addoption("--tdq-transcript", default="", metavar="FILE", help="write what verified tests did to this file")
 
 
@@ -78,6 +79,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from tdqsim.testing._evidence_plugin import EvidencePlugin  # noqa: PLC0415
 
         config.pluginmanager.register(EvidencePlugin(config), "tdqsim-evidence")
+    if config.getoption("--tdq-report"):
+        from tdqsim.testing._report_plugin import ReportPlugin  # noqa: PLC0415
+
+        config.pluginmanager.register(ReportPlugin(config), "tdqsim-report")
 
 
 @pytest.hookimpl(hookwrapper=True)

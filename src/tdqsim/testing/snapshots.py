@@ -9,7 +9,7 @@ from typing import Any
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.ship.remote import RemoteSystem
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import Cvda
@@ -127,20 +127,20 @@ def _data_queues(system: System, *, records: bool) -> Iterator[tuple[str, tuple[
 
 def _queue(region: Region, queue: TdQueue, *, records: bool) -> QueueState:
     status = queue.enablestatus.name
-    if isinstance(queue, IntraQueue):
+    if isinstance(queue, IntraTdQueue):
         data = tuple(entry.data for entry in queue.stored.entries()) if records else ()
         return QueueState(
             queue.name, "INTRA", status, "", data, tuple(_uncommitted(queue, data)), queue.latch, queue.transid
         )
-    if isinstance(queue, ExtraQueue):
+    if isinstance(queue, ExtraTdQueue):
         data = tuple(queue.file.peek()) if records and queue.file is not None else ()
         return QueueState(queue.name, "EXTRA", status, queue.openstatus.name, data)
-    if isinstance(queue, RemoteQueue):
+    if isinstance(queue, RemoteTdQueue):
         return _remote(region, queue, records=records)
     return QueueState(queue.name, queue.type, status, target=getattr(queue, "indirectname", ""))
 
 
-def _remote(region: Region, queue: RemoteQueue, *, records: bool) -> QueueState:
+def _remote(region: Region, queue: RemoteTdQueue, *, records: bool) -> QueueState:
     state = QueueState(queue.name, queue.type, queue.enablestatus.name, target=queue.remotename)
     found = followed(region, queue)
     if found is None:
@@ -156,7 +156,7 @@ def _remote(region: Region, queue: RemoteQueue, *, records: bool) -> QueueState:
 def followed(region: Region, queue: TdQueue) -> tuple[Region, TdQueue] | None:
     """The region and the queue that a remote queue is in the end; None when nobody can say: no link, or no queue."""
     seen = set()
-    while isinstance(queue, RemoteQueue) and (region.applid, queue.name) not in seen:
+    while isinstance(queue, RemoteTdQueue) and (region.applid, queue.name) not in seen:
         seen.add((region.applid, queue.name))
         link = region.links.get(queue.remotesystem)
         if not isinstance(link, RemoteSystem) or not link.link.acquired or link.far.region.closed:
@@ -166,10 +166,10 @@ def followed(region: Region, queue: TdQueue) -> tuple[Region, TdQueue] | None:
             queue = final_target(region, queue.remotename)
         except Condition:
             return None
-    return None if isinstance(queue, RemoteQueue) else (region, queue)
+    return None if isinstance(queue, RemoteTdQueue) else (region, queue)
 
 
-def _uncommitted(queue: IntraQueue, records: tuple[bytes, ...]) -> Iterator[Uncommitted]:
+def _uncommitted(queue: IntraTdQueue, records: tuple[bytes, ...]) -> Iterator[Uncommitted]:
     for uow in dict.fromkeys(lock.owner for lock in queue.locks if lock.owner is not None):
         work = uow.works.get(queue)
         state = "SHUNTED" if uow.waitstate is Cvda.SHUNTED else uow.state.name

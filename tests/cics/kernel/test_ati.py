@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tdqsim.cics import Abend, Region, SecurityPolicy, Task
-from tdqsim.cics.queues.ati import AFTER_TASK
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.facts import Resp
 from tests.rules import expect_rule, rule
@@ -163,6 +162,14 @@ def endings(abends: bool) -> Callable[[Task], None]:
     return program
 
 
+# What becomes of the cycle when its task ends normally, and when it abends (Automatic transaction initiation, IBM Docs).
+ENDINGS = {
+    "FILE": ("over", "over"),
+    "TERMINAL": ("started again", "stays on"),
+    "SYSTEM": ("started again", "stays on"),
+}
+
+
 @pytest.mark.rule("ATI-FILE-END", "ATI-TERMINAL-AGAIN", "ATI-TERMINAL-ABEND")
 @pytest.mark.parametrize("recovstatus", RECOVERY)
 @pytest.mark.parametrize("facility", ["FILE", "TERMINAL", "SYSTEM"])
@@ -177,7 +184,7 @@ def test_the_table_of_endings(make_region: Make, recovstatus: str, facility: str
     fill(region, "TRGQ", b"1", b"2", b"3")
     region.run()
     queue: Any = region.tdqueues["TRGQ"]
-    outcome = AFTER_TASK[facility, not abends]
+    outcome = ENDINGS[facility][abends]
     backed_out = abends and recovstatus == "LOGICAL"
     left = 3 if backed_out else 2
     if outcome == "over":  # the end opens the way and starts nothing; the next write at the level does
@@ -343,6 +350,19 @@ def test_a_set_of_the_trigger_frees_a_queue_that_is_stuck(
     region.writeq_td("TRGQ", b"4")
     assert starts == [4]
     assert rule("ATI-SET-STUCK").confidence == "unconfirmed"
+
+
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_a_set_of_the_state_alone_frees_nothing(make_region: Make, recovstatus: str) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus, triggerlevel=1, atifacility="TERMINAL", facilityid="T001"))
+    starts, program = counting(drain("TRGQ"))
+    region.register("PAYP", lambda task: task.abend("OOPS"))
+    fill(region, "TRGQ", b"1", b"2")
+    region.register("PAYP", program)
+    region.set_tdqueue("TRGQ", enablestatus="DISABLED")
+    region.set_tdqueue("TRGQ", enablestatus="ENABLED")
+    region.writeq_td("TRGQ", b"3")
+    assert starts == []
 
 
 @pytest.mark.rule("ATI-SET-PENDING")

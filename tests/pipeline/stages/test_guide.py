@@ -14,3 +14,10 @@ def test_every_option_is_on_the_page_with_its_status() -> None:
 
 def test_the_chapters_of_the_pipeline_are_there() -> None:
     assert {"pipeline", "pipeline-scale", "qsam-options"} <= set(chapters())
+
+
+def test_every_option_of_cobrix_is_on_the_page_for_its_users() -> None:
+    page = chapter("coming-from-cobrix")
+    theirs = [row["option"].partition(":")[0] for row in table("qsam_options") if row["status"] != "own"]
+    assert len(theirs) > 80
+    assert [option for option in theirs if f"`{option}`" not in page] == []

@@ -49,6 +49,26 @@ public class Toolbox {
         say("vrm", () -> system.getVersion() + "." + system.getRelease());
         say("ccsid", () -> system.getCcsid());
 
+        say("change password", () -> {
+            AS400 before = system(args, "BERT", "Secret1pw");
+            before.changePassword("Secret1pw", "Other2");
+            before.disconnectAllServices();
+            return system(args, "BERT", "Other2").validateSignon();
+        });
+        say("old password", () -> system(args, "BERT", "Secret1pw").validateSignon());
+        say("change wrongly", () -> { system(args, "BERT", "x").changePassword("Wrong1", "New1"); return "changed"; });
+        say("expired", () -> { ran(new CommandCall(system(args, "BERT", "Other2")), "CALL QGPL/EXPIRE"); return system(args, "BERT", "Other2").validateSignon(); });
+        say("change expired", () -> {
+            AS400 expired = system(args, "BERT", "Other2");
+            expired.changePassword("Other2", "Third3");
+            return expired.validateSignon();
+        });
+        for (int round = 1; round <= 4; round++) {
+            int one = round;
+            say("disabling " + one, () -> system(args, "BERT", "Wrong1").validateSignon());
+        }
+        say("last sign-on", () -> system.getSignonDate() != null && system.getPreviousSignonDate() != null);
+
         CommandCall command = new CommandCall(system);
         say("crtlib", () -> ran(command, "CRTLIB TESTLIB TEXT('It''s a test')"));
         say("bad command", () -> ran(command, "DSPNOTHING"));

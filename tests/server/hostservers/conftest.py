@@ -10,7 +10,7 @@ import pytest
 
 from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
-from tdqsim.server.hostservers import Account, HostServers
+from tdqsim.server.hostservers import Account, Accounts, HostServers
 from tests.server.hostservers.wire import Client
 
 
@@ -21,19 +21,20 @@ class Served:
         self.engine = Engine()
         self.engine.__enter__()
         self.system: System = self.engine.make(System, "SYS1")
-        self.accounts: dict[str, Account] = {}
+        self.accounts = {user: Account(user) for user in ("ANNA", "BERT")}
         self.do(self._fill)
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        self.servers = HostServers(self.engine, self.system, self.accounts, mapper=0, level=level, tls=tls)
+        self.servers = HostServers(
+            self.engine, self.system, Accounts(self.accounts.values()), mapper=0, level=level, tls=tls
+        )
         asyncio.run_coroutine_threadsafe(self.servers.start(), self.loop).result(20)
 
     def _fill(self) -> None:
-        for user in ("ANNA", "BERT"):
+        for user, account in self.accounts.items():
             self.system.crtusrprf(user)
-            self.accounts[user] = Account(user)
-            self.accounts[user].set_password("Secret1pw")
+            account.set_password("Secret1pw")
 
     def do(self, call: Callable[[], Any]) -> Any:
         """Something done where the system lives."""

@@ -5,18 +5,14 @@ from __future__ import annotations
 import random
 import socket
 import ssl
-from datetime import UTC, datetime, timedelta
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
+from tdqsim.server.hostservers.accounts import SignOnCode
 from tdqsim.server.hostservers.command import expanded
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, blocks, reply
-from tdqsim.server.hostservers.passwords import Account, Level, SignOnCode, check, substitute, token
+from tdqsim.server.hostservers.passwords import Level, substitute, token
+from tests.server.hostservers.certificates import certificate
 from tests.server.hostservers.wire import CLIENT, NAME, RECEIVE_FOR_EVER, RECEIVE_NOW, Client, eventually, frame, send
 
 SERVER = bytes.fromhex("1122334455667788")
@@ -48,35 +44,9 @@ def test_substitutes(who, expected):
         assert made.hex().upper() == image
 
 
-def test_accounts():
-    account = Account("ANNA")
-    sent = substitute(Level.SHA1, token(Level.SHA1, "ANNA", "pw"), "ANNA", CLIENT, SERVER)
-
-    def tried(data=sent, kind=3, who=account):
-        return check(who, Level.SHA1, kind, data, client_seed=CLIENT, server_seed=SERVER)
-
-    assert tried() is SignOnCode.PASSWORD_NONE
-    account.set_password("pw")
-    assert tried() is SignOnCode.GOOD
-    assert tried(kind=1) is SignOnCode.REQUEST_NOT_VALID
-    assert tried(who=None) is SignOnCode.USER_UNKNOWN
-    assert tried(b"x") is SignOnCode.PASSWORD_WRONG
-    assert tried(b"") is SignOnCode.PASSWORD_WRONG_NEXT_DISABLES
-    assert tried() is SignOnCode.GOOD  # a right one begins the count anew
-    assert [tried(bytes(20)) for _ in range(3)][1:] == [
-        SignOnCode.PASSWORD_WRONG_NEXT_DISABLES, SignOnCode.PASSWORD_WRONG,
-    ]  # fmt: skip
-    assert tried() is SignOnCode.USER_DISABLED
-    account.disabled, account.expired = False, True
-    account.wrong = 0
-    assert tried() is SignOnCode.PASSWORD_EXPIRED
-    account.set_password("pw")
-    assert tried() is SignOnCode.GOOD
-
-
 def test_frames_come_in_any_pieces():
     whole = frame(0xE007, 5, b"abc", 7) + frame(0xE007, 6, b"")
-    reader = FrameReader()
+    reader = FrameReader(10_000)
     found = []
     for byte in whole:
         reader.feed(bytes((byte,)))
@@ -180,29 +150,14 @@ def test_whatever_is_sent_harms_nobody(served, queue, connect, caplog):
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-def _certificate(folder):
-    """A certificate of nobody in particular, for this machine."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    day = datetime(2020, 1, 1, tzinfo=UTC)
-    made = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-        .serial_number(1).not_valid_before(day).not_valid_after(day + timedelta(days=36500))
-        .sign(key, hashes.SHA256())
-    )  # fmt: skip
-    (folder / "cert.pem").write_bytes(made.public_bytes(Encoding.PEM))
-    (folder / "key.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    return folder / "cert.pem", folder / "key.pem"
-
-
 def test_the_same_servers_over_tls(serve, tmp_path):
-    certificate, key = _certificate(tmp_path)
+    pem, key = certificate(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    context.load_cert_chain(pem, key)
     served = serve(tls=context)
     assert {"as-signon-s", "as-dtaq-s", "as-rmtcmd-s"} <= set(served.ports)
     client = Client(served, "as-dtaq-s", 0xE007)
-    trusting = ssl.create_default_context(cafile=str(certificate))
+    trusting = ssl.create_default_context(cafile=str(pem))
     trusting.check_hostname = False
     client.socket = trusting.wrap_socket(client.socket)
     assert client.sign_on() == 0

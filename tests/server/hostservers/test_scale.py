@@ -59,15 +59,18 @@ def test_a_pair_beside_a_bare_echo_of_the_same_frames(served, queue, connect):
     data = b"x" * 10
 
     def pairs(who, n):
-        start = time.perf_counter()
+        """Seconds of a pair: of the processor, in all threads of this process, and by the wall clock."""
+        cpu, wall = time.process_time(), time.perf_counter()
         for _ in range(n):
             who.ask(5, send(data), template=22)
             who.ask(2, RECEIVE_NOW, template=28)
-        return n / (time.perf_counter() - start)
+        return time.process_time() - cpu, time.perf_counter() - wall
 
-    rates = [pairs(client, 300) / pairs(bare, 300) for _ in range(9)]
-    ratio = sorted(rates)[4]
-    print(f"\n  write and read beside an echo: {ratio:.2f} of its rate (at least 0.25)")
+    rounds = [(pairs(bare, 300), pairs(client, 300)) for _ in range(9)]
+    ratio, by_wall = (sorted(echo[clock] / ours[clock] for echo, ours in rounds)[4] for clock in (0, 1))
+    print(
+        f"\n  write and read beside an echo: {ratio:.2f} of its rate (at least 0.25); by the wall clock {by_wall:.2f}"
+    )
     loop.call_soon_threadsafe(echo.close)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(20)

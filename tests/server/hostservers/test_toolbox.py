@@ -32,6 +32,16 @@ wrong password: AS400SecurityException 8
 sign on: true
 vrm: 7.5
 ccsid: 37
+change password: true
+old password: AS400SecurityException 8
+change wrongly: AS400SecurityException 9
+expired: AS400SecurityException 7
+change expired: true
+disabling 1: AS400SecurityException 8
+disabling 2: AS400SecurityException 9
+disabling 3: AS400SecurityException 8
+disabling 4: AS400SecurityException 31
+last sign-on: true
 crtlib: true CPC2102 Library TESTLIB created.
 bad command: false CPD0030 Command DSPNOTHING in library *LIBL not found. CPF0006 Errors occurred in command.
 bad keyword: false CPD0043 Keyword COLOR not valid for this command. CPF0006 Errors occurred in command.
@@ -70,7 +80,7 @@ delete: false
 dltlib: true CPC2194 Library TESTLIB deleted.
 library gone: ObjectDoesNotExistException 1
 """
-"""32 is USERID_UNKNOWN and 8 PASSWORD_INCORRECT; 1 is LIBRARY_DOES_NOT_EXIST and 2 OBJECT_DOES_NOT_EXIST."""
+"""32 is USERID_UNKNOWN, 31 USERID_DISABLE, 8 PASSWORD_INCORRECT, 9 the same before the last try, 7 PASSWORD_EXPIRED; 1 is LIBRARY_DOES_NOT_EXIST and 2 OBJECT_DOES_NOT_EXIST."""
 
 
 @pytest.mark.parametrize("level", [0, 3])
@@ -80,7 +90,11 @@ def test_what_a_toolbox_program_sees(serve, classes, level):
     def double(_job, number):
         number[:] = (2 * int.from_bytes(number, "big")).to_bytes(4, "big")
 
+    def expire(job):
+        job.system.chgusrprf(job.current_user, pwdexp=True)
+
     served.do(lambda: served.system.register_program("QGPL/DOUBLE", double))
+    served.do(lambda: served.system.register_program("QGPL/EXPIRE", expire))
     ports = [str(served.ports[service]) for service in ("as-signon", "as-dtaq", "as-rmtcmd")]
     done = subprocess.run(
         ["java", "-cp", f"{JAR}:{classes}", "Toolbox", "127.0.0.1", *ports],

@@ -25,7 +25,7 @@ class Client:
     def __init__(self, served, service, server):
         self.socket = socket.create_connection(("127.0.0.1", served.ports[service]), timeout=20)
         self.server = server
-        self.reader = FrameReader()
+        self.reader = FrameReader(1 << 24)
 
     def sign_on(self, user="ANNA", password="Secret1pw"):
         got = self.ask(0x7001, CLIENT, attributes=0x0300)

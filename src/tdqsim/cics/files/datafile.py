@@ -1,26 +1,33 @@
 """A data set of records by key, in memory: KSDS, ESDS or RRDS, and paths over its alternate indexes.
 
 Every organisation is one sorted map from an identification to a record: the key of a KSDS, the relative byte address of
-an ESDS, the relative record number of an RRDS, the latter two as four bytes, big-endian, as RIDFLD has them. A path
-looks
-at the same records in the order of an alternate key; among equal keys they are in the order of writing.
+an ESDS, the relative record number of an RRDS, the latter two as four bytes, big-endian, as RIDFLD has them. A path has
+the same records in the order of an alternate key; among equal keys they are in the order of writing.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal, Protocol
-
-from sortedcontainers import SortedDict
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from tdqsim.errors import TdqError
 
-__all__ = ["DataFile", "Organisation", "Path", "View"]
+if TYPE_CHECKING:
+    from sortedcontainers import SortedDict
+
+__all__ = ["DataFile", "Organisation", "Path", "RecordView"]
 
 Organisation = Literal["KSDS", "ESDS", "RRDS"]
 NUMBER_SIZE: Final = 4
 
 
-class View(Protocol):
+def _in_order() -> SortedDict[bytes, bytes]:
+    """An empty map that is kept in the order of its keys."""
+    from sortedcontainers import SortedDict  # noqa: PLC0415  (few regions have files)
+
+    return SortedDict()
+
+
+class RecordView(Protocol):
     """Records in the order of an identification: a data set by its own, or a path by its alternate key."""
 
     @property
@@ -72,7 +79,7 @@ class DataFile:
         self.key_position = key_position
         self.longest = longest
         self.fixed = fixed
-        self.records: SortedDict[bytes, bytes] = SortedDict()
+        self.records = _in_order()
         self.paths: list[Path] = []
         self._end = 0
 
@@ -106,19 +113,19 @@ class DataFile:
     # -- as a view ------------------------------------------------------------------------------------------------
 
     def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`; a place is the identification itself."""
+        """See :class:`RecordView`; a place is the identification itself."""
         return self._place(self.records.bisect_left(key))
 
     def after(self, place: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`."""
+        """See :class:`RecordView`."""
         return self._place(self.records.bisect_right(place))
 
     def before(self, place: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`."""
+        """See :class:`RecordView`."""
         return self._place(self.records.bisect_left(place) - 1)
 
     def shown(self, place: bytes) -> bytes:
-        """See :class:`View`."""
+        """See :class:`RecordView`."""
         return place
 
     def _place(self, index: int) -> tuple[bytes, bytes] | None:
@@ -144,7 +151,7 @@ class Path:
         self.unique = unique
         self._written = 0
         self._orders: dict[bytes, int] = {}
-        self._places: SortedDict[bytes, bytes] = SortedDict()
+        self._places = _in_order()
         for key, record in base.records.items():
             self.note(key, record)
         base.paths.append(self)
@@ -174,15 +181,15 @@ class Path:
         return found is not None and self.shown(found[0]) == alternate and found[1] != key
 
     def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`; a place is the alternate key and the order of writing."""
+        """See :class:`RecordView`; a place is the alternate key and the order of writing."""
         return self._place(self._places.bisect_left(key))
 
     def after(self, place: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`."""
+        """See :class:`RecordView`."""
         return self._place(self._places.bisect_right(place))
 
     def before(self, place: bytes) -> tuple[bytes, bytes] | None:
-        """See :class:`View`. Equal keys come in the order of writing in this direction too."""
+        """See :class:`RecordView`. Equal keys come in the order of writing in this direction too."""
         key = self.shown(place)
         following = self.after(place)
         if following is not None and self.shown(following[0]) == key:
@@ -191,7 +198,7 @@ class Path:
         return None if before is None else self.at_or_after(self.shown(before[0]))
 
     def shown(self, place: bytes) -> bytes:
-        """See :class:`View`."""
+        """See :class:`RecordView`."""
         return place[: self.key_length]
 
     def _place(self, index: int) -> tuple[bytes, bytes] | None:

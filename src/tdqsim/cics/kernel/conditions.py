@@ -16,7 +16,7 @@ __all__ = ["Abend", "Condition", "TaskReturn", "abend_code"]
 
 
 class Condition(TdqError):
-    """An exceptional condition of a command.
+    """An exceptional condition of a command. What few of them have is a default of the class.
 
     Attributes:
         resp: its number, as EIBRESP shows it.
@@ -29,6 +29,13 @@ class Condition(TdqError):
         taken_by: who takes it before any HANDLE CONDITION: a label of HANDLE AID.
         detail: the same in words, for people.
     """
+
+    command = ""
+    resource = ""
+    data = b""
+    length = 0
+    brings: Mapping[str, Any] | None = None
+    taken_by: Callable[[Condition], Any] | None = None
 
     def __init__(
         self,
@@ -43,16 +50,22 @@ class Condition(TdqError):
         brings: Mapping[str, Any] | None = None,
         taken_by: Callable[[Condition], Any] | None = None,
     ) -> None:
-        super().__init__(resp, resp2, detail)
+        TdqError.__init__(self, resp, resp2, detail)
         self.resp = resp
         self.resp2 = resp2
         self.detail = detail
-        self.command = command
-        self.resource = resource
-        self.data = data
-        self.length = length
-        self.brings = brings
-        self.taken_by = taken_by
+        if command:
+            self.command = command
+        if resource:
+            self.resource = resource
+        if data:
+            self.data = data
+        if length:
+            self.length = length
+        if brings is not None:
+            self.brings = brings
+        if taken_by is not None:
+            self.taken_by = taken_by
 
     @property
     def name(self) -> str:

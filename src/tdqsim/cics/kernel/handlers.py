@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tdqsim.errors import DefinitionError, Problem, TdqError
@@ -88,6 +87,8 @@ class Resolver(Protocol):
 
 
 def _resolver(prefix: str) -> Resolver | None:
+    from importlib.metadata import entry_points  # noqa: PLC0415  (it costs as much as a fifth of this room)
+
     found = next(iter(entry_points(group=_RESOLVERS, name=prefix)), None)
     return None if found is None else found.load()
 

@@ -26,6 +26,7 @@ __all__ = [
     "NO_HANDLES",
     "AbendExit",
     "AidLabel",
+    "HandleStack",
     "Handles",
     "Label",
     "handle_abend",
@@ -62,6 +63,9 @@ class Handles(NamedTuple):
     cancelled: AbendExit | None
     aids: Mapping[str, AidLabel] = MappingProxyType({})
 
+
+HandleStack = tuple[Handles, "HandleStack"] | None
+"""What PUSH HANDLE has suspended last, and what was suspended before that."""
 
 NO_HANDLES: Final = Handles({}, frozenset(), None, None)
 
@@ -187,8 +191,7 @@ def handle_abend(
 @command("PUSH HANDLE")
 def push_handle(task: TaskBase) -> None:
     """Suspend all HANDLE and IGNORE commands until POP HANDLE."""
-    task.handle_stack.append(task.handles)
-    task.handles = NO_HANDLES
+    task.handles, task.handle_stack = NO_HANDLES, (task.handles, task.handle_stack)
 
 
 @command("POP HANDLE", "INVREQ")
@@ -198,6 +201,6 @@ def pop_handle(task: TaskBase, *, nohandle: Flag = False) -> None:
     Raises:
         Condition: INVREQ: there was no PUSH HANDLE.
     """
-    if not task.handle_stack:
+    if task.handle_stack is None:
         raise Condition(Resp.INVREQ, detail="POP HANDLE without a PUSH HANDLE before it")
-    task.handles = task.handle_stack.pop()
+    task.handles, task.handle_stack = task.handle_stack

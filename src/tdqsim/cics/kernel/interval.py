@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.programs.containers import passed
-from tdqsim.cics.programs.table import Level
+from tdqsim.cics.programs.table import ProgramLevel
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
 
@@ -112,7 +112,7 @@ class StartRequest:
         task: Any = strand.local
         task.eib.eibreqid = self.reqid
         if self.channel is not None:
-            task.level = Level(task.program, None, None, self.channel)
+            task.level = ProgramLevel(task.program, None, None, self.channel)
 
 
 class Starts:
@@ -215,8 +215,7 @@ def start(
     _check_start(region, transid, termid, reqid, has_data=from_ is not None)
     if length is not None and not (0 < length <= len(from_ or b"")):
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(from_ or b'')} bytes")
-    issuer: Any = task  # a task of a region has levels
-    given = passed(issuer, channel)
+    given = passed(task, channel)
     if userid:
         _check_user(task, userid)
     now = region.clock.time_ns()
@@ -276,7 +275,7 @@ def retrieve(
     missing = [word for word in wanted if word not in more]
     if missing:
         raise Condition(Resp.ENVDEFERR, detail=f"START has not given {', '.join(missing)}")
-    data = bytes(task.start_data.pop(0))
+    data, task.start_data = bytes(task.start_data[0]), task.start_data[1:]
     if length is not None and len(data) > max(length, 0):
         cut = data[: max(length, 0)]
         raise Condition(

@@ -38,6 +38,7 @@ class TaskRegion(Protocol):
     messages: Any
     transactions: dict[str, TransactionEntry]
     enqueues: dict[bytes, Any]
+    browses: dict[str, Any]
     starts: Any
     failed: bool
     abends: dict[str, int]

@@ -17,13 +17,14 @@ A condition that leaves the program is the abend of its AExx code; any other exc
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import TracebackType
+from _thread import get_ident
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Eib, failure
-from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
+from tdqsim.cics.kernel.handling import NO_HANDLES, HandleStack
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.dispatch import TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, StoreError, TdqError
@@ -42,6 +43,7 @@ TIMED_OUT: Final = "AKCS"
 _PROGRAM_CHECK: Final = "ASRA"
 _BACKOUT_REQUIRED: Final = "ASPN"
 _NO_QUEUES: Final[dict[str, Any]] = {}
+_NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
 class TaskBase:
@@ -62,27 +64,31 @@ class TaskBase:
         abcode: the code of its abend; empty while it has none.
         outside: whether its commands are issued by the program outside the strands.
         implicit: whether it is one command with a syncpoint of its own.
-        handles, handle_stack: HANDLE and IGNORE.
+        handles: HANDLE and IGNORE.
+        handle_stack: what PUSH HANDLE has suspended, and what was suspended before that; None for nothing.
         browses: the browses that are open, by resource type; they end with the task.
         start_data: what RETRIEVE has still to give.
+        level: the level of the program that runs; None at the top.
+        storage: what programs in another language have there, such as the items of a COBOL program by name; None
+            before the first.
         qzero: logically recoverable queues read to QZERO in units of work that have committed, and the cycle that was
             on, or had been the last, when each was.
         queues: what it looks queues up in; empty when it has ended.
         unit: its unit of work; None before the first recoverable request. One that has ended counts for none.
         suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
-        strand: its strand; None for the program outside.
+        strand: its strand; None for the program outside, and when a task that a queue has started is over.
         ended: whether it is over.
     """
 
     __slots__ = (
         "_entered", "_settled", "abcode", "browses", "condition", "dtimout_ns", "eib", "ended",
-        "facility", "handle_stack", "handles", "implicit", "number", "outside", "program", "queues", "qzero", "region",
-        "request", "start_data", "startcode", "strand", "suspended", "transid", "unit", "userid",
+        "facility", "handle_stack", "handles", "implicit", "level", "number", "outside", "program", "queues", "qzero",
+        "region", "request", "start_data", "startcode", "storage", "strand", "suspended", "transid", "unit", "userid",
     )  # fmt: skip
 
     region: Region
 
-    def __init__(self, region: Region, number: int, transid: str, userid: str, *, startcode: str = "U") -> None:
+    def __init__(self, region: Region, number: int, transid: str, userid: str, startcode: str = "U") -> None:
         self.region = region
         self.number = number
         self.transid = transid
@@ -97,10 +103,12 @@ class TaskBase:
         self.outside = True
         self.implicit = False
         self.handles = NO_HANDLES
-        self.handle_stack: list[Handles] = []
-        self.browses: dict[str, Any] = {}
-        self.start_data: list[bytes] = []
-        self.qzero: dict[Any, int] = {}
+        self.handle_stack: HandleStack = None
+        self.browses: Mapping[str, Any] = _NONE
+        self.start_data: tuple[bytes, ...] = ()
+        self.qzero: Mapping[Any, int] = _NONE
+        self.level: Any = None
+        self.storage: Any = None
         self.suspended: tuple[str, str] | None = None
         self.strand: Strand | None = None
         self.dtimout_ns: int | None = None
@@ -208,7 +216,9 @@ class TaskBase:
         Raises:
             Condition: nobody handles it and CICS does not ignore it.
         """
-        self.region.dispatcher.check_thread()
+        dispatcher = self.region.dispatcher
+        if dispatcher.thread != get_ident():
+            dispatcher.check_thread()
         condition.command, condition.resource = name, condition.resource or resource
         self.condition = condition
         self.eib.last = failure(condition)
@@ -297,9 +307,10 @@ class TaskBase:
             Abend: it ended abnormally.
             RegionClosed: the region was closed meanwhile.
         """
-        self.region.dispatcher.check_thread()
-        region = self.region
-        strand = region.dispatcher.current
+        dispatcher = self.region.dispatcher
+        if dispatcher.thread != get_ident():
+            dispatcher.check_thread()
+        strand = dispatcher.current
         strand.local, self.strand = self, strand
         value, error = None, None
         try:
@@ -321,7 +332,8 @@ class TaskBase:
         try:
             if error is not None:
                 value = self._exit(error)
-            self._take_last_syncpoint()
+            if self.unit is not None:
+                self._take_last_syncpoint()
             self.end(normal=True)
         except RegionClosed:
             raise
@@ -376,21 +388,37 @@ class TaskBase:
             if not durable.in_doubt:
                 uow.state, uow.ended = Cvda.BACKOUT, True
 
+    def open_browses(self) -> dict[str, Any]:
+        """The browses of whoever issues the command: the task, or the region for commands outside a task."""
+        self.region.dispatcher.check_thread()
+        if self.implicit:
+            found: dict[str, Any] = self.region.browses
+        elif isinstance(self.browses, dict):
+            found = self.browses
+        else:
+            self.browses = found = {}
+        return found
+
     def end(self, *, normal: bool) -> None:
         """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end.
 
         What an exception cuts short is done when it is called again.
         """
-        self.region.dispatcher.check_thread()
+        dispatcher = self.region.dispatcher
+        if dispatcher.thread != get_ident():
+            dispatcher.check_thread()
         if self._settled:
             return
         self.ended, self.queues = True, _NO_QUEUES
         try:
-            self.take_rollback()
+            if self.unit is not None:
+                self.take_rollback()
         finally:
-            self.browses.clear()
+            self.browses = _NONE
             self.region.task_ended(self, normal=normal)
             self._settled = self.unit is None
+            if self.request is not None:
+                self.strand = None  # nobody was given its handle, and it names the task: both can go now
 
     # -- with region.task() as t ----------------------------------------------------------------------------------
 

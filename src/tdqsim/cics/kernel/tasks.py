@@ -90,25 +90,27 @@ class Tasks(Generic[K]):
     ) -> Strand:
         """Make a task for a transaction that can be attached; it runs when it is dispatched."""
         region, definition = self._region, entry.definition
-        task = (make or self._make)(region, self.next_number(), definition.name, userid, startcode=startcode)
+        dispatcher = region.dispatcher
+        if dispatcher.thread != get_ident():
+            dispatcher.check_thread()
+        name, number = definition.name, self._last % _LAST + 1
+        self._last = number
+        task = (make or self._make)(region, number, name, userid, startcode)
         task.outside = False
-        task.program = definition.program or definition.name
+        task.program = definition.program or name
         task.dtimout_ns = entry.dtimout_ns
         task.request = request
         if data is not None:
-            task.start_data.append(data)
+            task.start_data = (data,)
         if facility is not None:
             task.facility = facility
             task.eib.eibtrmid = facility.name
             facility.task = task
-        self.known[task.number] = task
+        self.known[number] = task
         assert entry.program is not None, entry
-        strand = region.dispatcher.spawn(
-            partial(task.run, entry.program, args), name=f"task {task.number} {definition.name}", owner=region
-        )
-        strand.local = task
-        task.strand = strand
-        if region.recorder is not None:
+        strand = dispatcher.spawn(partial(task.run, entry.program, args), name=f"task {number} {name}", owner=region)
+        strand.local, task.strand = task, strand
+        if region.is_watched and region.recorder is not None:
             region.recorder.task_started(task)
         return strand
 
@@ -118,7 +120,7 @@ class Tasks(Generic[K]):
         region = self._region
         if region.failed:
             return
-        if region.recorder is not None:
+        if region.is_watched and region.recorder is not None:
             region.recorder.task_ended(task, normal=normal)
         for settle in self.on_end:
             settle(task, normal=normal)
@@ -146,7 +148,7 @@ class Tasks(Generic[K]):
             task.implicit = True
         self._last = task.number = task.eib.eibtaskn = self._last % _LAST + 1
         try:
-            value = command(task, *args, **kwargs)
+            value = command(task, *args, **kwargs) if kwargs else command(task, *args)
             if task.unit is not None:
                 task.take_syncpoint()
         except Condition:

@@ -17,7 +17,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.explain_requests import OPERATOR, SHIPPED, TD, UNKNOWN, WAIT, Prediction, foresee, would_be_open
 from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER, Latch
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
@@ -93,7 +93,7 @@ def explain(
         detail = condition.detail
         return Explanation(name, "", (f"{detail[:1].upper()}{detail[1:]}.",), commands, starts=False)
     statements = tuple(_statements(region, name, target, probe))
-    starts = isinstance(target, IntraQueue) and _would_start(region, target)
+    starts = isinstance(target, IntraTdQueue) and _would_start(region, target)
     return Explanation(name, target.name, statements, commands, starts, _history(region, target.name, record))
 
 
@@ -111,14 +111,14 @@ def _history(region: SpiRegion, queue: str, record: bytes | None) -> tuple[str, 
 def _statements(region: SpiRegion, name: str, queue: TdQueue, probe: TaskBase) -> Iterator[str]:
     if name != queue.name:
         yield f"{name} stands for queue {queue.name}{_through(region, name)}."
-    if isinstance(queue, RemoteQueue):
+    if isinstance(queue, RemoteTdQueue):
         yield from _remote(region, queue, probe)
-    elif isinstance(queue, ExtraQueue):
+    elif isinstance(queue, ExtraTdQueue):
         yield _data_set(queue)
         if would_be_open(region, queue):
             yield "It is opened when the region starts; here the region is only looked at."
     else:
-        assert isinstance(queue, IntraQueue), queue
+        assert isinstance(queue, IntraTdQueue), queue
         yield from _intra(region, queue)
     if any(not hasattr(hook, "foresee") for hook in _hooks(region)):
         yield "A hook looks at every command of the region; what it does is not foreseen."
@@ -130,7 +130,7 @@ def _hooks(region: SpiRegion) -> tuple[object, ...]:
     return () if hook is None else tuple(getattr(hook, "hooks", (hook,)))
 
 
-def _remote(region: SpiRegion, queue: RemoteQueue, probe: TaskBase) -> Iterator[str]:
+def _remote(region: SpiRegion, queue: RemoteTdQueue, probe: TaskBase) -> Iterator[str]:
     state = "" if queue.enablestatus is Cvda.ENABLED else f", and is {queue.enablestatus.name}: nothing is shipped"
     yield f"Queue {queue.name} is {queue.remotename} of system {queue.remotesystem}{state}."
     link: Any = region.links.get(queue.remotesystem)
@@ -147,14 +147,14 @@ def _remote(region: SpiRegion, queue: RemoteQueue, probe: TaskBase) -> Iterator[
         yield f"In region {there.applid}: {each}"
 
 
-def _data_set(queue: ExtraQueue) -> str:
+def _data_set(queue: ExtraTdQueue) -> str:
     kind = "output" if queue.output else "input"
     words = [queue.enablestatus.name, queue.openstatus.name]
     words += [queue.emptystatus.name] if queue.emptystatus is not Cvda.NOTAPPLIC else []
     return f"Queue {queue.name} is a data set for {kind}, {', '.join(words)}."
 
 
-def _intra(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
+def _intra(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
     kinds = {"NO": "not recoverable", "PHYSICAL": "physically recoverable", "LOGICAL": "logically recoverable"}
     committed = " committed" if queue.logical else ""
     yield (
@@ -173,9 +173,11 @@ def _intra(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
 
 def _through(region: SpiRegion, name: str) -> str:
     alias = region.tdqueues[name]
-    assert isinstance(alias, IndirectQueue), alias
+    assert isinstance(alias, IndirectTdQueue), alias
     return (
-        f" (through {alias.indirectname})" if isinstance(region.tdqueues.get(alias.indirectname), IndirectQueue) else ""
+        f" (through {alias.indirectname})"
+        if isinstance(region.tdqueues.get(alias.indirectname), IndirectTdQueue)
+        else ""
     )
 
 
@@ -183,7 +185,7 @@ def _records(count: int) -> str:
     return "1 record" if count == 1 else f"{count} records"
 
 
-def _units_of_work(queue: IntraQueue) -> Iterator[str]:
+def _units_of_work(queue: IntraTdQueue) -> Iterator[str]:
     owners = dict.fromkeys(lock.owner for lock in queue.locks if lock.owner is not None)
     for uow in owners:
         ends = " and ".join(lock.end for lock in queue.locks if lock.owner is uow)
@@ -198,7 +200,7 @@ def _units_of_work(queue: IntraQueue) -> Iterator[str]:
         yield f"The {uow.title}{state} holds {ends} and {what}."
 
 
-def _waiters(queue: IntraQueue) -> Iterator[str]:
+def _waiters(queue: IntraTdQueue) -> Iterator[str]:
     for lock in queue.locks:
         for strand in lock.waiting.waiters:
             yield f"{strand.name} waits for the {lock.end} end{_until(strand.deadline_ns)}."
@@ -217,13 +219,13 @@ def _moment(time_ns: int) -> str:
 # -- triggers ---------------------------------------------------------------------------------------------------------
 
 
-def _would_start(region: SpiRegion, queue: IntraQueue) -> bool:
+def _would_start(region: SpiRegion, queue: IntraTdQueue) -> bool:
     if queue.stored.count + 1 < queue.fire_at:
         return False
     return region.ati.why_no_cycle(queue) is None
 
 
-def _trigger(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
+def _trigger(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
     if not queue.transid or not queue.triggerlevel:
         yield "It starts nothing: " + ("TRIGGERLEVEL is 0." if queue.transid else "it has no TRANSID.")
         return
@@ -233,7 +235,7 @@ def _trigger(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
         yield from _no_cycle(region, queue)
 
 
-def _no_cycle(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
+def _no_cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
     count, level = queue.stored.count, queue.triggerlevel
     looked = "at a commit of what was written" if queue.logical else "at a WRITEQ"
     if count < level:
@@ -252,7 +254,7 @@ def _no_cycle(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
         yield f"Its task could not be attached: transaction {queue.transid} is disabled or has no program ({failure})."
 
 
-def _uncommitted_writes(queue: IntraQueue) -> Iterator[str]:
+def _uncommitted_writes(queue: IntraTdQueue) -> Iterator[str]:
     owner = queue.write_end.owner if queue.write_end is not None else None
     work = owner.works.get(queue) if owner is not None else None
     if owner is not None and work is not None and work.written:
@@ -261,7 +263,7 @@ def _uncommitted_writes(queue: IntraQueue) -> Iterator[str]:
         yield f"{_records(len(work.written))} written {whose} and not committed {verb} not count yet."
 
 
-def _cycle(region: SpiRegion, queue: IntraQueue) -> Iterator[str]:
+def _cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
     """A cycle is on: who began it, and where is its task?"""
     yield f"A cycle is on (number {queue.cycle}, of {queue.transid}): nothing else is started until it is over."
     if queue.latched is not None:
@@ -297,5 +299,5 @@ def _set_by(latch: Latch) -> str:
     return f"The latch was set at {_moment(latch.time_ns)} by {what}, when the queue held {_records(latch.items)}."
 
 
-def _serves(task: TaskBase, queue: IntraQueue) -> bool:
+def _serves(task: TaskBase, queue: IntraTdQueue) -> bool:
     return task.request is not None and task.request.queue is queue and task.request.cycle == queue.cycle

@@ -33,9 +33,10 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_state, final_target
+from tdqsim.cics.queues.directory import empty
 from tdqsim.cics.queues.extra import DataSet
 from tdqsim.cics.queues.intra import check_size
-from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.queues.logical import attempt
 from tdqsim.cics.spi.create import check_discard
 from tdqsim.cics.spi.requests import find_queue
@@ -138,7 +139,7 @@ def _request(region: Region, command: str, name: str, task: Any, size: int) -> s
     if planned is not None and (fault := planned(task, command, {"queue": name})) is not None:
         raise fault
     queue = final_target(region, name)
-    if isinstance(queue, RemoteQueue):
+    if isinstance(queue, RemoteTdQueue):
         return _shipped(region, command, queue, task, size)
     try:
         check_state(task, command, queue)
@@ -146,20 +147,20 @@ def _request(region: Region, command: str, name: str, task: Any, size: int) -> s
         if condition.resp is Resp.NOTOPEN and would_be_open(region, queue):
             raise _Unsaid(UNKNOWN, "the data set is opened when the region starts, not to be looked at") from None
         raise
-    if isinstance(queue, ExtraQueue):
+    if isinstance(queue, ExtraTdQueue):
         _data_set(command, queue, size)
         return None
-    assert isinstance(queue, IntraQueue), queue
+    assert isinstance(queue, IntraTdQueue), queue
     _OF[command](task, queue, size)
     return None
 
 
 def would_be_open(region: Region, queue: TdQueue) -> bool:
     """Whether a data set is closed only because the region is one to look at."""
-    return not region.open_data_sets and isinstance(queue, ExtraQueue) and queue.definition.opentime == "INITIAL"
+    return not region.open_data_sets and isinstance(queue, ExtraTdQueue) and queue.definition.opentime == "INITIAL"
 
 
-def _shipped(region: Region, command: str, queue: RemoteQueue, task: Any, size: int) -> str:
+def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: Any, size: int) -> str:
     check_state(task, READQ, queue)
     link: Any = region.link(queue.remotesystem)
     if not hasattr(link, "foresee"):  # only a region of this process can be asked
@@ -179,7 +180,7 @@ def _shipped(region: Region, command: str, queue: RemoteQueue, task: Any, size: 
     return f"{where}{f': {reason}' if reason else ' takes it'}"
 
 
-def _data_set(command: str, queue: ExtraQueue, size: int) -> None:
+def _data_set(command: str, queue: ExtraTdQueue, size: int) -> None:
     file: Any = queue.file
     if not isinstance(file, DataSet):
         raise _Unsaid(UNKNOWN, f"what is behind {queue.name} is no data set")
@@ -191,35 +192,35 @@ def _data_set(command: str, queue: ExtraQueue, size: int) -> None:
     file.foresee_write(size)
 
 
-def _readq(task: Any, queue: IntraQueue, _size: int) -> None:
+def _readq(task: Any, queue: IntraTdQueue, _size: int) -> None:
     try:
         record = _next_record(task, queue)
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
     if record is None:
-        raise Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
+        raise empty(queue.name)
 
 
-def _next_record(task: Any, queue: IntraQueue) -> Any:
+def _next_record(task: Any, queue: IntraTdQueue) -> Any:
     read_end, write_end = queue.read_end, queue.write_end
     if read_end is None or write_end is None:
         return queue.stored.peek()
     _ask_for(read_end, task)
     uow, work = _work(task, queue)
-    twin = work.twin() if work is not None else LogicalWork(queue)
+    twin = work.twin() if work is not None else LogicalWork(queue.stored)
     record = attempt(twin, write_end, uow)
     if record is _WAITS:
         raise _Wait(f"no committed record is left, and the {write_end.end} end is {write_end.holder()}{_limit(task)}")
     return record
 
 
-def _work(task: Any, queue: IntraQueue) -> tuple[Any, LogicalWork | None]:
+def _work(task: Any, queue: IntraTdQueue) -> tuple[Any, LogicalWork | None]:
     """The task's unit of work, and what it has done to the queue, as far as there is any."""
     uow = task.uow if task.has_uow else None
     return uow, None if uow is None else uow.works.get(queue)
 
 
-def _writeq(task: Any, queue: IntraQueue, size: int) -> None:
+def _writeq(task: Any, queue: IntraTdQueue, size: int) -> None:
     region = task.region
     check_size(region.intra.longest, size)
     if queue.write_end is not None:
@@ -234,12 +235,12 @@ def _writeq(task: Any, queue: IntraQueue, size: int) -> None:
         raise Condition(Resp.NOSPACE, detail=refused)
 
 
-def _deleteq(task: Any, queue: IntraQueue, _size: int) -> None:
+def _deleteq(task: Any, queue: IntraTdQueue, _size: int) -> None:
     for lock in queue.locks:
         _ask_for(lock, task)
 
 
-_OF: Final[dict[str, Callable[[Any, IntraQueue, int], None]]] = {READQ: _readq, WRITEQ: _writeq, DELETEQ: _deleteq}
+_OF: Final[dict[str, Callable[[Any, IntraTdQueue, int], None]]] = {READQ: _readq, WRITEQ: _writeq, DELETEQ: _deleteq}
 
 
 def _ask_for(lock: Lock, task: Any) -> None:
@@ -267,7 +268,7 @@ def _operator(task: SpiTask, name: str) -> Iterator[tuple[str, Callable[[], str 
     queue = task.region.tdqueues.get(name)
     yield OPERATOR[1], lambda: _set(task, name, "ENABLESTATUS", Cvda.ENABLED)
     yield OPERATOR[2], lambda: _set(task, name, "ENABLESTATUS", Cvda.DISABLED)
-    if isinstance(queue, ExtraQueue):
+    if isinstance(queue, ExtraTdQueue):
         yield OPERATOR[3], lambda: _set(task, name, "OPENSTATUS", Cvda.OPEN)
         yield OPERATOR[4], lambda: _set(task, name, "OPENSTATUS", Cvda.CLOSED)
     yield OPERATOR[5], lambda: _discard(task, name)
@@ -279,7 +280,7 @@ def _inquire(task: SpiTask, name: str) -> None:
 
 def _set(task: SpiTask, name: str, option: str, value: Cvda) -> str:
     queue = check_set(task, name, {option: value}).queue
-    if isinstance(queue, ExtraQueue) and option == "OPENSTATUS" and queue.openstatus is not value:
+    if isinstance(queue, ExtraTdQueue) and option == "OPENSTATUS" and queue.openstatus is not value:
         verb = "opened" if value is Cvda.OPEN else "closed"
         raise _Unsaid(UNKNOWN, f"the data set is only then {verb}")
     return _effect_of_disable(queue) if value is Cvda.DISABLED else ""
@@ -287,7 +288,7 @@ def _set(task: SpiTask, name: str, option: str, value: Cvda) -> str:
 
 def _effect_of_disable(queue: TdQueue) -> str:
     if (
-        isinstance(queue, IntraQueue)
+        isinstance(queue, IntraTdQueue)
         and queue.enablestatus is Cvda.ENABLED
         and any(lock.in_use for lock in queue.locks)
     ):
@@ -297,5 +298,5 @@ def _effect_of_disable(queue: TdQueue) -> str:
 
 def _discard(task: SpiTask, name: str) -> str:
     queue: TdQueue = check_discard(task, name)
-    lost = queue.stored.count if isinstance(queue, IntraQueue) else 0
+    lost = queue.stored.count if isinstance(queue, IntraTdQueue) else 0
     return f"its records are lost ({lost})" if lost else ""

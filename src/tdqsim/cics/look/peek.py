@@ -7,7 +7,7 @@ from itertools import islice
 
 from tdqsim.cics.look.records import records, uncommitted
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import IntraQueue, TdQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue, TdQueue
 from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.facts import Cvda
 
@@ -35,16 +35,17 @@ class QueueSnapshot:
     records: tuple[bytes, ...]
 
 
-def peek(region: QueueRegion, name: str, limit: int | None, *, with_uncommitted: bool) -> list[bytes]:
+def peek(region: QueueRegion, name: str, limit: int | None, *, skip: int = 0, with_uncommitted: bool) -> list[bytes]:
     """See :meth:`tdqsim.cics.region.Region.peek`."""
     queue = final_target(region, name.rstrip(" "))
-    found = uncommitted(queue) if with_uncommitted and isinstance(queue, IntraQueue) else records(queue)
-    return list(islice(found, limit))
+    if with_uncommitted and isinstance(queue, IntraTdQueue):
+        return list(islice(uncommitted(queue), skip, None if limit is None else skip + limit))
+    return list(islice(records(queue, skip), limit))
 
 
 def snapshot(queue: TdQueue, *, with_records: bool) -> QueueSnapshot:
     """One queue as it is now."""
-    numitems = queue.numitems if isinstance(queue, IntraQueue) else 0
+    numitems = queue.numitems if isinstance(queue, IntraTdQueue) else 0
     target = getattr(queue, "indirectname", "") or getattr(queue, "remotename", "")
     found = tuple(records(queue)) if with_records and queue.type in ("INTRA", "EXTRA") else ()
     return QueueSnapshot(queue.name, queue.type, queue.enablestatus, numitems, target, found)

@@ -7,23 +7,26 @@ from itertools import islice
 from typing import Any
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.errors import StoreFull, TdqError
 from tdqsim.facts import Resp
 
 __all__ = ["add", "records", "uncommitted"]
 
 
-def records(queue: TdQueue) -> Iterable[bytes]:
-    """The records in order: of a LOGICAL queue the committed ones, of an open data set those still to be read."""
-    if isinstance(queue, ExtraQueue):
-        return queue.file.peek() if queue.file is not None else []
-    if not isinstance(queue, IntraQueue):
+def records(queue: TdQueue, skip: int = 0) -> Iterable[bytes]:
+    """The records in order: of a LOGICAL queue the committed ones, of an open data set those still to be read.
+
+    To skip some costs nothing but for a data set, which is read from where it is.
+    """
+    if isinstance(queue, ExtraTdQueue):
+        return islice(queue.file.peek(), skip, None) if queue.file is not None else []
+    if not isinstance(queue, IntraTdQueue):
         raise TdqError(f"queue {queue.name} is in region {queue.definition.remotesystem}; look at it there")
-    return (entry.data for entry in queue.stored.entries())
+    return (entry.data for entry in queue.stored.entries(skip=skip))
 
 
-def uncommitted(queue: IntraQueue) -> Iterable[bytes]:
+def uncommitted(queue: IntraTdQueue) -> Iterable[bytes]:
     """The records with what units of work have written, and without what they have read."""
     reads, deleted = 0, False
     written: list[bytes] = []
@@ -37,7 +40,7 @@ def uncommitted(queue: IntraQueue) -> Iterable[bytes]:
     yield from written
 
 
-def add(region: Any, queue: IntraQueue, data: list[bytes]) -> None:
+def add(region: Any, queue: IntraTdQueue, data: list[bytes]) -> None:
     """Add records to the end, all or none.
 
     Raises:
@@ -63,7 +66,7 @@ def add(region: Any, queue: IntraQueue, data: list[bytes]) -> None:
     queue.peak = max(queue.peak, stored.count)
 
 
-def _put_all(queue: IntraQueue, data: list[bytes]) -> None:
+def _put_all(queue: IntraTdQueue, data: list[bytes]) -> None:
     """All of them, or none: a queue that overflows to a full disk gets its records back."""
     stored, before = queue.stored, queue.stored.count
     try:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.look.records import add
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue
 from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
@@ -19,11 +19,11 @@ def seed(region: QueueRegion, name: str, records: Iterable[bytes | str]) -> int:
     """See :meth:`tdqsim.cics.region.Region.seed`."""
     queue = final_target(region, name.rstrip(" "))
     data = [region.encode(record) if isinstance(record, str) else bytes(record) for record in records]
-    if isinstance(queue, ExtraQueue):
+    if isinstance(queue, ExtraTdQueue):
         assert queue.file is not None, queue
         queue.file.seed(data)
         return len(data)
-    if not isinstance(queue, IntraQueue):
+    if not isinstance(queue, IntraTdQueue):
         raise TdqError(f"queue {queue.name} is in region {queue.definition.remotesystem}; seed it there")
     longest = region.intra.longest
     for number, record in enumerate(data, 1):

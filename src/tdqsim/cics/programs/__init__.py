@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from tdqsim.cics.programs.channels import Channel, Container
 from tdqsim.cics.programs.diagnostics import Diagnostics
-from tdqsim.cics.programs.table import Level, Program, Programs
+from tdqsim.cics.programs.table import Program, ProgramLevel, Programs
 
-__all__ = ["Channel", "Container", "Diagnostics", "Level", "Program", "Programs"]
+__all__ = ["Channel", "Container", "Diagnostics", "Program", "ProgramLevel", "Programs"]

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
-from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit, Handles
+from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit, Handles, HandleStack
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.programs.channels import Channel
 from tdqsim.cics.programs.containers import level_of, passed
-from tdqsim.cics.programs.table import Level, Program, Programs
+from tdqsim.cics.programs.table import Program, ProgramLevel, Programs
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 
@@ -43,15 +43,13 @@ class ProgramTask(Issuer, Protocol):
         handles, handle_stack: what the program at hand has asked for.
         level: where it runs; None when nothing was linked to.
         program: the name of its first program.
-        browses: the browses that it has begun.
         abcode: the code of its abend.
     """
 
     handles: Handles
-    handle_stack: list[Handles]
-    level: Level | None
+    handle_stack: HandleStack
+    level: ProgramLevel | None
     program: str
-    browses: dict[str, Any]
     abcode: str
 
     @property
@@ -92,7 +90,7 @@ def abend_program(task: ProgramTask, name: str) -> AbendExit:
 
     def run(_abend: Abend) -> Any:
         level = level_of(task)
-        with _on(task, Level(name, level.commarea, level.up, level.channel)):
+        with _on(task, ProgramLevel(name, level.commarea, level.up, level.channel)):
             return _run(task, found)
 
     return run
@@ -106,10 +104,10 @@ def _find(task: ProgramTask, name: str) -> Program:
 
 
 @contextmanager
-def _on(task: ProgramTask, level: Level) -> Iterator[None]:
+def _on(task: ProgramTask, level: ProgramLevel) -> Iterator[None]:
     """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
     before = task.level, task.handles, task.handle_stack, task.eib.eibcalen
-    task.level, task.handles, task.handle_stack = level, NO_HANDLES, []
+    task.level, task.handles, task.handle_stack = level, NO_HANDLES, None
     task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
     try:
         yield
@@ -164,7 +162,7 @@ def link(
     """
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     found = _find(task, program)
-    with _on(task, Level(program, area, level_of(task), given)):
+    with _on(task, ProgramLevel(program, area, level_of(task), given)):
         return _run(task, found)
 
 
@@ -193,6 +191,6 @@ def xctl(
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     found = _find(task, program)
     copy = None if area is None else memoryview(bytearray(area))
-    with _on(task, Level(program, copy, task.level.up if task.level is not None else None, given)):
+    with _on(task, ProgramLevel(program, copy, task.level.up if task.level is not None else None, given)):
         value = _run(task, found)
     raise TaskReturn(value)

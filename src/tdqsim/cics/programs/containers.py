@@ -14,7 +14,7 @@ from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.programs.channels import Channel, Container, checked_name
-from tdqsim.cics.programs.table import Level
+from tdqsim.cics.programs.table import ProgramLevel
 from tdqsim.facts import Resp
 
 __all__ = [
@@ -55,32 +55,37 @@ class Contents:
         return received if self.data is None else {**received, "INTO": self.data, "SET": self.data}
 
 
-class ContainerTask(Issuer, Protocol):
-    """What these commands ask of the task.
+class LevelTask(Issuer, Protocol):
+    """A task whose programs have levels.
 
     Attributes:
         level: where its program runs; None when nothing was linked to.
         program: the name of its first program.
-        browses: the browses that it has begun.
     """
 
-    level: Level | None
+    level: ProgramLevel | None
     program: str
-    browses: dict[str, Any]
 
     @property
     def region(self) -> WatchedRegion:
         """Its region."""
 
 
-def level_of(task: ContainerTask) -> Level:
+class ContainerTask(LevelTask, Protocol):
+    """What these commands ask of the task."""
+
+    def open_browses(self) -> dict[str, Any]:
+        """The browses that it has begun, by resource type."""
+
+
+def level_of(task: LevelTask) -> ProgramLevel:
     """The level of the program that runs; at the top it is made when it is first asked for."""
     if task.level is None:
-        task.level = Level(task.program, None, None)
+        task.level = ProgramLevel(task.program, None, None)
     return task.level
 
 
-def passed(task: ContainerTask, channel: str | None) -> Channel | None:
+def passed(task: LevelTask, channel: str | None) -> Channel | None:
     """The channel that LINK, XCTL, START or RETURN names; one that is not there is made, without containers.
 
     Raises:
@@ -291,14 +296,14 @@ def startbrowse_container(task: ContainerTask, *, channel: _Channel = None, noha
         Condition: CHANNELERR 2, INVREQ 4.
     """
     names = iter(tuple(_named(task, channel).containers))
-    browses = task.browses.setdefault("CONTAINER", {})
+    browses = task.open_browses().setdefault("CONTAINER", {})
     token = max(browses, default=0) + 1
     browses[token] = names
     return token
 
 
 def _browse(task: ContainerTask, token: int) -> Any:
-    found = task.browses.get("CONTAINER", {}).get(token)
+    found = task.open_browses().get("CONTAINER", {}).get(token)
     if found is None:
         raise Condition(Resp.TOKENERR, 3, f"no browse has token {token}")
     return found
@@ -332,4 +337,4 @@ def endbrowse_container(
         Condition: TOKENERR 3: no such browse.
     """
     _browse(task, browsetoken)
-    del task.browses["CONTAINER"][browsetoken]
+    del task.open_browses()["CONTAINER"][browsetoken]

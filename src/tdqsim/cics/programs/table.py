@@ -15,13 +15,13 @@ from typing import Any
 from tdqsim.cics.programs.channels import Channel
 from tdqsim.errors import TdqError
 
-__all__ = ["Level", "Program", "Programs"]
+__all__ = ["Program", "ProgramLevel", "Programs"]
 
 Program = Callable[[Any], Any]
 """A program: called with its task. Its COMMAREA is ``task.commarea``."""
 
 
-class Level:
+class ProgramLevel:
     """One level of a task.
 
     Attributes:
@@ -35,7 +35,7 @@ class Level:
     __slots__ = ("channel", "channels", "commarea", "program", "up")
 
     def __init__(
-        self, program: str, commarea: memoryview | None, up: Level | None, channel: Channel | None = None
+        self, program: str, commarea: memoryview | None, up: ProgramLevel | None, channel: Channel | None = None
     ) -> None:
         self.program = program
         self.commarea = commarea

@@ -48,9 +48,9 @@ from tdqsim.facts import table
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import TransactionEntry
     from tdqsim.cics.kernel.task import TaskBase
-    from tdqsim.cics.queues.kinds import IntraQueue
+    from tdqsim.cics.queues.kinds import IntraTdQueue
 
-__all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "Request", "latch_key"]
+__all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "TriggerRequest", "latch_key"]
 
 OVER: Final = "over"
 AGAIN: Final = "started again"
@@ -66,6 +66,7 @@ AFTER_TASK: Final[dict[tuple[str, bool], str]] = {
     ("SYSTEM", False): STAYS,
 }
 
+_new_latch: Final = tuple.__new__  # the call of a NamedTuple's class costs three times as much
 _LIMIT: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "ati_starts_without_read"))
 
 
@@ -90,7 +91,7 @@ class Latch(NamedTuple):
         """As the store keeps it."""
         return json.dumps(self).encode()
 
-    def meta(self, queue: IntraQueue) -> dict[bytes, bytes | None]:
+    def meta(self, queue: IntraTdQueue) -> dict[bytes, bytes | None]:
         """What a commit must bring with the cycle that begins with it."""
         return {latch_key(queue): self.stored()}
 
@@ -103,7 +104,7 @@ class Latch(NamedTuple):
             return None
 
 
-class Request:
+class TriggerRequest:
     """A request to start a task on behalf of a queue.
 
     Attributes:
@@ -114,12 +115,12 @@ class Request:
 
     __slots__ = ("cycle", "facility", "queue")
 
-    def __init__(self, queue: IntraQueue) -> None:
+    def __init__(self, queue: IntraTdQueue) -> None:
         self.queue = queue
         self.cycle = queue.cycle
         self.facility = queue.atifacility
 
-    def belongs_to(self, queue: IntraQueue) -> bool:
+    def belongs_to(self, queue: IntraTdQueue) -> bool:
         """Whether it belongs to the queue's present cycle."""
         return self.queue is queue and self.cycle == queue.cycle
 
@@ -135,7 +136,7 @@ class _Held:
 
     __slots__ = ("outcome", "queue", "request")
 
-    def __init__(self, queue: IntraQueue, request: Request | None) -> None:
+    def __init__(self, queue: IntraTdQueue, request: TriggerRequest | None) -> None:
         self.queue = queue
         self.request = request
         self.outcome = ""
@@ -176,22 +177,22 @@ class Ati:
     def __init__(self, region: Any) -> None:
         self._region = region
         self._held: dict[bytes, _Held] = {}
-        self._resumed: set[IntraQueue] = set()  # their cycles go on after a restart, and nothing is scheduled yet
+        self._resumed: set[IntraTdQueue] = set()  # their cycles go on after a restart, and nothing is scheduled yet
 
-    def arm(self, queue: IntraQueue) -> None:
+    def arm(self, queue: IntraTdQueue) -> None:
         """Work out at which count the next write starts a task."""
         armed = queue.transid and queue.triggerlevel > 0 and not queue.latch
         queue.fire_at = queue.triggerlevel if armed else NEVER
 
     # -- reached --------------------------------------------------------------------------------------------------
 
-    def written(self, queue: IntraQueue, task: TaskBase, items: int) -> None:
+    def written(self, queue: IntraTdQueue, task: TaskBase, items: int) -> None:
         """The level was reached by a task's WRITEQ to a non-recoverable queue."""
         latch = self.due(queue, task, items)
         if latch is not None:
             self.begin(queue, latch)
 
-    def due(self, queue: IntraQueue, by: TaskBase | UnitOfWork, items: int) -> Latch | None:
+    def due(self, queue: IntraTdQueue, by: TaskBase | UnitOfWork, items: int) -> Latch | None:
         """What begins a cycle now that the level is reached; None when no task can be started. Nothing begins yet.
 
         Args:
@@ -199,15 +200,16 @@ class Ati:
             by: the task whose WRITEQ, or the unit of work whose commit, is looked at.
             items: how many records the queue then has.
         """
-        if (message := self.why_no_cycle(queue)) is not None:
+        message = self.why_no_cycle(queue)
+        if message is not None:
             self._report_once(queue, *message)
             return None
         now = self._region.clock.time_ns()
         if isinstance(by, UnitOfWork):
             return Latch(by.taskid, by.transid, by.termid, by.id.hex().upper(), now, items)
-        return Latch(by.number, by.transid, by.eib.eibtrmid, "", now, items)
+        return _new_latch(Latch, (by.number, by.transid, by.eib.eibtrmid, "", now, items))
 
-    def begin(self, queue: IntraQueue, latch: Latch) -> None:
+    def begin(self, queue: IntraTdQueue, latch: Latch) -> None:
         """Begin a cycle and have its task started. It runs later, never inside the writer.
 
         What an exception cuts short is done by the next write that finds the level reached: until its task is on the
@@ -222,29 +224,32 @@ class Ati:
         self.schedule(queue)
         queue.fire_at = NEVER
 
-    def why_no_cycle(self, queue: IntraQueue) -> tuple[str, str] | None:
+    def why_no_cycle(self, queue: IntraTdQueue) -> tuple[str, str] | None:
         """The message and reason that keep the start from being made; None when nothing does."""
         entry: TransactionEntry | None = self._region.transactions.get(queue.transid)
         if entry is None:
             return "DFHTD0183", "it is not defined"
-        if entry.definition.remotesystem not in ("", self._region.sysid):
+        remote = entry.definition.remotesystem
+        if remote and remote != self._region.sysid:
             return "DFHTD0340", "it is remote"
         return None
 
-    def _report_once(self, queue: IntraQueue, message: str, reason: str) -> None:
+    def _report_once(self, queue: IntraTdQueue, message: str, reason: str) -> None:
         if not queue.failed_start:
             queue.failed_start = True
             self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
 
-    def schedule(self, queue: IntraQueue) -> None:
+    def schedule(self, queue: IntraTdQueue) -> None:
         """Have a task started for the queue's cycle."""
-        self._resumed.discard(queue)
-        self._request(Request(queue))
-
-    def _request(self, request: Request) -> None:
+        if self._resumed:
+            self._resumed.discard(queue)
+        request = TriggerRequest(queue)
         if request.facility == "FILE":
             self._attach(request, None)
-            return
+        else:
+            self._wait_for_facility(request)
+
+    def _wait_for_facility(self, request: TriggerRequest) -> None:
         facility = self._region.facility(request.facility, request.queue.facilityid)
         facility.requests.append(request)
         if not facility.inservice:
@@ -260,12 +265,12 @@ class Ati:
         """Give a facility that is free and in service its next task."""
         while facility.inservice and facility.task is None and facility.requests:
             request = facility.requests.popleft()
-            if isinstance(request, Request):
+            if isinstance(request, TriggerRequest):
                 self._attach(request, facility)
             else:
                 request(facility)
 
-    def _attach(self, request: Request, facility: Facility | None) -> None:
+    def _attach(self, request: TriggerRequest, facility: Facility | None) -> None:
         queue, region = request.queue, self._region
         entry = region.transactions.get(queue.transid)
         if entry is None or (failure := entry.why_not()):
@@ -281,17 +286,14 @@ class Ati:
             return
         queue.starts += 1
         queue.triggers += 1
-        region.attach(entry, startcode="QD", userid=self._userid(request, facility), facility=facility, request=request)
-
-    def _userid(self, request: Request, facility: Facility | None) -> str:
-        region = self._region
-        if region.security is None:
-            return str(region.default_user)
-        return str((facility.userid if facility is not None else request.queue.userid) or region.default_user)
+        userid = region.default_user
+        if region.security is not None:
+            userid = (facility.userid if facility is not None else queue.userid) or userid
+        region.attach(entry, startcode="QD", userid=userid, facility=facility, request=request)
 
     # -- over -----------------------------------------------------------------------------------------------------
 
-    def emptied(self, queue: IntraQueue, cycle: int | None = None) -> None:
+    def emptied(self, queue: IntraTdQueue, cycle: int | None = None) -> None:
         """A non-logical queue was read to QZERO or deleted; a logical one was, by a task that has now ended.
 
         Args:
@@ -306,45 +308,45 @@ class Ati:
         else:
             held.outcome = OVER
 
-    def trigger_changed(self, queue: IntraQueue) -> None:
+    def trigger_changed(self, queue: IntraTdQueue) -> None:
         """SET TDQUEUE has changed a trigger attribute: a cycle whose task is gone for good is given up."""
         queue.failed_start = False
         held = self._holder(queue)
         if not self._has_task(queue) and (held is None or held.outcome is STAYS):
             self.emptied(queue)
 
-    def _has_task(self, queue: IntraQueue) -> bool:
+    def _has_task(self, queue: IntraTdQueue) -> bool:
         """Whether the task of the queue's cycle is due or runs."""
         if queue in self._resumed:
             return True
         region = self._region
         waiting = (request for facility in region.facilities.values() for request in facility.requests)
         requests = chain((task.request for task in region.tasks.values()), waiting)
-        return any(isinstance(each, Request) and each.belongs_to(queue) for each in requests)
+        return any(isinstance(each, TriggerRequest) and each.belongs_to(queue) for each in requests)
 
-    def gone(self, queue: IntraQueue) -> None:
+    def gone(self, queue: IntraTdQueue) -> None:
         """The queue is discarded or replaced: its cycle is over, also one that is held."""
         self._over(queue)
 
-    def _over(self, queue: IntraQueue) -> None:
+    def _over(self, queue: IntraTdQueue) -> None:
         if queue.latch and queue.recovstatus != "NO":
             self._region.hardening.note(latch_key(queue), None)
         queue.latch, queue.latched = False, None
         self.arm(queue)
 
-    def task_ended(self, request: Request, *, normal: bool) -> None:
+    def task_ended(self, request: TriggerRequest, *, normal: bool) -> None:
         """A triggered task has ended; its unit of work is settled and its QZEROs are counted."""
         queue = request.queue
-        if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or not request.belongs_to(queue):
+        if not queue.latch or not request.belongs_to(queue) or self._region.tdqueues.get(queue.name) is not queue:
             return
         outcome = AFTER_TASK[queue.atifacility, normal]
-        held = self._holder(queue)
+        held = self._holder(queue) if self._held else None
         if held is not None:
             held.outcome = held.outcome or outcome
         else:
             self._go_on(queue, outcome)
 
-    def _go_on(self, queue: IntraQueue, outcome: str) -> None:
+    def _go_on(self, queue: IntraTdQueue, outcome: str) -> None:
         if outcome is OVER or (outcome is AGAIN and not (queue.transid and queue.triggerlevel)):
             self._over(queue)
         elif outcome is AGAIN:
@@ -366,7 +368,7 @@ class Ati:
         if self.cycle_of(uow) and uow.task is not None and uow.task.request is not None:
             self._hold(uow, _Held(uow.task.request.queue, uow.task.request))
 
-    def hold_again(self, uow: UnitOfWork, queue: IntraQueue) -> None:
+    def hold_again(self, uow: UnitOfWork, queue: IntraTdQueue) -> None:
         """After a restart: a unit of work is shunted still that holds a queue's cycle."""
         queue.latch = True
         queue.fire_at = NEVER
@@ -376,8 +378,8 @@ class Ati:
         self._held[uow.id] = held
         uow.at_end = (*uow.at_end, lambda _committed: self._resolved(uow.id))
 
-    def _holder(self, queue: IntraQueue) -> _Held | None:
-        return next((held for held in self._held.values() if held.queue is queue), None) if self._held else None
+    def _holder(self, queue: IntraTdQueue) -> _Held | None:
+        return next((held for held in self._held.values() if held.queue is queue), None)
 
     def _resolved(self, uow_id: bytes) -> None:
         """The doubt is over: what the end of the task would have done is done now."""
@@ -393,7 +395,7 @@ class Ati:
         else:
             self._go_on(queue, held.outcome)
 
-    def resume(self, queue: IntraQueue) -> bool:
+    def resume(self, queue: IntraTdQueue) -> bool:
         """At a restart: a cycle of a TERMINAL or SYSTEM queue goes on, one of a FILE queue is over.
 
         Returns:
@@ -412,6 +414,6 @@ class Ati:
         return True
 
 
-def latch_key(queue: IntraQueue) -> bytes:
+def latch_key(queue: IntraTdQueue) -> bytes:
     """Where the store says that a queue's cycle is on."""
     return b"ati/" + queue.name.encode()

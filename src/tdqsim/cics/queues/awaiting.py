@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.cics.queues.parts import QueueRegion
 
 __all__ = ["AwaitingHandlers"]
@@ -19,9 +19,9 @@ class AwaitingHandlers:
 
     def __init__(self, region: QueueRegion) -> None:
         self._region = region
-        self._queues: list[IntraQueue] = []
+        self._queues: list[IntraTdQueue] = []
 
-    def begin(self, due: Iterable[IntraQueue]) -> None:
+    def begin(self, due: Iterable[IntraTdQueue]) -> None:
         """Go on with cycles of the last run, those that can."""
         for queue in due:
             if self._waits(queue):
@@ -30,11 +30,11 @@ class AwaitingHandlers:
             else:
                 self._schedule(queue)
 
-    def _waits(self, queue: IntraQueue) -> bool:
+    def _waits(self, queue: IntraTdQueue) -> bool:
         entry = self._region.transactions.get(queue.transid)
         return entry is None or (entry.program is None and entry.definition.status == "ENABLED")
 
-    def _schedule(self, queue: IntraQueue) -> None:
+    def _schedule(self, queue: IntraTdQueue) -> None:
         if self._region.tdqueues.get(queue.name) is queue and queue.latch:
             self._region.ati.schedule(queue)
 

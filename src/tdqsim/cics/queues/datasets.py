@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.queues.extra import DataSet
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue
 from tdqsim.datasets import DataSetDirectory, DDCard, DDTable, JobLog, Spooling, SysoutSpool
 from tdqsim.errors import TdqError
 
@@ -65,7 +65,7 @@ class DataSets:
             directory = DataSetDirectory(directory)
         self.dds = DDTable([dd_card(name, given) for name, given in cards.items()], directory, spooling)
 
-    def make(self, queue: ExtraQueue) -> ExtraFile:
+    def make(self, queue: ExtraTdQueue) -> ExtraFile:
         """The data set of a queue, closed."""
         return DataSet(queue, self.dds, self.spool, self._report)
 
@@ -78,6 +78,6 @@ class DataSets:
     def close(self, *, clean: bool = True) -> None:
         """Write what is buffered and close everything; when it is not clean, lose what is buffered, as a kill does."""
         for queue in self._region.tdqueues.values():
-            if isinstance(queue, ExtraQueue) and isinstance(queue.file, DataSet):
+            if isinstance(queue, ExtraTdQueue) and isinstance(queue.file, DataSet):
                 queue.file.abandon(clean=clean)
         self.spool.close(clean=clean)

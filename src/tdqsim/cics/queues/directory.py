@@ -14,12 +14,13 @@ from typing import Any, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_access, target_of
-from tdqsim.cics.queues.kinds import IntraQueue, TdQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue, TdQueue
 from tdqsim.facts import LIMITS, Resp
 
-__all__ = ["Directory", "fit"]
+__all__ = ["Directory", "empty", "fit"]
 
 _LONGEST: Final = LIMITS["length_option_maximum"]
+_QZERO: Final = Resp.QZERO  # a member costs more when it is looked up in its class
 
 
 def fit(record: bytes, length: int | None) -> bytes:
@@ -32,6 +33,11 @@ def fit(record: bytes, length: int | None) -> bytes:
         data=record[:length],
         length=len(record),
     )
+
+
+def empty(name: str) -> Condition:
+    """QZERO."""
+    return Condition(_QZERO, 0, f"queue {name} is empty")
 
 
 class Directory:
@@ -77,11 +83,19 @@ class Directory:
         if not isinstance(name, str):
             raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
         if self.watched:
-            found = Watched(self, name, sysid)
+            found = self._looked_at(name, sysid)
             if sysid is None and name in self.installed:
                 self.queues[name] = found
             return found
         return self.resolve(name, sysid)
+
+    def _looked_at(self, name: str, sysid: str | None) -> Watched | Recorded:
+        region = self._region
+        queue = self.installed.get(name) if sysid is None else None
+        alone = region.hook is None and region.security is None
+        if alone and region.recorder.trace is not None and _is_traced(queue):
+            return Recorded(region, queue)
+        return Watched(self, name, sysid)
 
     def resolve(self, name: str, sysid: str | None) -> Any:
         """The queue that a name stands for, or the way to another system.
@@ -141,6 +155,89 @@ class _There:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; the queue was not read")
 
 
+def _is_traced(queue: Any) -> bool:
+    """Whether a recorder that wants it is told of the queue's requests by a tuple."""
+    return queue.__class__ is IntraTdQueue and queue.recovstatus != "PHYSICAL"
+
+
+class Recorded:
+    """A queue that is only recorded: one tuple for each request that goes well.
+
+    What the tuple has is said by :class:`~tdqsim.cics.kernel.issue.Recorder`.
+
+    Attributes:
+        name: the queue's.
+    """
+
+    __slots__ = ("_logical", "_now", "_queue", "_recorder", "_trace", "name", "read_ok", "write_ok")
+
+    def __init__(self, region: Any, queue: Any) -> None:
+        self._queue = queue
+        self._recorder = region.recorder
+        self._trace = region.recorder.trace
+        self._now = region.clock.time_ns
+        self._logical = queue.recovstatus == "LOGICAL"
+        self.name = queue.name
+        self.read_ok = queue.read_ok
+        self.write_ok = queue.write_ok
+
+    @property
+    def delete_ok(self) -> Any:
+        """What the EIB shows after DELETEQ TD."""
+        return self._queue.delete_ok
+
+    def note(self, task: Any, command: str, data: bytes) -> None:
+        """Write a request down that went well."""
+        if self._logical:
+            self._trace((command, task.number, self.name, data, self._now(), task.transid, task.unit.id))
+        else:
+            self._trace((command, task.number, self.name, data, self._now()))
+
+    def _tell(self, task: Any, command: str, outcome: object, **options: Any) -> None:
+        self._recorder.command(task, command, {"queue": self.name, **options, "sysid": None}, outcome)
+
+    def read(self, task: Any, busy: bool, length: int | None) -> bytes | None:
+        """READQ TD."""
+        try:
+            data: bytes | None = self._queue.read(task, busy, length)
+            if length is not None and data is not None:
+                data = fit(data, length)
+        except Condition as condition:
+            self._tell(task, READQ, condition, length=length, nosuspend=busy)
+            raise
+        if data is None:
+            self._tell(task, READQ, empty(self.name), length=length, nosuspend=busy)
+        else:
+            self.note(task, READQ, data)
+        return data
+
+    def write(self, task: Any, data: bytes, length: int | None) -> None:
+        """WRITEQ TD."""
+        try:
+            self._queue.write(task, data, length)
+        except Condition as condition:
+            self._tell(task, WRITEQ, condition, from_=data, length=length)
+            raise
+        self.note(task, WRITEQ, data)
+
+    def delete(self, task: Any) -> None:
+        """DELETEQ TD."""
+        try:
+            self._queue.delete(task)
+        except Condition as condition:
+            self._tell(task, DELETEQ, condition)
+            raise
+        self._tell(task, DELETEQ, None)
+
+    def read_negative(self, task: Any, length: int) -> bytes:
+        """READQ TD with a negative LENGTH."""
+        try:
+            return self._queue.read_negative(task, length)  # type: ignore[no-any-return]
+        except Condition as condition:
+            self._tell(task, READQ, condition, length=length, nosuspend=False)
+            raise
+
+
 class Watched:
     """A name as somebody who looks on sees it: told before and after each request, whatever becomes of it."""
 
@@ -175,10 +272,9 @@ class Watched:
         region = task.region
         if region.hook is not None or region.recorder is None or region.recorder.trace is None:
             return region.hook is None and region.recorder is None
-        if target.__class__ is not IntraQueue or target.recovstatus == "PHYSICAL":
+        if not _is_traced(target):
             return False
-        what = (command, task.number, target.name, data, region.clock.time_ns())
-        region.recorder.trace(what if target.recovstatus == "NO" else (*what, task.transid, task.unit.id))
+        Recorded(region, target).note(task, command, data)
         return True
 
     def read(self, task: Any, busy: bool, length: int | None) -> bytes:
@@ -187,7 +283,10 @@ class Watched:
         try:
             self._before(task, READQ, arguments)
             named, target = self._directory.final(task, self._name, self._sysid)
-            data = fit(named.read(task, busy, length), length)
+            found = named.read(task, busy, length)
+            if found is None:
+                raise empty(target.name)
+            data = fit(found, length)
         except Condition as condition:
             self._after(task, READQ, arguments, condition)
             raise

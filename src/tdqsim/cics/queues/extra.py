@@ -44,7 +44,7 @@ from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
-    from tdqsim.cics.queues.kinds import ExtraQueue
+    from tdqsim.cics.queues.kinds import ExtraTdQueue
 
 __all__ = ["DataSet", "Report", "dcb_of"]
 
@@ -106,7 +106,7 @@ class DataSet:
 
     __slots__ = ("_allocation", "_dds", "_dynamic", "_queue", "_reader", "_report", "_said", "_spool", "_writer")
 
-    def __init__(self, queue: ExtraQueue, dds: DDTable, spool: SysoutSpool, report: Report) -> None:
+    def __init__(self, queue: ExtraTdQueue, dds: DDTable, spool: SysoutSpool, report: Report) -> None:
         self._queue = queue
         self._dds = dds
         self._spool = spool

@@ -24,7 +24,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import LIMITS, Resp
 
-__all__ = ["NEVER", "NO_BOUNDS", "Account", "IntraSpace", "Taken", "check_size"]
+__all__ = ["NEVER", "NO_BOUNDS", "IntervalAccount", "IntervalsTaken", "IntraSpace", "check_size"]
 
 NEVER: Final = 2**62
 """A count that no queue reaches."""
@@ -35,7 +35,7 @@ _LOOKED_AT: Final = 1000
 _LONGEST: Final = LIMITS["length_option_maximum"]
 
 
-class Taken(Protocol):
+class IntervalsTaken(Protocol):
     """What a unit of work has done to a queue, as far as control intervals go.
 
     Attributes:
@@ -56,7 +56,7 @@ class Taken(Protocol):
     def own(self) -> int: ...  # noqa: D102
 
 
-class Account(Protocol):
+class IntervalAccount(Protocol):
     """What the account knows of a queue, and keeps there.
 
     Attributes:
@@ -122,11 +122,11 @@ class IntraSpace:
         self.in_use = self.peak = self.formatted = 0
         self.nospace = 0
         self._high = 0  # where the data set ends that has ever been used
-        self._users: dict[Account, None] = {}
+        self._users: dict[IntervalAccount, None] = {}
 
     # -- queues come and go ---------------------------------------------------------------------------------------
 
-    def open_queue(self, queue: Account) -> None:
+    def open_queue(self, queue: IntervalAccount) -> None:
         """Count what a queue that was there before holds."""
         queue.ci_left, queue.free_at, queue.bounds = -1, NEVER, NO_BOUNDS
         if not queue.stored.count:
@@ -145,21 +145,21 @@ class IntraSpace:
         self._used(len(bounds), queue)
         self._next_to_free(queue)
 
-    def _sizes(self, queue: Account) -> Iterable[int]:
+    def _sizes(self, queue: IntervalAccount) -> Iterable[int]:
         stored = queue.stored
         if stored.count <= _LOOKED_AT:
             with suppress(StoreDamaged):  # whoever reads the record is told
                 return [len(entry.data) for entry in stored.entries()]
         return repeat(-(-stored.data_bytes // stored.count), stored.count)
 
-    def close_queue(self, queue: Account) -> None:
+    def close_queue(self, queue: IntervalAccount) -> None:
         """A queue goes away with its records."""
         self.in_use -= len(queue.bounds)
         self._users.pop(queue, None)
         queue.bounds.clear()
         queue.ci_left, queue.free_at = -1, NEVER
 
-    def _used(self, more: int, queue: Account) -> None:
+    def _used(self, more: int, queue: IntervalAccount) -> None:
         self._users[queue] = None
         self.in_use += more
         self.peak = max(self.peak, self.in_use)
@@ -169,7 +169,7 @@ class IntraSpace:
         queue.peak_cis = max(queue.peak_cis, self.cis(queue))
 
     @staticmethod
-    def cis(queue: Account) -> int:
+    def cis(queue: IntervalAccount) -> int:
         """Control intervals of a queue: an empty one has none."""
         work = queue.uncommitted
         if work is None:
@@ -178,7 +178,7 @@ class IntraSpace:
 
     # -- a record comes -------------------------------------------------------------------------------------------
 
-    def extend(self, queue: Account, size: int, length: int | None, work: Taken | None = None) -> None:
+    def extend(self, queue: IntervalAccount, size: int, length: int | None, work: IntervalsTaken | None = None) -> None:
         """Take another control interval for a record; all that can be wrong with its length is found here too.
 
         Args:
@@ -208,7 +208,7 @@ class IntraSpace:
         """NOSPACE: all control intervals are in use."""
         return Condition(Resp.NOSPACE, detail=f"all {self.capacity} control intervals of DFHINTRA are in use")
 
-    def has_room(self, queue: Account, size: int) -> bool:
+    def has_room(self, queue: IntervalAccount, size: int) -> bool:
         """Whether a record fits; nothing is changed but that the account may be made exact."""
         if size <= queue.ci_left:
             return True
@@ -216,7 +216,7 @@ class IntraSpace:
             self.settle(queue)  # an empty queue gives its control intervals up first
         return self.in_use < self.capacity or self.count() < self.capacity
 
-    def check(self, queue: Account, sizes: Iterable[int]) -> None:
+    def check(self, queue: IntervalAccount, sizes: Iterable[int]) -> None:
         """Whether records of these lengths fit behind those of a queue that nobody is writing to.
 
         Raises:
@@ -232,7 +232,7 @@ class IntraSpace:
             self.nospace += 1
             raise self.full()
 
-    def refused(self, queue: Account, work: Taken | None = None) -> None:
+    def refused(self, queue: IntervalAccount, work: IntervalsTaken | None = None) -> None:
         """The store had no room for a record: a control interval taken for it alone is free again."""
         self.nospace += 1
         if queue.ci_left != self.longest:
@@ -245,7 +245,7 @@ class IntraSpace:
 
     # -- records go -----------------------------------------------------------------------------------------------
 
-    def freed(self, queue: Account) -> None:
+    def freed(self, queue: IntervalAccount) -> None:
         """Records have left for good: free the control intervals that have become empty, but the last."""
         bounds, head = queue.bounds, queue.gone + 1
         while len(bounds) > 1 and bounds[1] <= head:
@@ -254,10 +254,10 @@ class IntraSpace:
         self._next_to_free(queue)
 
     @staticmethod
-    def _next_to_free(queue: Account) -> None:
+    def _next_to_free(queue: IntervalAccount) -> None:
         queue.free_at = queue.bounds[1] - 1 if len(queue.bounds) > 1 else NEVER
 
-    def settle(self, queue: Account) -> None:
+    def settle(self, queue: IntervalAccount) -> None:
         """Make the account of a queue exact."""
         self.freed(queue)
         work = queue.uncommitted
@@ -271,7 +271,7 @@ class IntraSpace:
 
     # -- a unit of work ends --------------------------------------------------------------------------------------
 
-    def committed(self, queue: Account, work: Taken) -> None:
+    def committed(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
         """What it wrote is committed: its control intervals are the queue's, without the records it has read back."""
         if work.deleted:
             self.in_use -= len(queue.bounds)
@@ -284,7 +284,7 @@ class IntraSpace:
         if not count:
             self.settle(queue)
 
-    def _take_over(self, queue: Account, work: Taken) -> None:
+    def _take_over(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
         if queue.bounds is NO_BOUNDS:
             queue.bounds = deque()
         bounds = queue.bounds
@@ -297,13 +297,13 @@ class IntraSpace:
                 self.in_use -= 1
             bounds.append(number)
 
-    def forget(self, queue: Account, work: Taken) -> None:
+    def forget(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
         """A unit of work has deleted the queue, and what it had written itself."""
         self.in_use -= len(work.starts)
         work.starts = []
         queue.ci_left = -1
 
-    def backed_out(self, queue: Account, work: Taken) -> None:
+    def backed_out(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
         """What it wrote is forgotten, and so are its control intervals."""
         starts, work.starts = work.starts, []
         self.in_use -= len(starts)

@@ -9,7 +9,7 @@ do::
     INTRA NO           volatile.read          volatile.write          volatile.clear
     INTRA PHYSICAL     physical.read          physical.write          physical.clear
     INTRA LOGICAL      logical.read           logical.write           logical.clear
-    EXTRA              ExtraQueue.get_record  ExtraQueue.put_record   (INVREQ)
+    EXTRA              ExtraTdQueue.get_record  ExtraTdQueue.put_record (INVREQ)
     INDIRECT           its target's, found anew by each request; both are counted
     REMOTE             shipped; both ends count
 
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 __all__ = [
     "NEVER",
     "ExtraFile",
-    "ExtraQueue",
-    "IndirectQueue",
-    "IntraQueue",
-    "RemoteLink",
-    "RemoteQueue",
+    "ExtraTdQueue",
+    "IndirectTdQueue",
+    "IntraTdQueue",
+    "RegionLink",
+    "RemoteTdQueue",
     "TdQueue",
 ]
 
@@ -89,7 +89,7 @@ class ExtraFile(Protocol):
         """Make the data set hold these records; for a queue that is closed or has not been read."""
 
 
-class RemoteLink(Protocol):
+class RegionLink(Protocol):
     """A way to another region: what remote queues and SYSID need of it."""
 
     @property
@@ -142,9 +142,10 @@ class TdQueue:
         definition: what was installed.
         signature: who defined and installed it, and when.
         writes, reads, deletes: requests since the last reset of statistics.
-        read, write, delete: what it does to a request: ``read(task, busy, length)`` gives a record, ``busy`` says
-            that it must not wait; ``write(task, data, length)`` takes one, with LENGTH as it was given; then
-            ``delete(task)``. Each raises Condition and counts the request.
+        read, write, delete: what it does to a request: ``read(task, busy, length)`` gives a record, or None for the
+            QZERO of an empty queue, which is no exception until a program is told; ``busy`` says that it must not wait;
+            ``write(task, data, length)`` takes one, with LENGTH as it was given; then ``delete(task)``. Each raises
+            Condition and counts the request.
         read_ok, write_ok: what the EIB shows after a request that went well.
     """
 
@@ -173,7 +174,7 @@ class TdQueue:
         self.signature = signature
         self._enablestatus = Cvda.ENABLED
         self.writes = self.reads = self.deletes = 0
-        self.read: Callable[[Any, bool, int | None], bytes]
+        self.read: Callable[[Any, bool, int | None], bytes | None]
         self.write: Callable[[Any, bytes, int | None], None]
         self.delete: Callable[[Any], None]
         self.read_ok: Completion = completion(READQ, name)
@@ -239,7 +240,7 @@ _INTRA: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[.
 }
 
 
-class IntraQueue(TdQueue):
+class IntraTdQueue(TdQueue):
     """An intrapartition queue.
 
     Attributes:
@@ -248,7 +249,7 @@ class IntraQueue(TdQueue):
             terminal or connection in effect; ``triggerlevel`` is 0 when neither it nor TRANSID was defined.
         stored: the records; of a recoverable queue the committed ones.
         ci_left, bounds, free_at, peak_cis: its account of control intervals, see
-            :class:`~tdqsim.cics.queues.intra.Account`.
+            :class:`~tdqsim.cics.queues.intra.IntervalAccount`.
         fire_at: the item count at which a write starts a task; NEVER while none can be started.
         latch: whether an ATI cycle is on: a task was scheduled and the queue has not been read to QZERO since.
         latched: what set the latch; None when it is not on, or was set in an earlier run that does not say.
@@ -354,7 +355,7 @@ class IntraQueue(TdQueue):
         return (self.read_end, self.write_end)
 
 
-class ExtraQueue(TdQueue):
+class ExtraTdQueue(TdQueue):
     """An extrapartition queue: a data set, open or not.
 
     Attributes:
@@ -394,7 +395,7 @@ class ExtraQueue(TdQueue):
 
     def works(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
         """See the table of the module."""
-        return (ExtraQueue.get_record, ExtraQueue.put_record, _never)
+        return (ExtraTdQueue.get_record, ExtraTdQueue.put_record, _never)
 
     def get_record(self, task: Any, _busy: bool, _length: int | None) -> bytes:
         """READQ TD."""
@@ -428,7 +429,7 @@ def _never(_queue: TdQueue, _task: Any) -> None:
     """DELETEQ TD of a data set: the state table lets no such request go on."""
 
 
-class IndirectQueue(TdQueue):
+class IndirectTdQueue(TdQueue):
     """Another name for a queue. Its requests are those of its target, and are counted for both.
 
     Attributes:
@@ -457,10 +458,11 @@ class IndirectQueue(TdQueue):
         queue = queues.get(self.indirectname)
         return target_of(queues, self) if queue is None or queue.type == "INDIRECT" else queue  # type: ignore[no-any-return]
 
-    def read_target(self, task: Any, busy: bool, length: int | None) -> bytes:
+    def read_target(self, task: Any, busy: bool, length: int | None) -> bytes | None:
         """READQ TD."""
         data = self.target(task).read(task, busy, length)
-        self.reads += 1
+        if data is not None:
+            self.reads += 1
         return data
 
     def write_target(self, task: Any, data: bytes, length: int | None) -> None:
@@ -478,7 +480,7 @@ class IndirectQueue(TdQueue):
         return self.target(task).read_negative(task, length)
 
 
-class RemoteQueue(TdQueue):
+class RemoteTdQueue(TdQueue):
     """A queue of another region.
 
     Attributes:
@@ -499,9 +501,9 @@ class RemoteQueue(TdQueue):
 
     def works(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
         """See the table of the module."""
-        return (RemoteQueue.read_there, RemoteQueue.write_there, RemoteQueue.delete_there)
+        return (RemoteTdQueue.read_there, RemoteTdQueue.write_there, RemoteTdQueue.delete_there)
 
-    def _link(self, task: Any) -> RemoteLink:
+    def _link(self, task: Any) -> RegionLink:
         return task.region.link(self.remotesystem)  # type: ignore[no-any-return]
 
     def read_there(self, task: Any, busy: bool, length: int | None) -> bytes:

@@ -1,7 +1,7 @@
 """Requests to a logically recoverable queue: they gather in the unit of work, which has the ends that they need.
 
-READQ takes the read end, WRITEQ the write end, DELETEQ both. A request that ends with a condition keeps no end that it
-had not before. :func:`attempt` is what a READQ comes to, asked by whoever foresees one too.
+READQ takes the read end, WRITEQ the write end, DELETEQ both. A request that ends with a condition, QZERO apart, keeps
+no end that it had not before. :func:`attempt` is what a READQ comes to, asked by whoever foresees one too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
     queue.writes += 1
 
 
-def read(queue: Any, task: Any, busy: bool, _length: int | None) -> bytes:
+def read(queue: Any, task: Any, busy: bool, _length: int | None) -> bytes | None:
     """READQ TD."""
     uow = task.unit
     if uow is None or uow.ended:
@@ -61,11 +61,12 @@ def read(queue: Any, task: Any, busy: bool, _length: int | None) -> bytes:
             raise Condition(Resp.IOERR, detail=str(error)) from error
         if data is None:
             data = _read_out(queue, task, uow.works[queue], busy)
-    queue.reads += 1
+    if data is not None:
+        queue.reads += 1
     return data
 
 
-def _read_first(queue: Any, task: Any, uow: Any, busy: bool) -> bytes:
+def _read_first(queue: Any, task: Any, uow: Any, busy: bool) -> bytes | None:
     work = uow.on(queue)
     _acquire(task, uow, queue.read_end, busy=busy)
     try:
@@ -74,14 +75,13 @@ def _read_first(queue: Any, task: Any, uow: Any, busy: bool) -> bytes:
     except StoreDamaged as error:
         _give_back(task, queue, work, queue.read_end)
         raise Condition(Resp.IOERR, detail=str(error)) from error
-    except Condition as condition:
-        if condition.resp is not Resp.QZERO:
-            _give_back(task, queue, work, queue.read_end)
+    except Condition:
+        _give_back(task, queue, work, queue.read_end)
         raise
 
 
-def _read_out(queue: Any, task: Any, work: LogicalWork, busy: bool) -> bytes:
-    """A record of its own, or another's that is committed while it waits; QZERO when nobody can commit one."""
+def _read_out(queue: Any, task: Any, work: LogicalWork, busy: bool) -> bytes | None:
+    """A record of its own, or another's that is committed while it waits; None, QZERO, when nobody can commit one."""
     task.region.hardening.settle()
     uow, end = task.unit, queue.write_end
     try:
@@ -96,7 +96,6 @@ def _read_out(queue: Any, task: Any, work: LogicalWork, busy: bool) -> bytes:
         raise
     if data is None:
         uow.saw_qzero(queue)
-        raise Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")
     return data  # type: ignore[no-any-return]
 
 
@@ -107,7 +106,7 @@ def attempt(work: LogicalWork, write_end: Lock, uow: Any) -> Any:
         return record
     met = READ_OUT[write_end.standing(uow)]
     if met is Resp.NORMAL:
-        return work.changes.take_own()
+        return work.take_own()
     if met is None:
         return WAIT
     raise Condition(met, detail=f"no committed record is left, and {write_end.holder()}")
@@ -127,7 +126,7 @@ def clear(queue: Any, task: Any) -> None:
         raise
     if work.left_before is None:
         work.left_before = queue.ci_left
-    work.delete()
+    work.clear()
     task.region.intra.forget(queue, work)
     uow.saw_qzero(queue)
     queue.deletes += 1

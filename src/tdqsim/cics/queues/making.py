@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.cics.uow.unit import READS
 from tdqsim.errors import StoreError, TdqError
@@ -49,7 +49,7 @@ def check_room(region: QueueRegion, definition: defs.Tdqueue, held: int = 0) -> 
         InstallRefused: there is no room, or they cannot be read.
     """
     present = region.tdqueues.get(definition.name)
-    if not isinstance(present, IntraQueue) or definition.type_in(region.sysid) != "INTRA":
+    if not isinstance(present, IntraTdQueue) or definition.type_in(region.sysid) != "INTRA":
         return 0
     recovstatus: str = getattr(definition, "recovstatus", "NO")
     if (present.recovstatus == "NO") is (recovstatus == "NO"):
@@ -74,22 +74,22 @@ def make_queue(region: QueueRegion, definition: Any, signature: Any, present: Td
     """The state of a queue, with the records that are there for it; it is not put in yet."""
     kind = definition.type_in(region.sysid)
     if kind == "REMOTE":
-        return RemoteQueue(definition.name, definition, signature)
+        return RemoteTdQueue(definition.name, definition, signature)
     if kind == "INDIRECT":
-        return IndirectQueue(definition.name, definition, signature)
+        return IndirectTdQueue(definition.name, definition, signature)
     if kind == "EXTRA":
-        queue = ExtraQueue(definition.name, definition, signature)
+        queue = ExtraTdQueue(definition.name, definition, signature)
         queue.file = region.data_set(queue)
         return queue
     assert kind == "INTRA", definition
     return _make_intra(region, definition, signature, present)
 
 
-def _make_intra(region: QueueRegion, definition: Any, signature: Any, present: TdQueue | None) -> IntraQueue:
+def _make_intra(region: QueueRegion, definition: Any, signature: Any, present: TdQueue | None) -> IntraTdQueue:
     stored = _stored(region, definition)
-    if isinstance(present, IntraQueue):
+    if isinstance(present, IntraTdQueue):
         region.intra.close_queue(present)
-    queue = IntraQueue(definition.name, definition, signature, stored)
+    queue = IntraTdQueue(definition.name, definition, signature, stored)
     region.intra.open_queue(queue)
     region.ati.arm(queue)
     return queue
@@ -146,7 +146,7 @@ def _to_store(region: QueueRegion, volatile: Any) -> Any:
     return found
 
 
-def open_initially(region: QueueRegion, queue: ExtraQueue) -> None:
+def open_initially(region: QueueRegion, queue: ExtraTdQueue) -> None:
     """Open the data set of OPENTIME(INITIAL) at install; a failure leaves the queue installed and closed."""
     if not region.open_data_sets or queue.definition.opentime != "INITIAL":
         return
@@ -157,7 +157,7 @@ def open_initially(region: QueueRegion, queue: ExtraQueue) -> None:
         region.log.warning("open_failed", queue=queue.name, reason=condition.detail)
 
 
-def drop_records(region: QueueRegion, queue: IntraQueue) -> None:
+def drop_records(region: QueueRegion, queue: IntraTdQueue) -> None:
     """A queue goes away: so do its records, and what the store knows of it, with what was noted of that."""
     region.ati.gone(queue)
     region.intra.close_queue(queue)

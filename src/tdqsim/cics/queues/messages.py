@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, Cvda, table
@@ -74,7 +74,7 @@ class Messages:
             self._put_record(queue, data[start : start + line])
 
     def _put_record(self, queue: TdQueue, record: bytes) -> None:
-        if isinstance(queue, ExtraQueue):
+        if isinstance(queue, ExtraTdQueue):
             if queue.openstatus is not Cvda.OPEN or not queue.output or queue.file is None:
                 raise TdqError(f"queue {queue.name} is not open for output")
             definition = queue.definition
@@ -82,7 +82,7 @@ class Messages:
                 record = record.ljust(definition.recordsize, self._region.encode(" "))
             queue.file.write(None, record)
             queue.writes += 1
-        elif isinstance(queue, IntraQueue):
+        elif isinstance(queue, IntraTdQueue):
             if queue.uncommitted:
                 raise TdqError(f"queue {queue.name} is being written by a unit of work, and a message does not wait")
             task = self._region.system_task()
@@ -97,7 +97,7 @@ class Messages:
 
 def _line_length(queue: TdQueue) -> int:
     """The longest record the queue takes."""
-    if isinstance(queue, ExtraQueue) and queue.definition.recordformat and queue.definition.recordsize > 1:
+    if isinstance(queue, ExtraTdQueue) and queue.definition.recordformat and queue.definition.recordsize > 1:
         size: int = queue.definition.recordsize
         return max(1, size - LIMITS["rdw_length"] if queue.definition.recordformat == "VARIABLE" else size)
     return _LINE

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, MutableMapping
 from typing import Any, Protocol
 
 from tdqsim.cics.kernel.parts import TaskRegion
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraQueue, IntraQueue, RemoteLink, TdQueue
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RegionLink, TdQueue
 from tdqsim.core.store import Store
 
 __all__ = ["QueueRegion"]
@@ -16,7 +16,7 @@ class QueueRegion(TaskRegion, Protocol):
     """What the four kinds of queues and the requests to them need of a region."""
 
     tdqueues: dict[str, TdQueue]
-    links: dict[str, RemoteLink]
+    links: dict[str, RegionLink]
     store: Store
     intra: Any
     ati: Any
@@ -29,7 +29,7 @@ class QueueRegion(TaskRegion, Protocol):
     @property
     def connections(self) -> MutableMapping[str, Any]: ...  # noqa: D102
 
-    def intra_queues(self) -> Iterator[IntraQueue]:
+    def intra_queues(self) -> Iterator[IntraTdQueue]:
         """The intrapartition queues in the order of installation."""
 
     @property
@@ -38,7 +38,7 @@ class QueueRegion(TaskRegion, Protocol):
     def nothing_stored(self, name: bytes, *, durable: bool) -> Any:
         """An empty queue, in place of one that the store looked at does not show yet."""
 
-    def data_set(self, queue: ExtraQueue) -> ExtraFile:
+    def data_set(self, queue: ExtraTdQueue) -> ExtraFile:
         """The data set for an extrapartition queue that is being installed."""
 
     def facility(self, kind: str, name: str, /) -> Any:
@@ -47,7 +47,7 @@ class QueueRegion(TaskRegion, Protocol):
     def refresh_facilities(self, installed: Container[tuple[str, str]] | None = None, /) -> None:
         """Definitions of terminals and connections have changed."""
 
-    def link(self, sysid: str) -> RemoteLink:
+    def link(self, sysid: str) -> RegionLink:
         """The way to another system; SYSIDERR when there is none."""
 
     def force(self) -> None:

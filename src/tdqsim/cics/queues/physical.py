@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.queues.volatile import qzero
+from tdqsim.cics.queues.volatile import emptied
 from tdqsim.cics.uow.unit import READS
 from tdqsim.errors import StoreDamaged, StoreFull
 from tdqsim.facts import Resp
@@ -43,7 +43,7 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
         region.ati.begin(queue, latch)
 
 
-def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes:
+def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes | None:
     """READQ TD."""
     region, stored = task.region, queue.stored
     hardening = region.hardening
@@ -54,7 +54,8 @@ def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes:
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
     if data is None:
-        raise qzero(queue, task)
+        emptied(queue, task)
+        return None
     # A command that is a task of its own has no unit of work left to fail.
     meta = _NO_META if task.implicit else task.uow.remember_read(queue, stored.now.first, data)
     hardening.commit((work,), meta)

@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.command import Flag, Opt, declared
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.queues.directory import fit
+from tdqsim.cics.queues.directory import empty, fit
 from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, Resp
 
@@ -112,11 +112,13 @@ def readq_td(
             return found.read_negative(task, length)  # type: ignore[no-any-return]
         # HANDLE CONDITION QBUSY is as good as NOSUSPEND
         busy = nosuspend or (task.handles is not NO_HANDLES and not nohandle and task.handles_condition(Resp.QBUSY))
-        record: bytes = found.read(task, busy, length)
-        if length is not None:
+        record: bytes | None = found.read(task, busy, length)
+        if length is not None and record is not None:
             record = fit(record, length)
     except Condition as condition:
         return task.respond(condition, _READQ, _shown(queue), nohandle=nohandle, otherwise=b"")
+    if record is None:
+        return task.respond(empty(found.name), _READQ, found.name, nohandle=nohandle, otherwise=b"")
     task.eib.last = found.read_ok
     if task.outside:
         task.let_others_run()

@@ -12,7 +12,7 @@ from typing import Any
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.queues.kinds import ExtraQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue
 from tdqsim.cics.queues.td import readq_td, writeq_td
 from tdqsim.errors import DatasetError
 from tdqsim.facts import Cvda, Resp
@@ -35,7 +35,7 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
     while True:
         task.region.dispatcher.check_thread()
         q = task.queues.get(queue)
-        if isinstance(q, ExtraQueue) and _is_enabled(q) and q.get is not None:
+        if isinstance(q, ExtraTdQueue) and _is_enabled(q) and q.get is not None:
             yield from _read_through(task, q)
         try:
             record = readq_td(task, queue)
@@ -46,12 +46,12 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
         yield record
 
 
-def _is_enabled(found: ExtraQueue) -> bool:
+def _is_enabled(found: ExtraTdQueue) -> bool:
     """Whether a data set that was found by its name, and so is not looked at, lets requests go on."""
     return found.enablestatus is Cvda.ENABLED
 
 
-def _read_through(task: TaskBase, q: ExtraQueue) -> Iterator[bytes]:
+def _read_through(task: TaskBase, q: ExtraTdQueue) -> Iterator[bytes]:
     """The records of an open data set, up to its end or until something about the queue changes."""
     get, bound, eib, done = q.get, q.read, task.eib, q.read_ok
     try:
@@ -88,7 +88,7 @@ def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
         task.region.dispatcher.check_thread()
         q = task.queues.get(queue)
         some = records[at : at + _AT_ONCE]
-        if isinstance(q, ExtraQueue) and _is_enabled(q) and q.put is not None and _are_records(some):
+        if isinstance(q, ExtraTdQueue) and _is_enabled(q) and q.put is not None and _are_records(some):
             at += _write_through(task, q, some)
         else:
             at += _write_each(task, queue, some)
@@ -103,7 +103,7 @@ def _write_each(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
     return written
 
 
-def _write_through(task: TaskBase, q: ExtraQueue, records: Sequence[bytes]) -> int:
+def _write_through(task: TaskBase, q: ExtraTdQueue, records: Sequence[bytes]) -> int:
     """Write them all, or up to and with one whose condition the program ignores; returns how many that are."""
     before = q.writes
     try:

@@ -13,7 +13,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.errors import StoreDamaged, StoreFull
 from tdqsim.facts import Resp
 
-__all__ = ["clear", "qzero", "read", "write"]
+__all__ = ["clear", "emptied", "read", "write"]
 
 
 def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
@@ -34,14 +34,15 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
         task.region.ati.written(queue, task, count)
 
 
-def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes:
+def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes | None:
     """READQ TD."""
     try:
         data: bytes | None = queue.stored.take()
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
     if data is None:
-        raise qzero(queue, task)
+        emptied(queue, task)
+        return None
     queue.reads += 1
     queue.taken += 1
     if queue.taken >= queue.free_at:
@@ -58,10 +59,9 @@ def clear(queue: Any, task: Any) -> None:
     queue.deletes += 1
 
 
-def qzero(queue: Any, task: Any) -> Condition:
+def emptied(queue: Any, task: Any) -> None:
     """QZERO: the cycle is over, and the queue has no control interval any more."""
     if queue.latch:
         task.region.ati.emptied(queue)
     if queue.bounds:
         task.region.intra.settle(queue)
-    return Condition(Resp.QZERO, detail=f"queue {queue.name} is empty")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
 from tdqsim.cics.ship.remote import RemoteSystem
-from tdqsim.core.messages import Decoder
+from tdqsim.core.messages import FrameDecoder
 from tdqsim.core.transport import Pipe
 from tdqsim.facts import Resp
 
@@ -166,5 +166,5 @@ class Link:
 
 
 def _step(frame: bytes) -> str:
-    (message,) = Decoder(KINDS).feed(frame)
+    (message,) = FrameDecoder(KINDS).feed(frame)
     return message.kind

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.core.messages import Frame, Kinds
+from tdqsim.core.messages import Kinds, MessageFrame
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever
 from tdqsim.facts import Resp
@@ -83,7 +83,7 @@ def failure_fields(error: Exception | None) -> dict[str, Any]:
     return {**_WELL, "failure": kind, "detail": str(error)[:_DETAIL_LIMIT]}
 
 
-def raise_failure(answer: Frame) -> None:
+def raise_failure(answer: MessageFrame) -> None:
     """Raise what an answer says, if it says that something failed.
 
     Raises:
@@ -101,7 +101,7 @@ def raise_failure(answer: Frame) -> None:
     raise {"FOREVER": WouldWaitForever, "CLOSED": RegionClosed}.get(failure, TdqError)(detail)
 
 
-def _condition(answer: Frame) -> Condition:
+def _condition(answer: MessageFrame) -> Condition:
     fields = answer.fields
     try:
         resp = Resp(fields["resp"])

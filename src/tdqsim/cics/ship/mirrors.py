@@ -18,7 +18,7 @@ from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.ship.messages import failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitQueue
-from tdqsim.core.messages import Frame, MessageError
+from tdqsim.core.messages import MessageError, MessageFrame
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Resp
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.core.dispatch import Strand
 
-__all__ = ["LONGEST_CHAIN", "Mirror", "MirrorTask", "Mirrors", "Outcome"]
+__all__ = ["LONGEST_CHAIN", "Mirror", "MirrorOutcome", "MirrorTask", "Mirrors"]
 
 LONGEST_CHAIN: Final = LIMITS["daisy_chain_maximum"]
 _MIRROR: Final = REGION_DEFAULTS["mirror_transaction"]
@@ -71,7 +71,7 @@ class Mirror:
         self.free = WaitQueue(f"mirror task {task.number}")
 
 
-class Outcome(NamedTuple):
+class MirrorOutcome(NamedTuple):
     """What a message has come to.
 
     Attributes:
@@ -108,7 +108,7 @@ class Mirrors:
         self._settled = WaitQueue(f"what connection {name} has left behind")
         self._is_open = is_open
 
-    def serve(self, message: Frame) -> Outcome:
+    def serve(self, message: MessageFrame) -> MirrorOutcome:
         """Do what a message asks for.
 
         Raises:
@@ -125,7 +125,7 @@ class Mirrors:
             return self.decided(key, commit=True, urgent=True)
         return self.decided(key, commit=kind == "COMMIT", urgent=message.fields["urgent"])
 
-    def wait_turn(self, message: Frame) -> None:
+    def wait_turn(self, message: MessageFrame) -> None:
         """Over a network the next message may come before the last one is answered: the requester has given it up."""
         mirror = self.mirrors.get(message.fields["key"])
         if not self.waits_turn or mirror is None or mirror.strand is None:
@@ -142,7 +142,7 @@ class Mirrors:
 
     # -- requests -------------------------------------------------------------------------------------------------
 
-    def perform(self, message: Frame) -> Outcome:
+    def perform(self, message: MessageFrame) -> MirrorOutcome:
         """Carry out a request."""
         fields, key = message.fields, message.fields["key"]
         error: Exception | None = None
@@ -150,7 +150,7 @@ class Mirrors:
         try:
             mirror = self._mirror(fields)
         except Condition as condition:
-            return Outcome({"held": False, **failure_fields(condition)})
+            return MirrorOutcome({"held": False, **failure_fields(condition)})
         strand = self.region.dispatcher.current
         try:
             mirror.strand = strand
@@ -167,7 +167,7 @@ class Mirrors:
             mirror.strand = None
             self._release_if_idle(key, mirror)
             mirror.free.wake_all()
-        return Outcome({"held": key in self.mirrors, **failure_fields(error)}, record)
+        return MirrorOutcome({"held": key in self.mirrors, **failure_fields(error)}, record)
 
     def _mirror(self, fields: Mapping[str, Any]) -> Mirror:
         """The mirror for a request, the one there is or a new one."""
@@ -245,22 +245,22 @@ class Mirrors:
 
     # -- the end of the unit of work ------------------------------------------------------------------------------
 
-    def prepare(self, key: str) -> Outcome:
+    def prepare(self, key: str) -> MirrorOutcome:
         """Prepare the mirror's part; a mirror that is gone has nothing to promise."""
         mirror = self.mirrors.get(key)
         if mirror is None or mirror.part is None:
-            return Outcome({"vote": False, **failure_fields(None)})
+            return MirrorOutcome({"vote": False, **failure_fields(None)})
         try:
             vote = mirror.part.prepare()
         except LinkDown:
             raise
         except Exception as error:  # noqa: BLE001  (a purge, say, while it waited for the store)
-            return Outcome({"vote": False, **failure_fields(error)})
+            return MirrorOutcome({"vote": False, **failure_fields(error)})
         if not vote:
             self._end(key, mirror, normal=False)
-        return Outcome({"vote": vote, **failure_fields(None)})
+        return MirrorOutcome({"vote": vote, **failure_fields(None)})
 
-    def decided(self, key: str, *, commit: bool, urgent: bool) -> Outcome:
+    def decided(self, key: str, *, commit: bool, urgent: bool) -> MirrorOutcome:
         """The other region's unit of work is decided. Not done: it stays in doubt, and asks when the link is back."""
         try:
             with self.region.hardening.at_once() if urgent else nullcontext():
@@ -269,10 +269,10 @@ class Mirrors:
             raise
         except StoreError as error:
             self.region.log.warning("decision_not_carried_out", coordinator=key, reason=str(error))
-            return Outcome({"done": False})
+            return MirrorOutcome({"done": False})
         except Exception as error:  # noqa: BLE001  (raised when the answer has been heard)
-            return Outcome({"done": True}, late=error)
-        return Outcome({"done": True})
+            return MirrorOutcome({"done": True}, late=error)
+        return MirrorOutcome({"done": True})
 
     def _end_part(self, key: str, *, commit: bool) -> None:
         mirror = self.mirrors.get(key)
@@ -297,7 +297,7 @@ class Mirrors:
                 return uow.id
         return next((uow_id for uow_id, kept in heuristics(self.region).items() if kept["coordinator"] == key), None)
 
-    def asked(self, key: str) -> Outcome:
+    def asked(self, key: str) -> MirrorOutcome:
         """What this region has decided about a unit of work of its own.
 
         Raises:
@@ -307,7 +307,7 @@ class Mirrors:
             ours = bytes.fromhex(key.rpartition(".")[2])
         except ValueError as error:
             raise MessageError(f"{key!r:.80} is no unit of work of this region") from error
-        return Outcome({"decision": "INDOUBT" if self._is_open(ours) else decision_of(self.region, ours)})
+        return MirrorOutcome({"decision": "INDOUBT" if self._is_open(ours) else decision_of(self.region, ours)})
 
     # -- the link goes --------------------------------------------------------------------------------------------
 

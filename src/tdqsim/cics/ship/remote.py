@@ -38,8 +38,8 @@ from tdqsim.cics.ship.messages import ANSWERS, KINDS, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitQueue
-from tdqsim.core.messages import Frame, MessageError
-from tdqsim.core.transport import Channel, LinkDown, Transport
+from tdqsim.core.messages import MessageError, MessageFrame
+from tdqsim.core.transport import LinkDown, MessageChannel, Transport
 from tdqsim.errors import StoreError
 from tdqsim.facts import Cvda, Resp
 
@@ -175,8 +175,8 @@ class RemoteSystem:
         self.served = Mirrors(region, name, self.branches.__contains__)
         self.at_once = at_once
         self.served.waits_turn = not at_once
-        self._channel: Channel | None = None
-        self._answers: dict[int, Frame] = {}
+        self._channel: MessageChannel | None = None
+        self._answers: dict[int, MessageFrame] = {}
         self._awaited = WaitQueue(f"an answer of connection {name}")
         self._cold: set[bytes] = set()
         self._leaves = False
@@ -197,11 +197,11 @@ class RemoteSystem:
 
     @property
     def acquired(self) -> bool:
-        """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
+        """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
         return bool(self.link.acquired)
 
     def resyncstatus(self, uow: UnitOfWork) -> Cvda:
-        """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
+        """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
         if not self.acquired:
             return Cvda.UNAVAILABLE
         return Cvda.COLD if uow.link == self.name and uow.id in self._cold else Cvda.OK
@@ -218,7 +218,7 @@ class RemoteSystem:
 
     def connect(self, transport: Transport) -> None:
         """Use a new way to the other region; say who is here when both ends have one."""
-        self._channel = Channel(transport, KINDS, self._arrived, self._link_lost)
+        self._channel = MessageChannel(transport, KINDS, self._arrived, self._link_lost)
 
     def hello(self) -> None:
         """Say who is here."""
@@ -240,7 +240,7 @@ class RemoteSystem:
         task: TaskBase | None = None,
         went: Callable[[], None] | None = None,
         late: list[Exception] | None = None,
-    ) -> Frame:
+    ) -> MessageFrame:
         """Send a message and wait for its answer.
 
         Args:
@@ -274,7 +274,7 @@ class RemoteSystem:
             raise LinkDown(f"{self!r}: {kind} was answered by {found.kind}")
         return found
 
-    def _wait(self, attempt: Callable[[], Any], task: TaskBase | None, late: list[Exception] | None) -> Frame:
+    def _wait(self, attempt: Callable[[], Any], task: TaskBase | None, late: list[Exception] | None) -> MessageFrame:
         """Wait for an answer, through one purge where that comes too late to change anything."""
         answer = attempt()
         while answer is WAIT:
@@ -291,17 +291,17 @@ class RemoteSystem:
                 late.append(error)
                 if len(late) > 1 or not isinstance(error, Abend):
                     raise LinkDown(f"{self!r}: nobody waits for the answer any more") from error
-        found: Frame = answer
+        found: MessageFrame = answer
         return found
 
-    def _open_channel(self) -> Channel:
+    def _open_channel(self) -> MessageChannel:
         if self._channel is None or self._channel.is_lost:
             raise LinkDown(f"{self!r}: the link is gone")
         return self._channel
 
     @staticmethod
     def _send(
-        channel: Channel,
+        channel: MessageChannel,
         kind: str,
         fields: Mapping[str, Any],
         data: bytes,
@@ -327,7 +327,7 @@ class RemoteSystem:
             went()
         return number
 
-    def _arrived(self, message: Frame) -> None:
+    def _arrived(self, message: MessageFrame) -> None:
         if message.answers:
             self._answers[message.answers] = message
             self._awaited.wake_all()
@@ -344,7 +344,7 @@ class RemoteSystem:
             serve = partial(self._serve, self._open_channel(), message)
             self.region.dispatcher.spawn(serve, name=name, owner=self.region)
 
-    def _serve(self, channel: Channel, message: Frame) -> None:
+    def _serve(self, channel: MessageChannel, message: MessageFrame) -> None:
         """Carry a message out and answer it; where the link goes meanwhile, nobody waits for the answer any more."""
         try:
             self.served.wait_turn(message)
@@ -375,7 +375,7 @@ class RemoteSystem:
         length: int | None = None,  # noqa: ARG002  (the whole record comes back, whatever the requester's area)
         nosuspend: bool = False,
     ) -> bytes:
-        """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
+        """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
         request = {
             "command": command, "queue": queue, "nosuspend": nosuspend, "userid": task.userid,
             "transid": task.transid, "hops": self._check_way(task),
@@ -443,7 +443,7 @@ class RemoteSystem:
             self.branches.pop(uow.id, None)
 
     def leave(self) -> None:
-        """See :class:`~tdqsim.cics.queues.kinds.RemoteLink`."""
+        """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
         self._leaves = True  # what is in doubt must be known before the region is closed
         self.link.cut()
 

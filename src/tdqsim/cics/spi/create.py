@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.queues.making import InstallRefused
 from tdqsim.cics.spi.attribute_text import AttributeFault, definition_from_text
 from tdqsim.cics.spi.install import install_tdqueue, remove_tdqueue
@@ -99,7 +99,7 @@ def discard_tdqueue(task: SpiTask, tdqueue: Name4, *, nohandle: Flag = False) ->
             pending; 31: not disabled.
     """
     queue = check_discard(task, queue_name(tdqueue))
-    logical = isinstance(queue, IntraQueue) and queue.logical
+    logical = isinstance(queue, IntraTdQueue) and queue.logical
     task.region.statistics.discarded(queue)
     remove_tdqueue(task.region, queue)
     if logical:
@@ -136,12 +136,12 @@ def check_discard(task: SpiTask, name: str) -> TdQueue:
         raise refusal(
             _DISCARD, "reserved name", f"{name}: a queue whose name begins with {RESERVED} cannot be discarded"
         )
-    if not isinstance(queue, IntraQueue | ExtraQueue):
+    if not isinstance(queue, IntraTdQueue | ExtraTdQueue):
         return queue
     if queue.enablestatus is Cvda.DISABLING:
         raise refusal(_DISCARD, "disable pending", f"queue {name} is being disabled")
     if queue.enablestatus is not Cvda.DISABLED:
         raise refusal(_DISCARD, "not disabled", f"queue {name} must be DISABLED")
-    if isinstance(queue, ExtraQueue) and queue.openstatus is not Cvda.CLOSED:
+    if isinstance(queue, ExtraTdQueue) and queue.openstatus is not Cvda.CLOSED:
         raise refusal(_DISCARD, "not closed", f"queue {name} must be CLOSED")
     return queue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tdqsim.facts import Cvda
 
@@ -22,13 +22,15 @@ class Info:
     def __init__(self, values: dict[str, Any] | None = None) -> None:
         self._values = {} if values is None else values
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self._values[name.upper()]
-        except KeyError:
-            if name.startswith("_"):
-                raise AttributeError(name) from None
-            raise AttributeError(_not_asked_for(name.upper(), self._values)) from None
+    if not TYPE_CHECKING:  # the classes of rows.py say which attributes there are
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return self._values[name.upper()]
+            except KeyError:
+                if name.startswith("_"):
+                    raise AttributeError(name) from None
+                raise AttributeError(_not_asked_for(name.upper(), self._values)) from None
 
     def __getitem__(self, option: str) -> Any:
         return self._values[option.upper()]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
-from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquire_uowlink import netname
 from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
+from tdqsim.cics.spi.rows import ConnectionInfo
 from tdqsim.facts import Cvda
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 _NAME_LENGTH: Final = 4
-_NOTHING: Final = Info()
+_NOTHING: Final = ConnectionInfo()
 
 
 def _names(region: SpiRegion) -> list[str]:
@@ -58,11 +58,12 @@ CONNECTION: Final = ResourceType.of(
     keys=_names,
     find=_find,
     identity=("CONNECTION", lambda name: name.ljust(_NAME_LENGTH)),
+    info=ConnectionInfo,
 )
 
 
 @command("INQUIRE CONNECTION", "NOTAUTH SYSIDERR", receivers("CONNECTION"), otherwise=_NOTHING)
-def inquire_connection(task: SpiTask, connection: Name4, *options: str, nohandle: bool = False) -> Info:
+def inquire_connection(task: SpiTask, connection: Name4, *options: str, nohandle: bool = False) -> ConnectionInfo:
     """Retrieve information about a connection.
 
     Args:
@@ -73,7 +74,7 @@ def inquire_connection(task: SpiTask, connection: Name4, *options: str, nohandle
     Raises:
         Condition: SYSIDERR 9; NOTAUTH 100.
     """
-    info: Info = inquire_one(task, CONNECTION, connection.rstrip(" "), options)
+    info: ConnectionInfo = inquire_one(task, CONNECTION, connection.rstrip(" "), options)
     return info
 
 
@@ -89,13 +90,13 @@ def inquire_connection_start(task: SpiTask, *, nohandle: Flag = False) -> None:
     receivers("CONNECTION", CONNECTION=Opt("name", _NAME_LENGTH, required=True)),
     otherwise=_NOTHING,
 )
-def inquire_connection_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+def inquire_connection_next(task: SpiTask, *options: str, nohandle: bool = False) -> ConnectionInfo:
     """Retrieve information about the next connection; its name is ``connection``.
 
     Raises:
         Condition: END 2; ILLOGIC 1.
     """
-    info: Info = browse_next(task, CONNECTION, options)
+    info: ConnectionInfo = browse_next(task, CONNECTION, options)
     return info
 
 

@@ -11,24 +11,40 @@ Support).
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
-from tdqsim.cics.kernel.command import Cvda4, Flag, Fullword, Opt, command
+from tdqsim.cics.kernel.command import Flag, Fullword, Opt, command
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.spi.rows import TaskInfo
 from tdqsim.cics.spi.uow_ids import NS, UOW_LENGTH, age, long_id
 from tdqsim.cics.uow.unit import facts_of
 from tdqsim.core.dispatch import Strand
 from tdqsim.facts import Cvda
 
-__all__ = ["TASK", "inquire_task", "inquire_task_list", "set_task"]
+__all__ = ["TASK", "TaskListInfo", "inquire_task", "inquire_task_list", "set_task"]
 
-_NOTHING: Final = Info()
+
+class TaskListInfo(Info):
+    """What one INQUIRE TASK LIST returned: how many tasks there are, their numbers and their transactions."""
+
+    __slots__ = ()
+
+    listsize: int
+    set: tuple[int, ...]
+    settransid: tuple[str, ...]
+
+
+_NOTHING: Final = TaskInfo()
+_NO_LIST: Final = TaskListInfo()
 _SET: Final = "SET TASK"
+Purgetype = Annotated[
+    Literal["PURGE", "purge", "FORCEPURGE", "forcepurge", "KILL", "kill"] | Cvda | int, Opt("cvda", 4)
+]
 _PURGES: Final = (Cvda.PURGE, Cvda.FORCEPURGE, Cvda.KILL)
 _MINUTE: Final = 60
 _TRANSID_LENGTH: Final = 4
@@ -141,6 +157,7 @@ TASK: Final = ResourceType.of(
     keys=lambda region: region.tasks,
     find=lambda region, number: region.tasks.get(number),
     identity=("TASK", lambda task: task.number),
+    info=TaskInfo,
 )
 
 
@@ -148,7 +165,7 @@ TASK: Final = ResourceType.of(
 
 
 @command("INQUIRE TASK", "NOTAUTH TASKIDERR", receivers("TASK"), otherwise=_NOTHING)
-def inquire_task(issuer: SpiTask, task: Fullword, *options: str, nohandle: bool = False) -> Info:
+def inquire_task(issuer: SpiTask, task: Fullword, *options: str, nohandle: bool = False) -> TaskInfo:
     """Retrieve information about a task.
 
     Args:
@@ -159,11 +176,11 @@ def inquire_task(issuer: SpiTask, task: Fullword, *options: str, nohandle: bool 
     Raises:
         Condition: TASKIDERR 1; NOTAUTH 100.
     """
-    info: Info = inquire_one(issuer, TASK, task, options)
+    info: TaskInfo = inquire_one(issuer, TASK, task, options)
     return info
 
 
-@command("INQUIRE TASK LIST", "NOTAUTH", _LISTS, otherwise=_NOTHING)
+@command("INQUIRE TASK LIST", "NOTAUTH", _LISTS, otherwise=_NO_LIST)
 def inquire_task_list(
     task: SpiTask,
     *,
@@ -171,7 +188,7 @@ def inquire_task_list(
     running: Flag = False,
     suspended: Flag = False,
     nohandle: Flag = False,
-) -> Info:
+) -> TaskListInfo:
     """List the tasks, those that run, wait or could run, in order of their start.
 
     Args:
@@ -192,11 +209,11 @@ def inquire_task_list(
     wanted = [kind for kind, is_named in named.items() if is_named] or list(named)
     found = [each for each in region.tasks.values() if _runstatus(each, region) in wanted]
     transids = tuple(each.transid.ljust(_TRANSID_LENGTH) for each in found)
-    return Info({"LISTSIZE": len(found), "SET": tuple(each.number for each in found), "SETTRANSID": transids})
+    return TaskListInfo({"LISTSIZE": len(found), "SET": tuple(each.number for each in found), "SETTRANSID": transids})
 
 
 @command(_SET, "INVREQ NOTAUTH TASKIDERR")
-def set_task(issuer: SpiTask, task: Fullword, *, purgetype: Cvda4 | str, nohandle: Flag = False) -> None:
+def set_task(issuer: SpiTask, task: Fullword, *, purgetype: Purgetype, nohandle: Flag = False) -> None:
     """End a task with the abend AEXY: at once when it waits, otherwise at its next wait, and RESP2 says so.
 
     Args:

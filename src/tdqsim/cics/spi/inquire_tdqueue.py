@@ -10,7 +10,8 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.spi.inquiry import all_visible, browse_end, browse_next, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.cics.spi.requests import may_issue, queue_name
-from tdqsim.cics.spi.tdqueue_options import TDQUEUE, TdqueueInfo
+from tdqsim.cics.spi.rows import TdqueueInfo
+from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 
 __all__ = [
     "browse_tdqueue",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final, Literal
 
-from tdqsim.cics.kernel.command import Cvda4, Flag, Name4, Opt, command
+from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.spi.rows import TransactionInfo
 from tdqsim.cics.spi.uow_ids import NS
 from tdqsim.facts import Cvda
 
@@ -22,8 +22,9 @@ __all__ = [
     "set_transaction",
 ]
 
+Status = Annotated[Literal["ENABLED", "enabled", "DISABLED", "disabled"] | Cvda | int, Opt("cvda", 4)]
 _NAME_LENGTH: Final = 4
-_NOTHING: Final = Info()
+_NOTHING: Final = TransactionInfo()
 
 TRANSACTION: Final = ResourceType.of(
     "TRANSACTION",
@@ -38,11 +39,12 @@ TRANSACTION: Final = ResourceType.of(
     keys=lambda region: region.transactions,
     find=lambda region, name: region.transactions.get(name),
     identity=("TRANSACTION", lambda entry: entry.definition.name.ljust(_NAME_LENGTH)),
+    info=TransactionInfo,
 )
 
 
 @command("INQUIRE TRANSACTION", "NOTAUTH TRANSIDERR", receivers("TRANSACTION"), otherwise=_NOTHING)
-def inquire_transaction(task: SpiTask, transaction: Name4, *options: str, nohandle: bool = False) -> Info:
+def inquire_transaction(task: SpiTask, transaction: Name4, *options: str, nohandle: bool = False) -> TransactionInfo:
     """Retrieve information about a transaction.
 
     Args:
@@ -53,7 +55,7 @@ def inquire_transaction(task: SpiTask, transaction: Name4, *options: str, nohand
     Raises:
         Condition: TRANSIDERR 1; NOTAUTH 100.
     """
-    info: Info = inquire_one(task, TRANSACTION, transaction.rstrip(" "), options)
+    info: TransactionInfo = inquire_one(task, TRANSACTION, transaction.rstrip(" "), options)
     return info
 
 
@@ -69,13 +71,13 @@ def inquire_transaction_start(task: SpiTask, *, nohandle: Flag = False) -> None:
     receivers("TRANSACTION", TRANSACTION=Opt("name", _NAME_LENGTH, required=True)),
     otherwise=_NOTHING,
 )
-def inquire_transaction_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+def inquire_transaction_next(task: SpiTask, *options: str, nohandle: bool = False) -> TransactionInfo:
     """Retrieve information about the next transaction; its identifier is ``transaction``.
 
     Raises:
         Condition: END 2; ILLOGIC 1.
     """
-    info: Info = browse_next(task, TRANSACTION, options)
+    info: TransactionInfo = browse_next(task, TRANSACTION, options)
     return info
 
 
@@ -86,7 +88,7 @@ def inquire_transaction_end(task: SpiTask, *, nohandle: Flag = False) -> None:
 
 
 @command("SET TRANSACTION", "INVREQ NOTAUTH TRANSIDERR", resource="transaction")
-def set_transaction(task: SpiTask, transaction: Name4, *, status: Cvda4 | str, nohandle: Flag = False) -> None:
+def set_transaction(task: SpiTask, transaction: Name4, *, status: Status, nohandle: Flag = False) -> None:
     """Enable or disable a transaction; a disabled one is not attached.
 
     Args:

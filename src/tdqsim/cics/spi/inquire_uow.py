@@ -9,15 +9,15 @@ INQUIRE UOW, SET UOW, UOW views (IBM Docs), CEMT INQUIRE UOW (SC33-1686).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final, Literal
 
-from tdqsim.cics.kernel.command import Cvda4, Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquire_uowlink import netname
 from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.spi.rows import UowInfo
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, RequiredUowId, age, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.unit import UnitOfWork
@@ -26,8 +26,9 @@ from tdqsim.facts import Cvda
 
 __all__ = ["UOW", "inquire_uow", "inquire_uow_end", "inquire_uow_next", "inquire_uow_start", "set_uow"]
 
+Uowstate = Annotated[Literal["COMMIT", "commit", "BACKOUT", "backout", "FORCE", "force"] | Cvda | int, Opt("cvda", 4)]
 _SYSID_LENGTH: Final = 4
-_NOTHING: Final = Info()
+_NOTHING: Final = UowInfo()
 
 
 # -- where values are read --------------------------------------------------------------------------------------------
@@ -77,6 +78,7 @@ UOW: Final = ResourceType.of(
     keys=lambda region: [uow.id for uow in indoubt.units_of_work(region)],
     find=uow_with_id,
     identity=("UOW", lambda uow: long_id(uow.id)),
+    info=UowInfo,
 )
 
 
@@ -84,7 +86,7 @@ UOW: Final = ResourceType.of(
 
 
 @command("INQUIRE UOW", "NOTAUTH UOWNOTFOUND", receivers("UOW"), otherwise=_NOTHING)
-def inquire_uow(task: SpiTask, uow: RequiredUowId, *options: str, nohandle: bool = False) -> Info:
+def inquire_uow(task: SpiTask, uow: RequiredUowId, *options: str, nohandle: bool = False) -> UowInfo:
     """Retrieve information about a unit of work.
 
     Args:
@@ -96,7 +98,7 @@ def inquire_uow(task: SpiTask, uow: RequiredUowId, *options: str, nohandle: bool
         Condition: UOWNOTFOUND 1; NOTAUTH 100.
     """
     may_issue(task, "UOW", Access.READ)
-    info: Info = inquire_one(task, UOW, find_uow(task.region, "INQUIRE UOW", uow).id, options)
+    info: UowInfo = inquire_one(task, UOW, find_uow(task.region, "INQUIRE UOW", uow).id, options)
     return info
 
 
@@ -107,13 +109,13 @@ def inquire_uow_start(task: SpiTask, *, nohandle: Flag = False) -> None:
 
 
 @command("INQUIRE UOW NEXT", "END ILLOGIC", receivers("UOW", UOW=Opt("data", UOW_LENGTH)), otherwise=_NOTHING)
-def inquire_uow_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+def inquire_uow_next(task: SpiTask, *options: str, nohandle: bool = False) -> UowInfo:
     """Retrieve information about the next unit of work; its identifier is ``uow``.
 
     Raises:
         Condition: END 2; ILLOGIC 1.
     """
-    info: Info = browse_next(task, UOW, options)
+    info: UowInfo = browse_next(task, UOW, options)
     return info
 
 
@@ -124,7 +126,7 @@ def inquire_uow_end(task: SpiTask, *, nohandle: Flag = False) -> None:
 
 
 @command("SET UOW", "INVREQ NOTAUTH UOWNOTFOUND")
-def set_uow(task: SpiTask, uow: RequiredUowId, *, uowstate: Cvda4 | str, nohandle: Flag = False) -> None:
+def set_uow(task: SpiTask, uow: RequiredUowId, *, uowstate: Uowstate, nohandle: Flag = False) -> None:
     """Decide about a unit of work that is shunted because it lost its coordinator.
 
     Args:

@@ -25,10 +25,10 @@ from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.enqueue import Enqueue
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, receivers
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue
+from tdqsim.cics.spi.rows import UowenqInfo
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, UowId, age, find_uow, long_id, net_name
 from tdqsim.cics.uow.indoubt import units_of_work
 from tdqsim.cics.uow.locks import Lock
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 _NAME_LENGTH: Final = 4
-_NOTHING: Final = Info()
+_NOTHING: Final = UowenqInfo()
 _Resource = Annotated[str | None, Opt("name", 255)]
 _Reslen = Annotated[int | None, Opt("halfword", 2)]
 _Enqscope = Annotated[str | None, Opt("name", 4)]
@@ -175,6 +175,7 @@ UOWENQ: Final = ResourceType.of(
     },
     keys=lambda region: enqueues(region, units_of_work(region)),
     find=lambda _region, enq: enq if enq.is_there else None,
+    info=UowenqInfo,
 )
 
 
@@ -229,7 +230,7 @@ def inquire_uowenq_start(
 
 
 @command("INQUIRE UOWENQ NEXT", "END ILLOGIC", receivers("UOWENQ"), otherwise=_NOTHING)
-def inquire_uowenq_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+def inquire_uowenq_next(task: SpiTask, *options: str, nohandle: bool = False) -> UowenqInfo:
     """Retrieve information about the next enqueue that is still held or waited for.
 
     Args:
@@ -239,7 +240,7 @@ def inquire_uowenq_next(task: SpiTask, *options: str, nohandle: bool = False) ->
     Raises:
         Condition: END 2; ILLOGIC 1.
     """
-    info: Info = browse_next(task, UOWENQ, options)
+    info: UowenqInfo = browse_next(task, UOWENQ, options)
     return info
 
 
@@ -264,9 +265,9 @@ def inquire_enq_start(
 
 
 @command("INQUIRE ENQ NEXT", "END ILLOGIC", receivers("UOWENQ"), otherwise=_NOTHING)
-def inquire_enq_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+def inquire_enq_next(task: SpiTask, *options: str, nohandle: bool = False) -> UowenqInfo:
     """Retrieve information about the next enqueue: the same as :func:`inquire_uowenq_next`."""
-    info: Info = browse_next(task, UOWENQ, options)
+    info: UowenqInfo = browse_next(task, UOWENQ, options)
     return info
 
 

@@ -14,15 +14,15 @@ UOWLINK (SC33-1686); what is shown of a coordinator outside CICS is a choice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 from zlib import crc32
 
-from tdqsim.cics.kernel.command import Cvda4, Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.spi.rows import UowlinkInfo
 from tdqsim.cics.spi.uow_ids import UowId, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.unit import UnitOfWork
@@ -42,8 +42,9 @@ __all__ = [
 ]
 
 _TOKEN_LENGTH: Final = 4
+Action = Annotated[Literal["DELETE", "delete"] | Cvda | int, Opt("cvda", 4)]
 _Token = Annotated[bytes, Opt("data", _TOKEN_LENGTH)]
-_NOTHING: Final = Info()
+_NOTHING: Final = UowlinkInfo()
 _XID_LENGTH: Final = 64
 _NETNAME_LENGTH: Final = 8
 
@@ -135,6 +136,7 @@ UOWLINK: Final = ResourceType.of(
     keys=lambda region: links_of(indoubt.units_of_work(region)),
     find=_with_token,
     identity=("UOWLINK", token),
+    info=UowlinkInfo,
 )
 
 
@@ -142,7 +144,7 @@ UOWLINK: Final = ResourceType.of(
 
 
 @command("INQUIRE UOWLINK", "NOTAUTH UOWLNOTFOUND", receivers("UOWLINK"), otherwise=_NOTHING)
-def inquire_uowlink(task: SpiTask, uowlink: _Token, *options: str, nohandle: bool = False) -> Info:
+def inquire_uowlink(task: SpiTask, uowlink: _Token, *options: str, nohandle: bool = False) -> UowlinkInfo:
     """Retrieve information about a connection that a unit of work uses.
 
     Args:
@@ -153,7 +155,7 @@ def inquire_uowlink(task: SpiTask, uowlink: _Token, *options: str, nohandle: boo
     Raises:
         Condition: UOWLNOTFOUND 1; NOTAUTH 100.
     """
-    info: Info = inquire_one(task, UOWLINK, bytes(uowlink), options)
+    info: UowlinkInfo = inquire_one(task, UOWLINK, bytes(uowlink), options)
     return info
 
 
@@ -181,13 +183,13 @@ def inquire_uowlink_start(task: SpiTask, uow: UowId = None, *, nohandle: Flag = 
     receivers("UOWLINK", UOWLINK=Opt("data", _TOKEN_LENGTH)),
     otherwise=_NOTHING,
 )
-def inquire_uowlink_next(task: SpiTask, *options: str, nohandle: bool = False) -> Info:
+def inquire_uowlink_next(task: SpiTask, *options: str, nohandle: bool = False) -> UowlinkInfo:
     """Retrieve information about the next link; its token is ``uowlink``.
 
     Raises:
         Condition: END 2; ILLOGIC 1.
     """
-    info: Info = browse_next(task, UOWLINK, options)
+    info: UowlinkInfo = browse_next(task, UOWLINK, options)
     return info
 
 
@@ -198,7 +200,7 @@ def inquire_uowlink_end(task: SpiTask, *, nohandle: Flag = False) -> None:
 
 
 @command("SET UOWLINK", "INVREQ NOTAUTH UOWLNOTFOUND")
-def set_uowlink(task: SpiTask, uowlink: _Token, *, action: Cvda4 | str = Cvda.DELETE, nohandle: Flag = False) -> None:
+def set_uowlink(task: SpiTask, uowlink: _Token, *, action: Action = Cvda.DELETE, nohandle: Flag = False) -> None:
     """Delete a link whose connection is no longer defined: nobody will ever ask or hear over it.
 
     What this region has decided without its coordinator is forgotten then, and so is that a region has not heard of

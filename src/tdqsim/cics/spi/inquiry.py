@@ -36,7 +36,6 @@ __all__ = [
     "browse_next",
     "browse_start",
     "inquire_one",
-    "open_browses",
     "receivers",
     "values_of",
 ]
@@ -192,12 +191,6 @@ def _shown(key: Any) -> str:
 # -- browses ----------------------------------------------------------------------------------------------------------
 
 
-def open_browses(task: Any) -> dict[str, Any]:
-    """The browses of whoever issues the command: the task, or the region for commands outside a task."""
-    found: dict[str, Any] = task.region.browses if task.implicit else task.browses
-    return found
-
-
 def all_visible(
     task: Any, resource: ResourceType, keys: Iterable[Any], options: tuple[str, ...] = ()
 ) -> Iterator[dict[str, Any]]:
@@ -220,7 +213,7 @@ def browse_start(task: Any, resource: ResourceType, keys: Iterable[Any] | None =
         Condition: NOTAUTH 100; ILLOGIC 1: a browse is open already.
     """
     may_issue(task, resource.name, Access.READ)
-    browses = open_browses(task)
+    browses = task.open_browses()
     if resource.name in browses:
         raise refusal(f"INQUIRE {resource.name}", "browse sequence", f"a browse of {resource.name} is open already")
     browses[resource.name] = iter(list(resource.keys(task.region) if keys is None else keys))
@@ -234,7 +227,7 @@ def browse_next(task: Any, resource: ResourceType, options: tuple[str, ...]) -> 
         TdqError: there is no such option; the browse stays where it is.
     """
     name = f"INQUIRE {resource.name}"
-    browse = open_browses(task).get(resource.name)
+    browse = task.open_browses().get(resource.name)
     if browse is None:
         raise refusal(name, "browse sequence", f"no browse of {resource.name} is open; START one first")
     for option in options:
@@ -252,5 +245,5 @@ def browse_end(task: Any, resource: ResourceType) -> None:
     Raises:
         Condition: ILLOGIC 1: no browse is open.
     """
-    if open_browses(task).pop(resource.name, None) is None:
+    if task.open_browses().pop(resource.name, None) is None:
         raise refusal(f"INQUIRE {resource.name}", "browse sequence", f"no browse of {resource.name} is open")

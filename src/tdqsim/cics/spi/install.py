@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.signature import Installer, Signature, Way, sign
-from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.queues.making import InstallRefused, check_room, drop_records, make_queue, open_initially
 from tdqsim.cics.spi.parts import SpiRegion
 from tdqsim.facts import Cvda
@@ -136,9 +136,9 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
     """Why an installed queue cannot be replaced by one of a type; empty when it can."""
     if queue.type != new_type:
         return f"a queue of that name is installed and has another type, {queue.type}"
-    if isinstance(queue, IntraQueue | ExtraQueue) and queue.enablestatus is not Cvda.DISABLED:
+    if isinstance(queue, IntraTdQueue | ExtraTdQueue) and queue.enablestatus is not Cvda.DISABLED:
         return f"a queue of that name is installed and {queue.enablestatus.name}; it must be DISABLED"
-    if isinstance(queue, ExtraQueue) and queue.openstatus is not Cvda.CLOSED:
+    if isinstance(queue, ExtraTdQueue) and queue.openstatus is not Cvda.CLOSED:
         return f"a queue of that name is installed and {queue.openstatus.name}; it must be CLOSED"
     return ""
 
@@ -146,12 +146,12 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
 def _put_in(region: SpiRegion, definition: defs.Tdqueue, signature: Signature) -> TdQueue:
     present = region.tdqueues.get(definition.name)
     queue = make_queue(region, definition, signature, present)
-    if isinstance(present, IntraQueue):
+    if isinstance(present, IntraTdQueue):
         region.ati.gone(present)
     region.tdqueues[queue.name] = queue
     region.refresh(queue)
     region.catalogue.save_queue(queue)
-    if isinstance(queue, ExtraQueue):
+    if isinstance(queue, ExtraTdQueue):
         open_initially(region, queue)
     return queue
 
@@ -161,7 +161,7 @@ def remove_tdqueue(region: SpiRegion, queue: TdQueue) -> None:
     del region.tdqueues[queue.name]
     region.catalogue.forget_queue(queue)
     region.refresh(queue)
-    if isinstance(queue, IntraQueue):
+    if isinstance(queue, IntraTdQueue):
         drop_records(region, queue)
     region.force()
     region.messages.write("DFHTD0401", queue=queue.name)

@@ -5,6 +5,7 @@ A region is composed of parts, and nothing below it knows the class: each folder
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from tdqsim.cics.kernel.eib import Eib
@@ -40,7 +41,7 @@ class SpiTask(Issuer, Protocol):
     userid: str
     program: str
     implicit: bool
-    browses: dict[str, Any]
+    browses: Mapping[str, Any]
 
     @property
     def region(self) -> SpiRegion: ...  # noqa: D102

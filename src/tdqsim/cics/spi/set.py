@@ -22,12 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from tdqsim.cics.kernel.command import Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal, to_cvda
 from tdqsim.errors import TdqError
@@ -39,7 +39,10 @@ _COMMAND: Final = "SET TDQUEUE"
 _OPTIONS: Final = {row["name"]: row for row in table("set_tdqueue")}
 _TRIGGER: Final = {"ATIFACILITY", "ATITERMID", "ATITRANID", "ATIUSERID", "TRIGGERLEVEL"}
 
-CvdaValue = Annotated[Cvda | str | int | None, Opt("cvda", 4)]
+_CVDA: Final = Opt("cvda", 4)
+Facility = Annotated[Literal["NOTERMINAL", "noterminal", "TERMINAL", "terminal"] | Cvda | int | None, _CVDA]
+Enablestatus = Annotated[Literal["DISABLED", "disabled", "ENABLED", "enabled"] | Cvda | int | None, _CVDA]
+Openstatus = Annotated[Literal["CLOSED", "closed", "OPEN", "open"] | Cvda | int | None, _CVDA]
 Name4Value = Annotated[str | None, Opt("name", 4)]
 Name8Value = Annotated[str | None, Opt("name", 8)]
 NumberValue = Annotated[int | None, Opt("fullword", 4)]
@@ -63,12 +66,12 @@ def set_tdqueue(
     task: SpiTask,
     tdqueue: Name4,
     *,
-    atifacility: CvdaValue = None,
+    atifacility: Facility = None,
     atitermid: Name4Value = None,
     atitranid: Name4Value = None,
     atiuserid: Name8Value = None,
-    enablestatus: CvdaValue = None,
-    openstatus: CvdaValue = None,
+    enablestatus: Enablestatus = None,
+    openstatus: Openstatus = None,
     triggerlevel: NumberValue = None,
     nohandle: bool = False,
 ) -> None:
@@ -100,7 +103,7 @@ def set_tdqueue(
     change = check_set(task, queue_name(tdqueue), values)
     for step in change.steps:
         step()
-    if isinstance(change.queue, IntraQueue) and not _TRIGGER.isdisjoint(values):
+    if isinstance(change.queue, IntraTdQueue) and not _TRIGGER.isdisjoint(values):
         task.region.ati.trigger_changed(change.queue)
     task.region.changed(change.queue)
 
@@ -158,9 +161,9 @@ def _name(change: _Change, option: str, value: Any) -> str:
 # -- one plan for each option, in the order in which they are carried out ---------------------------------------------
 
 
-def _must_be_disabled(change: _Change, option: str) -> IntraQueue:
+def _must_be_disabled(change: _Change, option: str) -> IntraTdQueue:
     queue = change.queue
-    assert isinstance(queue, IntraQueue)
+    assert isinstance(queue, IntraTdQueue)
     if queue.enablestatus is Cvda.DISABLING:
         raise change.refuse("disable pending", f"{option} cannot be changed while the queue is being disabled")
     if queue.enablestatus is not Cvda.DISABLED:
@@ -199,7 +202,7 @@ def _plan_atitranid(change: _Change, value: Any) -> None:
     change.steps.append(lambda: setattr(queue, "transid", name))
 
 
-def _without_facility(change: _Change, queue: IntraQueue) -> bool:
+def _without_facility(change: _Change, queue: IntraTdQueue) -> bool:
     """Whether the queue starts tasks without a terminal once this SET is done."""
     if "ATIFACILITY" in change.values:
         return to_cvda(change.values["ATIFACILITY"]) is Cvda.NOTERMINAL
@@ -217,7 +220,7 @@ def _plan_atiuserid(change: _Change, value: Any) -> None:
 
 def _plan_triggerlevel(change: _Change, value: Any) -> None:
     queue = change.queue
-    assert isinstance(queue, IntraQueue)
+    assert isinstance(queue, IntraTdQueue)
     low, high = (int(bound) for bound in _OPTIONS["TRIGGERLEVEL"]["values"].split())
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise change.refuse("bad triggerlevel", f"TRIGGERLEVEL must be from {low} to {high}, not {value!r}")
@@ -246,7 +249,7 @@ def _plan_enablestatus(change: _Change, value: Any) -> None:
 
 def _plan_openstatus(change: _Change, value: Any) -> None:
     queue = change.queue
-    assert isinstance(queue, ExtraQueue)
+    assert isinstance(queue, ExtraTdQueue)
     wanted = _cvda(change, "OPENSTATUS", value)
 
     def step() -> None:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.queues.kinds import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue, may_see, queue_name, refusal
 from tdqsim.cics.spi.statistics_records import StatisticsRecord
@@ -36,7 +36,7 @@ _NOTHING: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-def _intra_values(queue: IntraQueue) -> dict[str, Any]:
+def _intra_values(queue: IntraTdQueue) -> dict[str, Any]:
     return {
         "triggerlevel": queue.triggerlevel,
         "recovery": queue.recovstatus,
@@ -53,20 +53,20 @@ def _intra_values(queue: IntraQueue) -> dict[str, Any]:
     }
 
 
-def _extra_values(queue: ExtraQueue) -> dict[str, Any]:
+def _extra_values(queue: ExtraTdQueue) -> dict[str, Any]:
     definition = queue.definition
     dsname, member = split_dsname(definition.dsname)
     return {"iotype": definition.typefile, "ddname": definition.dd, "dsname": dsname, "member": member}
 
 
 def _type_values(queue: TdQueue) -> dict[str, Any]:
-    if isinstance(queue, IntraQueue):
+    if isinstance(queue, IntraTdQueue):
         return _intra_values(queue)
-    if isinstance(queue, ExtraQueue):
+    if isinstance(queue, ExtraTdQueue):
         return _extra_values(queue)
-    if isinstance(queue, IndirectQueue):
+    if isinstance(queue, IndirectTdQueue):
         return {"indirectname": queue.indirectname}
-    assert isinstance(queue, RemoteQueue)
+    assert isinstance(queue, RemoteTdQueue)
     return {"remotesystem": queue.remotesystem, "remotename": queue.remotename}
 
 
@@ -102,7 +102,7 @@ def global_record(region: SpiRegion) -> StatisticsRecord:
 
 def _reset(queue: TdQueue) -> None:
     queue.writes = queue.reads = queue.deletes = 0
-    if isinstance(queue, IntraQueue):
+    if isinstance(queue, IntraTdQueue):
         queue.triggers = 0
         queue.peak = queue.numitems
         queue.peak_cis = queue.cis

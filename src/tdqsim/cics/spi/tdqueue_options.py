@@ -13,19 +13,13 @@ from typing import Any, Final
 
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.signature import Signature
-from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue
-from tdqsim.cics.spi.info import Info
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue
 from tdqsim.cics.spi.inquiry import Constant, Reader, ResourceType
 from tdqsim.cics.spi.requests import may_access, may_see
+from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.facts import ATTRIBUTE_CVDA, Cvda, InquireOption
 
-__all__ = ["TDQUEUE", "TdqueueInfo", "split_dsname"]
-
-
-class TdqueueInfo(Info):
-    """What one INQUIRE TDQUEUE returned; attributes are the options in lower case."""
-
-    __slots__ = ()
+__all__ = ["TDQUEUE", "split_dsname"]
 
 
 # -- where values are read --------------------------------------------------------------------------------------------
@@ -36,7 +30,7 @@ _CVDA: Final[Mapping[tuple[str, str], Cvda]] = {key: cvda for key, (_option, cvd
 """(attribute, value) of a definition -> CVDA."""
 
 
-def _atiuserid(queue: IntraQueue, region: Any) -> str:
+def _atiuserid(queue: IntraTdQueue, region: Any) -> str:
     if not queue.transid:
         return ""
     if region.security is None:
@@ -44,7 +38,7 @@ def _atiuserid(queue: IntraQueue, region: Any) -> str:
     return str(queue.userid or region.default_user)
 
 
-def _indoubt(queue: IntraQueue, _region: Any) -> Cvda:
+def _indoubt(queue: IntraTdQueue, _region: Any) -> Cvda:
     return Cvda.NOTAPPLIC if queue.wait == "NO" else _CVDA["WAITACTION", queue.waitaction]
 
 
@@ -71,7 +65,7 @@ def split_dsname(dsname: str) -> tuple[str, str]:
 
 
 def _attribute(attribute: str) -> Reader:
-    def read(queue: ExtraQueue, _region: Any) -> Cvda:
+    def read(queue: ExtraTdQueue, _region: Any) -> Cvda:
         return _CVDA.get((attribute, getattr(queue.definition, attribute.lower())), Cvda.NOTAPPLIC)
 
     return read
@@ -113,7 +107,7 @@ def _signature(option: str) -> Reader:
 def _of_the_data_set(option: str, defined: Reader) -> Reader:
     """What is true of the open data set, where it can say so, else what is defined."""
 
-    def read(queue: ExtraQueue, region: Any) -> Any:
+    def read(queue: ExtraTdQueue, region: Any) -> Any:
         ask = getattr(queue.file, "inquire", None) if queue.openstatus is Cvda.OPEN else None
         actual = ask(option) if ask is not None else None
         return defined(queue, region) if actual is None else actual

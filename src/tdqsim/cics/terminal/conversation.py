@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.programs import Level
+from tdqsim.cics.programs import ProgramLevel
 from tdqsim.cics.programs.containers import passed
 from tdqsim.cics.terminal.screen import Screens
 from tdqsim.facts import Resp, table
@@ -38,12 +38,10 @@ class ConversationTask(Issuer, Protocol):
     Attributes:
         level: the level of the program that runs; None at the top.
         program: the name of its first program.
-        browses: the browses that it has begun.
     """
 
-    level: Level | None
+    level: ProgramLevel | None
     program: str
-    browses: dict[str, Any]
 
     @property
     def region(self) -> ConversationRegion:

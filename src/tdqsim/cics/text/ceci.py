@@ -82,8 +82,9 @@ class CeciSession:
     _task: Any = None
 
     def __post_init__(self) -> None:
-        self._task = self.region.task(transid="CECI")
-        self._task.__enter__()
+        if self._task is None:
+            self._task = self.region.task(transid="CECI")
+            self._task.__enter__()
 
     def __enter__(self) -> Self:
         return self
@@ -164,11 +165,12 @@ def _shown(value: Any) -> str:
     return f"{int(value):+011d}" if isinstance(value, int) else f"'{value}'"
 
 
-def session(region: TextRegion, variables: dict[str, Any] | None = None) -> CeciSession:
+def session(region: TextRegion, variables: dict[str, Any] | None = None, *, task: Any = None) -> CeciSession:
     """Start a CECI transaction in a region.
 
     Args:
         region: the region.
         variables: variables to begin with, by name with their ``&``.
+        task: the task that commands are issued in, where it is there already and goes on behind the session.
     """
-    return CeciSession(region, {} if variables is None else variables)
+    return CeciSession(region, {} if variables is None else variables, task)

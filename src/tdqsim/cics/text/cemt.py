@@ -188,7 +188,7 @@ def _jsonable(value: Any) -> Any:
     return _hex(value) if isinstance(value, bytes) else value
 
 
-def cemt(region: TextRegion, text: str, *, height: int = 0, page: int = 1) -> CemtResult:
+def cemt(region: TextRegion, text: str, *, height: int = 0, page: int = 1, userid: str = "") -> CemtResult:
     """Do what an operator's request says.
 
     Args:
@@ -196,6 +196,7 @@ def cemt(region: TextRegion, text: str, *, height: int = 0, page: int = 1) -> Ce
         text: the request, with or without ``CEMT`` in front.
         height: lines of things on a screen; 0 for all on one.
         page: which screen, from 1.
+        userid: whose request it is; the default user's when not given.
 
     Returns:
         The things concerned, and the screen.
@@ -207,7 +208,7 @@ def cemt(region: TextRegion, text: str, *, height: int = 0, page: int = 1) -> Ce
     if request.syntax_only:
         lines = page_of(syntax_panel(request.verb, request.resource), height, page)
         return CemtResult(request, (), _screen(region, request, lines, cemt_text("normal"), heading="syntax_heading"))
-    with region.task(transid=_TRANSID) as task:
+    with region.task(transid=_TRANSID, userid=userid) as task:
         rows = tuple(_rows(task, _KINDS[request.resource], request))
     lines = page_of(_body(request, rows), height, page)
     return CemtResult(request, rows, _screen(region, request, lines, _response(rows)))

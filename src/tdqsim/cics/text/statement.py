@@ -19,7 +19,7 @@ from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
 from tdqsim.cics.text.translator import BoundCommand, Resolved, convert, fits_from, resolve
 from tdqsim.core.codepage import CodePage
 
-__all__ = ["Statement", "statement"]
+__all__ = ["TranslatedStatement", "statement"]
 
 _KEPT: Final = 1024
 _HALFWORD: Final = 2**15
@@ -40,7 +40,7 @@ class _Input(NamedTuple):
     also_received: bool
 
 
-class Statement:
+class TranslatedStatement:
     """A text whose meaning is known, for one code page.
 
     Attributes:
@@ -211,10 +211,10 @@ def _positional(resolved: Resolved) -> tuple[tuple[str, ...] | None, tuple[str, 
 
 
 @lru_cache(_KEPT)
-def statement(text: str, page: CodePage, *, bare: bool = False) -> Statement:
+def statement(text: str, page: CodePage, *, bare: bool = False) -> TranslatedStatement:
     """The statement of a text.
 
     Raises:
         TranslationError: it is no command; see :func:`~tdqsim.cics.text.translator.resolve`.
     """
-    return Statement(resolve(text, bare=bare), page)
+    return TranslatedStatement(resolve(text, bare=bare), page)

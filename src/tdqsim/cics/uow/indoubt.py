@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LOG_BEGAN",
     "OUTCOMES",
-    "Damage",
+    "HeuristicDamage",
     "Subordinate",
     "back_out_together",
     "commit_together",
@@ -85,7 +85,7 @@ LOG_BEGAN: Final = b"region/log"
 """Where a region keeps the highest id of a unit of work that was before its log began, at its last initial start."""
 
 
-class Damage(NamedTuple):
+class HeuristicDamage(NamedTuple):
     """A unit of work that was decided here without its coordinator, and otherwise than that.
 
     Attributes:
@@ -556,7 +556,7 @@ def _compare(region: Region, uow_id: bytes, *, commit: bool) -> None:
     theirs = "COMMIT" if commit else "BACKOUT"
     if record["state"] != theirs:
         region.log.error("heuristic_damage", uow=uow_id.hex().upper(), here=record["state"], coordinator=theirs)
-        region.damage.append(Damage(uow_id, record["state"], theirs))
+        region.damage.append(HeuristicDamage(uow_id, record["state"], theirs))
     _forget(region, uow_id)
 
 

@@ -8,9 +8,9 @@ Logical recovery; DELETEQ TD (LOCKED), IBM Docs.
 Waiters are served in order of arrival. A lock is held only as long as its unit of work has not ended: that one
 assignment frees all of them, whatever happens next, and whoever waits is woken or asks again.
 
-How an end stands to a unit of work (:class:`Standing`) decides what a request meets: :data:`ASKED` for one that needs
-the end, :data:`READ_OUT` for a READQ that has the read end, has found no committed record left, and so looks at the
-write end. The commands go by these tables, and so does whoever foresees what they would meet.
+How an end stands to a unit of work (:class:`LockStanding`) decides what a request meets: :data:`ASKED` for one that
+needs the end, :data:`READ_OUT` for a READQ that has the read end, has found no committed record left, and so looks at
+the write end. The commands go by these tables, and so does whoever foresees what they would meet.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import Any, Final, Protocol
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.facts import Cvda, Resp
 
-__all__ = ["ASKED", "READ_END", "READ_OUT", "WRITE_END", "Lock", "Owner", "Standing"]
+__all__ = ["ASKED", "READ_END", "READ_OUT", "WRITE_END", "Lock", "LockOwner", "LockStanding"]
 
 READ_END: Final = "FROMQ"
 WRITE_END: Final = "TOQ"
 
 
-class Standing(Enum):
+class LockStanding(Enum):
     """How an end stands to a unit of work."""
 
     FREE = "nobody has it or waits for it"
@@ -37,26 +37,26 @@ class Standing(Enum):
     RETAINED = "one that is shunted has it, and others are refused"
 
 
-ASKED: Final[dict[Standing, Resp | None]] = {
+ASKED: Final[dict[LockStanding, Resp | None]] = {
     # what a request that needs the end meets: None waits (QBUSY with NOSUSPEND), NORMAL goes on
-    Standing.FREE: Resp.NORMAL,
-    Standing.OWN: Resp.NORMAL,
-    Standing.CLAIMED: None,
-    Standing.HELD: None,
-    Standing.RETAINED: Resp.LOCKED,
+    LockStanding.FREE: Resp.NORMAL,
+    LockStanding.OWN: Resp.NORMAL,
+    LockStanding.CLAIMED: None,
+    LockStanding.HELD: None,
+    LockStanding.RETAINED: Resp.LOCKED,
 }
 
-READ_OUT: Final[dict[Standing, Resp | None]] = {
+READ_OUT: Final[dict[LockStanding, Resp | None]] = {
     # what a READQ without a committed record meets, by the write end: NORMAL reads what it wrote itself, or QZERO
-    Standing.FREE: Resp.NORMAL,
-    Standing.OWN: Resp.NORMAL,
-    Standing.CLAIMED: Resp.NORMAL,
-    Standing.HELD: None,
-    Standing.RETAINED: Resp.LOCKED,
+    LockStanding.FREE: Resp.NORMAL,
+    LockStanding.OWN: Resp.NORMAL,
+    LockStanding.CLAIMED: Resp.NORMAL,
+    LockStanding.HELD: None,
+    LockStanding.RETAINED: Resp.LOCKED,
 }
 
 
-class Owner(Protocol):
+class LockOwner(Protocol):
     """What a lock knows of the unit of work that has it.
 
     Attributes:
@@ -124,14 +124,14 @@ class Lock:
             return "nobody holds it"
         return f"held by {owner.title}{', retained' if self.retained else ''}"
 
-    def standing(self, uow: Owner | None) -> Standing:
+    def standing(self, uow: LockOwner | None) -> LockStanding:
         """How it stands to a unit of work; None for one that has not begun."""
         owner = self.owner
         if owner is None:
-            return Standing.CLAIMED if self._waiting else Standing.FREE
+            return LockStanding.CLAIMED if self._waiting else LockStanding.FREE
         if owner is uow:
-            return Standing.OWN
-        return Standing.RETAINED if self.retained else Standing.HELD
+            return LockStanding.OWN
+        return LockStanding.RETAINED if self.retained else LockStanding.HELD
 
     @property
     def is_free(self) -> bool:
@@ -144,7 +144,7 @@ class Lock:
         """Whether anybody holds it or waits for it."""
         return self.owner is not None or bool(self._waiting)
 
-    def take(self, uow: Owner, now_ns: int) -> None:
+    def take(self, uow: LockOwner, now_ns: int) -> None:
         """Give it to a unit of work; it is free."""
         assert self.taken_by is None or self.taken_by.ended, self
         uow.ends.append(self)

@@ -20,6 +20,9 @@ class UowRegion(QueueRegion, Protocol):
     @property
     def last_uow_id(self) -> bytes: ...  # noqa: D102
 
+    def refresh_all(self) -> None:
+        """Whatever commands look queues up in is made anew."""
+
     def uow_seen(self, uow_id: bytes, /) -> None:
         """An id of an earlier run: later ones are higher."""
 

@@ -30,7 +30,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.queues.ati import Latch
-from tdqsim.cics.queues.kinds import ExtraQueue, IntraQueue, TdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.queues.making import make_queue, open_initially
 from tdqsim.cics.uow.indoubt import LOG_BEGAN
 from tdqsim.cics.uow.locks import READ_END
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.uow.parts import UowRegion as Region
 
 __all__ = [
-    "Catalogue",
+    "ResourceCatalogue",
     "begin_log",
     "begin_numbering",
     "check_nothing_kept",
@@ -69,11 +69,12 @@ _UNITS: Final = b"uow/"
 _NUMBERING: Final = b"region/uow"
 _KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN)
 _COLD: Final = b"region/cold_start_under_way"
+_MOMENTS: Final = frozenset({"definetime", "changetime"})
 _IDS_OF_A_RUN: Final = 2**32
 _SIGNATURES_KEPT: Final = 1024
 
 
-class Catalogue:
+class ResourceCatalogue:
     """The installed definitions on the store, from which a warm or emergency start takes them.
 
     A temporary store is never started again, so nothing is kept there.
@@ -106,7 +107,7 @@ class Catalogue:
             "fields": _fields(queue.definition),
             "signature": [int(value) if isinstance(value, Cvda) else value for value in queue.signature],
         }
-        if isinstance(queue, IntraQueue):
+        if isinstance(queue, IntraTdQueue):
             record["set"] = {name: getattr(queue, name) for name in _SETTABLE}
         self._region.hardening.note(key, _json(record))
 
@@ -119,6 +120,8 @@ class Catalogue:
         """Install everything that the catalogue holds, queues in the order in which they were installed."""
         region = self._region
         queues = []
+        for half in (region.store.durable, region.store.volatile):
+            half.know_queues()
         for key, value in region.store.durable.metas(_PREFIX):
             record = _record(region, key, value)
             resource = _resource(region, key, record)
@@ -136,18 +139,18 @@ class Catalogue:
             self._order = queues[-1][0]
         for _, definition, signature, changed in queues:
             self._load_queue(definition, signature, changed)
+        region.refresh_all()
         region.refresh_facilities()
 
     def _load_queue(self, definition: defs.Tdqueue, signature: Signature, changed: dict[str, Any] | None) -> None:
         region = self._region
         queue = make_queue(region, definition, signature)
         region.tdqueues[queue.name] = queue
-        if changed and isinstance(queue, IntraQueue):
+        if changed and isinstance(queue, IntraTdQueue):
             for name, value in changed.items():
                 setattr(queue, name, value)
             region.ati.arm(queue)
-        region.refresh(queue)
-        if isinstance(queue, ExtraQueue):
+        if isinstance(queue, ExtraTdQueue):
             open_initially(region, queue)
 
 
@@ -171,7 +174,7 @@ def _damaged(region: Region, key: bytes, error: Exception) -> StoreDamaged:
 
 def _record(region: Region, key: bytes, value: bytes) -> dict[str, Any]:
     try:
-        return dict(json.loads(value))
+        return dict(json.loads(str(value, "utf-8")))
     except ValueError as error:
         raise _damaged(region, key, error) from error
 
@@ -192,10 +195,30 @@ def _kinds() -> Mapping[str, type[defs.Resource]]:
     }
 
 
+@cache
+def _plain_queue() -> tuple[defs.Resource, frozenset[str]]:
+    """An intrapartition queue with nothing but defaults, and its attributes."""
+    made = _kinds()["INTRA"]
+    return made.model_construct(set()), frozenset(made.model_fields)
+
+
 def _resource(region: Region, key: bytes, record: dict[str, Any]) -> Any:
+    """The definition in an entry.
+
+    An intrapartition queue's, of which there may be a hundred thousand, is not validated again: it was valid when it
+    was kept, the checksum says that it is what was kept, and what was not given has its default.
+    """
     try:
-        return _kinds()[record["kind"]].model_validate(record["fields"])
-    except (KeyError, ValueError) as error:
+        kind, given = record["kind"], record["fields"]
+        if kind != "INTRA":
+            return _kinds()[kind].model_validate(given)
+        plain, known = _plain_queue()
+        if "name" not in given or not given.keys() <= known:
+            raise ValueError(f"it has the attributes {', '.join(given)}")  # noqa: TRY301 - one place says what is wrong
+        for moment in _MOMENTS & given.keys():
+            given[moment] = datetime.fromisoformat(given[moment]) if given[moment] is not None else None
+        return plain.model_copy(update=given)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(region, key, error) from error
 
 
@@ -281,13 +304,10 @@ def give_back_reads(region: Any) -> None:
     works = []
     for name, records in found.items():
         queue = region.tdqueues.get(name)
-        if isinstance(queue, IntraQueue) and queue.recovstatus == "PHYSICAL":
+        if isinstance(queue, IntraTdQueue) and queue.recovstatus == "PHYSICAL":
             work = queue.stored.work()
             for _, data in sorted(records, reverse=True):
-                try:
-                    work.put_back(data)
-                except StoreFull:  # a full store must start too: the room that it had is still its own
-                    work.front.append(data)
+                work.give_back(data)
             works.append((queue, work))
     if not gone:
         return
@@ -347,24 +367,24 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
         for length in part["writes"]:
             written.append(blobs[offset : offset + length])
             offset += length
-        if isinstance(queue, IntraQueue) and queue.logical:  # a store that was salvaged may have lost it
+        if isinstance(queue, IntraTdQueue) and queue.logical:  # a store that was salvaged may have lost it
             _restore(region, queue, uow.on(queue), part, written)
     for name, end in head["locks"]:
         queue = region.tdqueues.get(name)
-        if isinstance(queue, IntraQueue) and queue.logical:
+        if isinstance(queue, IntraTdQueue) and queue.logical:
             uow.on(queue)
             lock = queue.read_end if end == READ_END else queue.write_end
             assert lock is not None, queue
             lock.take(uow, uow.since_ns)
     uow.retain_locks()
     cycle = region.tdqueues.get(head["cycle"])
-    if isinstance(cycle, IntraQueue):
+    if isinstance(cycle, IntraTdQueue):
         region.ati.hold_again(uow, cycle)
     region.shunted[uow_id] = uow
     region.uow_seen(uow_id)
 
 
-def _restore(region: Any, queue: IntraQueue, work: LogicalWork, part: dict[str, Any], written: list[bytes]) -> None:
+def _restore(region: Any, queue: IntraTdQueue, work: LogicalWork, part: dict[str, Any], written: list[bytes]) -> None:
     """Become what a prepared unit of work had done to a queue; of what it read some may be gone after a salvage."""
     reads = min(part["reads"], max(0, part["through"] - queue.gone), queue.stored.count)
     if written or part["deleted"]:
@@ -390,12 +410,12 @@ def show_latches(region: Any) -> None:
     """For a region that only looks: the cycles that the store says are on."""
     for key, kept in region.store.durable.metas(_LATCHES):
         queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
-        if isinstance(queue, IntraQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
+        if isinstance(queue, IntraTdQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
             queue.latch, queue.latched = True, Latch.read(kept)
             region.ati.arm(queue)
 
 
-def pending_triggers(region: Any) -> list[IntraQueue]:
+def pending_triggers(region: Any) -> list[IntraTdQueue]:
     """The queues whose cycle was on when the last run ended. Recoverable queues' stay on record until it is over.
 
     A non-recoverable queue's are those of a normal end: after any other it is empty.
@@ -403,9 +423,9 @@ def pending_triggers(region: Any) -> list[IntraQueue]:
     found = []
     for key, kept in list(region.store.durable.metas(_LATCHES)):
         queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
-        if not isinstance(queue, IntraQueue) or queue.recovstatus == "NO":
+        if not isinstance(queue, IntraTdQueue) or queue.recovstatus == "NO":
             region.hardening.note(key, None)
-        if isinstance(queue, IntraQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
+        if isinstance(queue, IntraTdQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
             queue.latched = Latch.read(kept)
             found.append(queue)
     return found

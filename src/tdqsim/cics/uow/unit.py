@@ -75,6 +75,7 @@ _INDOUBT: Final = Cvda.INDOUBT
 _COMMIT: Final = Cvda.COMMIT
 _BACKOUT: Final = Cvda.BACKOUT
 _ACTIVE: Final = Cvda.ACTIVE
+_DISABLING: Final = Cvda.DISABLING
 _NOT_KNOWN: Final[Mapping[Any, int]] = {}
 
 
@@ -231,7 +232,7 @@ class UnitOfWork:
         """What it has done to a queue; a record of nothing the first time."""
         work = self.works.get(queue)
         if work is None:
-            work = self.works[queue] = LogicalWork(queue)
+            work = self.works[queue] = LogicalWork(queue.stored)
         return work
 
     @property
@@ -283,18 +284,16 @@ class UnitOfWork:
         """What the commit must change, and the cycles that begin with it."""
         works: list[Work] = []
         meta: Meta = self._forgotten_reads() if self.physical else {}
-        due: list[Any] = []
+        self._due = ()
         for queue, work in self.works.items():
-            changes = work.changes
-            if changes.changed:
-                works.append(changes)
-                fire_at, puts = queue.fire_at, len(changes.written)
-                if changes.queue.now.count + puts >= fire_at and puts > changes.own and work.items >= fire_at:
-                    latch = self.region.ati.due(queue, self, work.items)
+            if work.changed:
+                works.append(work)
+                most = work.queue.now.count + len(work.items)
+                if most >= queue.fire_at and len(work.items) > work.own and work.count_after >= queue.fire_at:
+                    latch = self.region.ati.due(queue, self, work.count_after)
                     if latch is not None:
                         meta |= latch.meta(queue)
-                        due.append((queue, latch))
-        self._due = tuple(due)
+                        self._due = (*self._due, (queue, latch))
         for action in self.at_commit:
             meta |= action()
         if self.state is _INDOUBT:
@@ -367,40 +366,33 @@ class UnitOfWork:
             return
         region, committed = self.region, self.state is _COMMIT
         if not region.failed:
-            recorder = region.recorder
-            if recorder is not None and not self.recorded:
+            if region.is_watched and region.recorder is not None and not self.recorded:
                 self.recorded = True
-                recorder.unit_of_work_ended(self, committed=committed)
-            self._settle_accounts(committed=committed)
-            if self._due and committed:
-                for queue, latch in self._due:
-                    region.ati.begin(queue, latch)
+                region.recorder.unit_of_work_ended(self, committed=committed)
+            space = region.intra
+            for queue, work in self.works.items():
+                if committed:
+                    count = queue.stored.now.count
+                    if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
+                        queue.peak = count
+                    space.committed(queue, work)
+                else:
+                    space.backed_out(queue, work)
+            for queue, latch in self._due if committed else ():
+                region.ati.begin(queue, latch)
         region.unit_of_work_ended(self, committed=committed)
         self._wake_others()
         self.works = {}
         self.finished = True
 
-    def _settle_accounts(self, *, committed: bool) -> None:
-        space = self.region.intra
-        for queue, work in self.works.items():
-            if committed:
-                count = queue.stored.now.count
-                if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
-                    queue.peak = count
-                space.committed(queue, work)
-            else:
-                space.backed_out(queue, work)
-
     def _wake_others(self) -> None:
         """Whoever waits for an end that it had tries again, and a pending disable may complete."""
         for lock in self.ends:
             if lock.taken_by is self:
-                queue = lock.queue
                 lock.give_back()
-                if lock is queue.write_end:
-                    queue.wake_readers()
         for queue in self.works:
-            if queue.enablestatus is Cvda.DISABLING:
+            queue.wake_readers()
+            if queue.enablestatus is _DISABLING:
                 self.region.settle_disable(queue)
 
     # -- two phases -----------------------------------------------------------------------------------------------

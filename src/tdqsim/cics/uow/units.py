@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.uow import indoubt
@@ -18,6 +20,8 @@ class UnitsOfWork:
         inflight: those that tasks have begun and that have not ended, by id.
         shunted: those that wait for their coordinator without a task, by id.
         damage: those that were decided without their coordinator, and otherwise than that.
+        before_commit: called with each unit of work that a task is about to commit, while others may still come
+            before it; None for nothing.
     """
 
     def __init__(self, region: UowRegion, now_ns: int) -> None:
@@ -25,7 +29,8 @@ class UnitsOfWork:
         self._last = now_ns
         self.inflight: dict[bytes, UnitOfWork] = {}
         self.shunted: dict[bytes, UnitOfWork] = {}
-        self.damage: list[indoubt.Damage] = []
+        self.damage: list[indoubt.HeuristicDamage] = []
+        self.before_commit: Callable[[UnitOfWork], object] | None = None
 
     def new(self, task: TaskBase) -> UnitOfWork:
         """A unit of work for a task, which has it before it is known: one that nobody has would never end."""
@@ -50,6 +55,8 @@ class UnitsOfWork:
 
     def commit(self, uow: UnitOfWork) -> bool:
         """End a unit of work, with those who take part in it; False when one of them refused and it was backed out."""
+        if self.before_commit is not None:
+            self.before_commit(uow)
         if not uow.participants:
             uow.commit()
             return True
@@ -90,12 +97,12 @@ class UnitsOfWork:
         self.inflight.pop(uow.id, None)
         if self._region.failed:
             return
-        recorder = self._region.recorder
-        if recorder is not None and not uow.recorded:
-            recorder.unit_of_work_ended(uow, committed=committed)
         if committed and uow.qzero:
-            if uow.task is not None and not uow.task.ended:
-                uow.task.qzero.update(uow.qzero)
+            task = uow.task
+            if task is not None and not task.ended:
+                if not task.qzero:
+                    task.qzero = {}
+                task.qzero.update(uow.qzero)
             else:
                 for queue, cycle in uow.qzero.items():
                     self._region.ati.emptied(queue, cycle)

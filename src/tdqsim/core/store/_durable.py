@@ -14,45 +14,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
 
 import lmdb
 
-from tdqsim.core.store._layout import (
-    ENTRIES,
-    HEAD_KEY,
-    INLINE,
-    LONG,
-    MAX_NAME,
-    META,
-    ONE,
-    QUEUE,
-    RECLAIM,
-    Head,
-    Item,
-    Long,
-    Order,
-    Standing,
-    check_long,
-    check_queue,
-    data_of,
-    decode,
-    encode_long,
-    piece_key,
-    read_head,
-    read_queue_record,
-    seal,
-    unseal,
-)
+from tdqsim.core.store import _layout as layout
+from tdqsim.core.store._layout import Head, Item, Long, Order, Standing, queue_record
 from tdqsim.core.store._queue import DurableQueue
 from tdqsim.core.store._room import Room
 from tdqsim.core.store._work import Work
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull
 
-__all__ = ["Durable", "Owner"]
+__all__ = ["CommitOwner", "Durable"]
 
 NOTHING: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
 HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
@@ -68,7 +44,7 @@ _SCAVENGED: Final = 4096
 """And with each of those that are made because there is no room otherwise."""
 
 
-class Owner(Protocol):
+class CommitOwner(Protocol):
     """Whoever a commit is made for."""
 
     def committed(self) -> None:
@@ -88,8 +64,8 @@ class Durable:
     """
 
     __slots__ = (
-        "_env", "_fault", "_owner", "_queues", "_reclaiming", "_sure", "_txn", "_txnid", "_works", "commits",
-        "in_doubt", "path", "readonly", "room", "unlocked",
+        "_all_known", "_env", "_fault", "_owner", "_queues", "_reclaiming", "_sure", "_txn", "_txnid", "_works",
+        "commits", "in_doubt", "path", "readonly", "room", "unlocked",
     )  # fmt: skip
 
     def __init__(
@@ -101,17 +77,20 @@ class Durable:
         self.room: Room = nothing if readonly else Room(env, path / "data.mdb", limit)
         self._queues: dict[bytes, DurableQueue] = {}
         self._works: Collection[Work] = ()
-        self._owner: Owner | None = None
+        self._owner: CommitOwner | None = None
         self._txn: Any = None
         self._txnid = self.commits = 0
         self._sure = self._reclaiming = True
-        self.in_doubt = False
+        self.in_doubt = self._all_known = False
         self._fault: Callable[[str], None] | None = None
 
     # -- the one place where anything changes -------------------------------------------------------------------------
 
     def commit(
-        self, works: Collection[Work] = (), meta: Mapping[bytes, bytes | None] = NOTHING, owner: Owner | None = None
+        self,
+        works: Collection[Work] = (),
+        meta: Mapping[bytes, bytes | None] = NOTHING,
+        owner: CommitOwner | None = None,
     ) -> None:
         """Make what works have gathered, and meta data, permanent together.
 
@@ -133,7 +112,12 @@ class Durable:
         self._works, self._owner, self._txn, self._txnid, self._sure, self.in_doubt = works, owner, None, 0, False, True
         try:
             txn = self._txn = self._env.begin(None, None, True)
-            self._apply(txn, works, meta)
+            self._apply(txn, works)
+            if meta:
+                for key, value in meta.items():
+                    self._put_meta(txn, layout.META + key, value)
+            if self._reclaiming:
+                self._reclaim(txn, _RECLAIMED)
             if self._fault is not None:
                 self._fault("before_commit")
             self._txnid = txn.id()
@@ -169,7 +153,8 @@ class Durable:
         except lmdb.Error:  # that is how LMDB says that it was committed, or failed in committing
             return
 
-    def _apply(self, txn: Any, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
+    @staticmethod
+    def _apply(txn: Any, works: Collection[Work]) -> None:
         standings: dict[DurableQueue, Standing] = {}
         for work in works:
             queue = work.queue
@@ -178,14 +163,9 @@ class Durable:
             if after is now:
                 continue
             if after[4]:
-                txn.put(queue.record_key, queue.record(after))
+                txn.put(queue.record_key, queue_record(queue.facts, after))
             else:
                 txn.delete(queue.record_key)
-        if meta:
-            for key, value in meta.items():
-                self._put_meta(txn, META + key, value)
-        if self._reclaiming:
-            self._reclaim(txn, _RECLAIMED)
 
     # -- room ---------------------------------------------------------------------------------------------------------
 
@@ -223,7 +203,7 @@ class Durable:
 
     def _small_commit(self) -> None:
         with self._writing() as txn:
-            txn.put(HEAD_KEY, txn.get(HEAD_KEY))
+            txn.put(layout.HEAD_KEY, txn.get(layout.HEAD_KEY))
             self._reclaim(txn, _SCAVENGED)
 
     @contextmanager
@@ -239,8 +219,8 @@ class Durable:
     def _charge(self, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
         cost = 0
         for key, value in meta.items():
-            if len(key) > MAX_NAME:
-                raise ValueError(f"meta data key of {len(key)} bytes: at most {MAX_NAME}")
+            if len(key) > layout.MAX_NAME:
+                raise ValueError(f"meta data key of {len(key)} bytes: at most {layout.MAX_NAME}")
             if value is not None:
                 cost += self.room.cost(len(key) + len(value))
         if cost and not any(work.reads for work in works):
@@ -260,19 +240,20 @@ class Durable:
             ValueError: an argument is outside of what is allowed.
             StoreError: the store is open for reading only.
         """
-        check_queue(name, order, key_length)
+        layout.check_queue(name, order, key_length)
         if self.queue(name) is not None:
             raise ValueError(f"queue {name!r} exists already")
-        self.room.counts  # noqa: B018 - it is no room when the store is only looked at, and says so
+        if self.readonly:
+            raise self.only_read()
         queue = self._queues[bytes(name)] = DurableQueue(self, bytes(name), order, key_length)
         return queue
 
     def queue(self, name: bytes) -> DurableQueue | None:
         """The queue of that name; None when there is none. A writer gets the same object each time."""
         queue = self._queues.get(name)
-        if queue is not None or not 0 < len(name) <= MAX_NAME:
+        if queue is not None or self._all_known or not 0 < len(name) <= layout.MAX_NAME:
             return queue
-        record = self.look(lambda txn: txn.get(QUEUE + name))
+        record = self.look(lambda txn: txn.get(layout.QUEUE + name))
         if record is None:
             return None
         queue = self._load(bytes(name), record)
@@ -282,18 +263,31 @@ class Durable:
 
     def _load(self, name: bytes, record: bytes) -> DurableQueue:
         try:
-            order, key_length, now = read_queue_record(name, record)
+            order, key_length, now = layout.read_queue_record(name, record)
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
         return DurableQueue(self, name, order, key_length, now)
 
     def queues(self) -> Iterator[DurableQueue]:
         """All queues by name; they may be created and dropped meanwhile."""
-        names = {key[1:] for key, _ in self._walk(QUEUE)} | set(self._queues)
+        if not self.readonly:
+            self.know_queues()
+            names = set(self._queues)
+        else:
+            names = {key[1:] for key, _ in self._walk(layout.QUEUE, _as_it_is)}
         for name in sorted(names):
             queue = self.queue(name)
             if queue is not None:
                 yield queue
+
+    def know_queues(self) -> None:
+        """Look all queues up in one go, for who is going to ask for many."""
+        if self._all_known or self.readonly:
+            return
+        for key, record in self._walk(layout.QUEUE, _as_it_is):
+            if key[1:] not in self._queues:
+                self._queues[key[1:]] = self._load(key[1:], record)
+        self._all_known = True
 
     def drop(self, queue: DurableQueue) -> None:
         """Remove a queue and what it holds, in a commit of its own; the room is reclaimed bit by bit."""
@@ -309,78 +303,69 @@ class Durable:
 
     def get_meta(self, key: bytes) -> bytes | None:
         """The committed value under a key; None when there is none; StoreDamaged when it is not what was put."""
-        return self.look(lambda txn: self._read_meta(txn, META + key, txn.get(META + key)))
+        place = layout.META + key
+        return self.look(lambda txn: None if (value := txn.get(place)) is None else self._read_meta(txn, place, value))
 
     def metas(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """The committed keys that begin with ``prefix`` and their values, by key; they may change meanwhile."""
-        for key, value in self._walk(META + prefix):
-            if value[4:5] == LONG:
-                whole = self.look(lambda txn, key=key, value=value: self._read_meta(txn, key, value))  # type: ignore[misc]
-            else:  # all of it is there, and needs no second look
-                whole = self._read_meta(None, key, value)
-            if whole is not None:
-                yield key[1:], whole
+        return ((key[1:], value) for key, value in self._walk(layout.META + prefix, self._read_meta))
 
-    def _walk(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Keys with a prefix and their values, a batch to a look."""
+    def _walk(self, prefix: bytes, read: Callable[[Any, bytes, bytes], T]) -> Iterator[tuple[bytes, T]]:
+        """Keys with a prefix and what is read of their values, a batch to a look."""
         start = prefix
-        while batch := self.look(lambda txn, start=start: _some(txn, start, prefix)):  # type: ignore[misc]
+        while batch := self.look(
+            lambda txn, start=start: [(key, read(txn, key, value)) for key, value in _some(txn, start, prefix)]  # type: ignore[misc]
+        ):
             yield from batch
             start = batch[-1][0] + b"\0"
 
-    def _read_meta(self, txn: Any, key: bytes, value: bytes | None) -> bytes | None:
-        if value is None:
-            return None
+    def _read_meta(self, txn: Any, key: bytes, value: bytes) -> bytes:
         what = f"the meta data {key[1:]!r}"
         try:
-            found = decode(unseal(key, value, what), b"", what)
-            return self.read_long(txn, found) if isinstance(found, Long) else bytes(found[0])  # type: ignore[arg-type]
+            found = layout.decode(key, value, what)
+            return found.data(txn.get, what) if isinstance(found, Long) else found[0]  # type: ignore[return-value]
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
 
     def _put_meta(self, txn: Any, key: bytes, value: bytes | None) -> None:
         self._delete_pieces_of(txn, key, txn.pop(key))
         if value is not None:
-            rest = ONE + value if len(value) <= INLINE else self.put_long(txn, value)
-            txn.put(key, seal(key, rest))
+            txn.put(
+                key, layout.encode(key, (value,)) if len(value) <= layout.INLINE else self.put_long(txn, key, value)
+            )
 
     # -- what is long, and what is gone, for works --------------------------------------------------------------------
 
     def new_number(self, txn: Any) -> int:
         """An internal number that was never given before."""
         head = self._head(txn)
-        txn.put(HEAD_KEY, head._replace(next_number=head.next_number + 1).pack())
+        txn.put(layout.HEAD_KEY, head._replace(next_number=head.next_number + 1).pack())
         return head.next_number
 
     def _head(self, txn: Any) -> Head:
         try:
-            return read_head(txn.get(HEAD_KEY))
+            return layout.read_head(txn.get(layout.HEAD_KEY))
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
 
-    def put_long(self, txn: Any, item: Item) -> bytes:
-        """Put long data in pieces; the value, not yet sealed, that stands for it."""
-        number, data = self.new_number(txn), data_of(item)
-        for index, at in enumerate(range(0, len(data), INLINE)):
-            txn.put(piece_key(number, index), data[at : at + INLINE])
-        return encode_long(item, number, data)
-
-    def read_long(self, txn: Any, long: Long) -> bytes:
-        """Long data, put together; StoreDamaged when it is not what was put."""
-        data = b"".join(txn.get(piece_key(long.number, index)) or b"" for index in range(-(-long.size // INLINE)))
-        return check_long(long, data, "something long")
+    def put_long(self, txn: Any, key: bytes, item: Item) -> bytes:
+        """Put long data in pieces; the value under ``key`` that stands for it."""
+        value, pieces = layout.encode_long(key, item, self.new_number(txn))
+        for place, piece in pieces:
+            txn.put(place, piece)
+        return value
 
     def delete_long(self, txn: Any, long: Long) -> None:
         """Remove long data."""
-        for index in range(-(-long.size // INLINE)):
-            txn.delete(piece_key(long.number, index))
+        for place in long.pieces():
+            txn.delete(place)
 
     def _delete_pieces_of(self, txn: Any, key: bytes, value: bytes | None) -> None:
         """Remove what a removed value stood for, as far as it can still say."""
-        if value is None or value[4:5] != LONG:
+        if value is None or value[4:5] != layout.LONG:
             return
         try:
-            found = decode(unseal(key, value, ""), b"", "")
+            found = layout.decode(key, value, "")
         except StoreDamaged:
             return  # its pieces are lost room, which salvage gets rid of
         if isinstance(found, Long):
@@ -388,17 +373,17 @@ class Durable:
 
     def reclaim_later(self, txn: Any, number: int) -> None:
         """The entries under an internal number are gone; remove them bit by bit."""
-        txn.put(RECLAIM + number.to_bytes(8, "big"), b"")
+        txn.put(layout.RECLAIM + number.to_bytes(8, "big"), b"")
         self._reclaiming = True
 
     def _reclaim(self, txn: Any, most: int) -> None:
         """Remove some entries of what was cleared."""
         cursor = txn.cursor()
-        if not cursor.set_range(RECLAIM) or not cursor.key().startswith(RECLAIM):
+        if not cursor.set_range(layout.RECLAIM) or not cursor.key().startswith(layout.RECLAIM):
             self._reclaiming = False
             return
         record = cursor.key()
-        prefix = (int.from_bytes(record[1:], "big") | ENTRIES).to_bytes(8, "big")
+        prefix = (int.from_bytes(record[1:], "big") | layout.ENTRIES).to_bytes(8, "big")
         cursor.set_range(prefix)
         for _ in range(most):
             key = cursor.key()
@@ -408,7 +393,7 @@ class Durable:
             value = cursor.value()
             cursor.delete()
             self._delete_pieces_of(txn, key, value)
-            if value[4:5] == LONG:
+            if value[4:5] == layout.LONG:
                 cursor.set_range(prefix)
 
     # -- looking ------------------------------------------------------------------------------------------------------
@@ -433,11 +418,15 @@ class Durable:
     def broken(self, error: lmdb.Error, what: str) -> StoreError:
         """What an error of LMDB means, naming the file."""
         if isinstance(error, lmdb.ReadonlyError):
-            return StoreError(f"{self.path}: the store is open for reading only")
+            return self.only_read()
         place = f"{self.path / 'data.mdb'}: {what}: {error}"
         if isinstance(error, lmdb.MapFullError) or "No space left" in str(error):
             return StoreFull(place)
         return StoreDamaged(f"{place}; {HELP}") if isinstance(error, DAMAGE) else StoreError(place)
+
+    def only_read(self) -> StoreError:
+        """The error for a change to a store that is only looked at."""
+        return StoreError(f"{self.path}: the store is open for reading only")
 
     def damaged(self, what: str) -> StoreDamaged:
         """The error for something that is not what was written."""
@@ -461,14 +450,9 @@ class Durable:
     def limit_bytes(self, value: int | None) -> None:
         self.room.limit = value
 
-    @property
-    def last_commit_ns(self) -> int:
-        """When the file was last written, in nanoseconds since 1970 UTC by the system's clock."""
-        return (self.path / "data.mdb").stat().st_mtime_ns
-
     def age(self, now_ns: int) -> float:
-        """Seconds from the last commit to ``now_ns``, never negative."""
-        return max(0, now_ns - self.last_commit_ns) / 1e9
+        """Seconds from the last commit, by the system's clock, to ``now_ns``, never negative."""
+        return max(0, now_ns - (self.path / "data.mdb").stat().st_mtime_ns) / 1e9
 
     def statistics(self) -> dict[str, int]:
         """Figures about the file, as of the last commit.
@@ -499,11 +483,11 @@ class Durable:
         """Remove everything but the meta data in ``keep``, in one commit. Queue objects become empty queues."""
         self.disown_queues()
         with self._writing() as txn:
-            head = txn.get(HEAD_KEY)
+            head = txn.get(layout.HEAD_KEY)
             txn.drop(self._env.open_db(None, txn), delete=False)
-            txn.put(HEAD_KEY, head)
+            txn.put(layout.HEAD_KEY, head)
             for key, value in (keep or {}).items():
-                self._put_meta(txn, META + key, value)
+                self._put_meta(txn, layout.META + key, value)
 
     def disown_queues(self) -> None:
         """No queue that anybody has is one of this file any more."""
@@ -545,13 +529,11 @@ class Gone:
         raise StoreError(self._why)
 
 
-def _some(txn: Any, start: bytes, prefix: bytes) -> list[tuple[bytes, bytes]]:
+def _some(txn: Any, start: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
     cursor = txn.cursor()
-    if not cursor.set_range(start):
-        return []
-    found = []
-    for item in islice(cursor, _BATCH):
-        if not item[0].startswith(prefix):
-            break
-        found.append(item)
-    return found
+    found = islice(cursor, _BATCH) if cursor.set_range(start) else ()
+    return takewhile(lambda item: item[0].startswith(prefix), found)
+
+
+def _as_it_is(_txn: Any, _key: bytes, value: bytes) -> bytes:
+    return value

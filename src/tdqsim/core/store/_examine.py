@@ -16,26 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.core.store import Entry, Order, Store
-from tdqsim.core.store._layout import (
-    ENTRIES,
-    HEAD_KEY,
-    INLINE,
-    META,
-    PIECES,
-    QUEUE,
-    RECLAIM,
-    Head,
-    Item,
-    Long,
-    Standing,
-    check_long,
-    decode,
-    entry_number,
-    piece_key,
-    read_head,
-    read_queue_record,
-    unseal,
-)
+from tdqsim.core.store import _layout as layout
+from tdqsim.core.store._layout import Head, Item, Long, Standing
 from tdqsim.core.store._lockfile import LockFile
 from tdqsim.core.store._meta import usable
 from tdqsim.core.store._opening import KINDS
@@ -127,44 +109,39 @@ class Half:
 
     def _record(self, key: bytes, value: bytes) -> Iterator[tuple[Found, Item]]:
         try:
-            if key[0] >= PIECES >> 56:
+            if key[0] >= layout.PIECES >> 56:
                 return
-            if key[0] >= ENTRIES >> 56:
+            if key[0] >= layout.ENTRIES >> 56:
                 yield from self._entry(key, value)
-            elif key == HEAD_KEY:
-                self.head = read_head(value)
-            elif key.startswith(META):
+            elif key == layout.HEAD_KEY:
+                self.head = layout.read_head(value)
+            elif key.startswith(layout.META):
                 what = f"the meta data {key[1:]!r}"
-                self.meta[key[1:]] = self._whole(decode(unseal(key, value, what), b"", what), what)
-            elif key.startswith(QUEUE):
-                order, key_length, now = read_queue_record(key[1:], value)
+                self.meta[key[1:]] = self._whole(layout.decode(key, value, what), what)
+            elif key.startswith(layout.QUEUE):
+                order, key_length, now = layout.read_queue_record(key[1:], value)
                 self.queues[now.number] = Found(key[1:], order, key_length, now)
-            elif key.startswith(RECLAIM):
+            elif key.startswith(layout.RECLAIM):
                 self._gone.add(int.from_bytes(key[1:], "big"))
         except StoreDamaged as error:
             self.problems.append(str(error))
 
     def _whole(self, found: list[Item] | Long, what: str) -> bytes:
-        if not isinstance(found, Long):
-            return bytes(found[0])  # type: ignore[arg-type]
         assert self._file is not None
-        pieces = (self._file.get(piece_key(found.number, index)) or b"" for index in range(-(-found.size // INLINE)))
-        return check_long(found, b"".join(pieces), what)
+        return found.data(self._file.get, what) if isinstance(found, Long) else found[0]  # type: ignore[return-value]
 
     def _entry(self, key: bytes, value: bytes) -> Iterator[tuple[Found, Item]]:
-        number = int.from_bytes(key[:8], "big") ^ ENTRIES
+        number = int.from_bytes(key[:8], "big") ^ layout.ENTRIES
         if number in self._gone or len(key) < 16:
             return
         queue = self.queues.get(number)
         if queue is None:
             queue = self.queues[number] = self._lost(number, len(key) - 16)
-        seq, user_key = entry_number(key), key[8:-8]
+        seq = layout.entry_number(key)
         try:
-            found = decode(unseal(key, value, "a record"), user_key, "a record")
+            found = layout.decode(key, value, "a record")
             if isinstance(found, Long):
-                data = self._whole(found, "a record")
-                plain = not (found.sender or found.time_ns or user_key)
-                found = [data if plain else Entry(data, user_key, found.sender, found.time_ns)]
+                found = [found.item(key, self._whole(found, "a record"))]
         except StoreDamaged:
             queue.damaged.append(seq)
             return
@@ -267,8 +244,8 @@ def _fill(path: Path, target: Path) -> dict[str, Any]:
 def _save(half: Half, store: Store, *, durable: bool) -> None:
     """Put what is whole in a half into the new store.
 
-    The last record of a FIFO queue keeps its number, so who had taken the records up to a number and has not committed
-    takes none that lies behind them, whichever are lost; of his own he may leave some.
+    The last record of a FIFO queue keeps its number, also when all are lost. So who had taken the records up to a
+    number and has not committed takes none that lies behind them, whichever are lost; of his own he may leave some.
     """
     before = {queue.name: queue.now.last - queue.whole for queue in half.queues.values() if not queue.lost}
     if durable:
@@ -279,7 +256,7 @@ def _save(half: Half, store: Store, *, durable: bool) -> None:
     queue: Any = None
     work: Any = None
     for found, item in half.entries():
-        if queue is None or queue.name != found.name or (durable and len(work.written) >= _AT_ONCE):
+        if queue is None or queue.name != found.name or (durable and len(work.items) >= _AT_ONCE):
             if durable and work is not None:
                 store.durable.commit((work,))
             queue = owner.queue(found.name)
@@ -295,6 +272,13 @@ def _save(half: Half, store: Store, *, durable: bool) -> None:
         found.saved += 1
     if durable and work is not None:
         store.durable.commit((work,))
+    for found in half.queues.values():
+        if durable and found.order is Order.FIFO and not found.lost and not found.whole and found.now.last > 0:
+            empty = store.durable.create_queue(found.name)
+            empty.now = Standing(found.now.last + 1, found.now.last)
+            work = empty.work()
+            work.clear()
+            store.durable.commit((work,))
 
 
 # -- the process ------------------------------------------------------------------------------------------------------

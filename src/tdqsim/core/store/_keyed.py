@@ -3,7 +3,8 @@
 The dict is the only truth; one operation changes it. The order of the keys is made when somebody first searches by
 anything but EQ, and kept from then on. While a change is under way the queue is ``unsure``: who finds it so, since
 something was raised in between, counts the entries anew and has the order made anew. When memory is short, all entries
-go to the disk, and everything is done there, a commit each, until the queue is empty again.
+go to the disk, and everything is done there, a commit each, until the queue is empty again: each method first asks
+where the entries are.
 """
 
 from __future__ import annotations
@@ -13,26 +14,36 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from sortedcontainers import SortedList
-
 from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry
 from tdqsim.core.store._memory import PER_RECORD, VolatileQueue
 
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
     from tdqsim.core.store._volatile import Volatile
-    from tdqsim.core.store._work import Work
 
 __all__ = ["KeyedQueue"]
 
 _PER_ENTRY: Final = 400
 
 
+class _Emptied:
+    """All entries were moved: what is in memory then."""
+
+    __slots__ = ("queue",)
+
+    def __init__(self, queue: KeyedQueue) -> None:
+        self.queue = queue
+
+    def committed(self) -> None:
+        """See :class:`~tdqsim.core.store._durable.CommitOwner`."""
+        self.queue.unsure, self.queue.by_key = True, {}
+
+
 class KeyedQueue(VolatileQueue):
-    """A KEYED queue in memory.
+    """A KEYED queue.
 
     Attributes:
-        by_key: the entry, or the entries in order of arrival, under each key.
+        by_key: the entry, or the entries in order of arrival, under each key; nothing while all are on the disk.
         keys: the keys in order; None until they are asked for.
         many: how many entries there are.
         unsure: whether a change of these three was begun and not finished.
@@ -45,6 +56,23 @@ class KeyedQueue(VolatileQueue):
         self.by_key: dict[bytes, Entry | deque[Entry]] = {}
         self.keys: Any = None
         self.many = 0
+        self.unsure = False
+
+    def _home(self) -> DurableQueue | None:
+        """The queue on the disk, when the entries are there; None when they are in memory, and nothing is unsure."""
+        stored = self.disk
+        if stored is not None:
+            stored.durable.settle()
+            if stored.now.count and not self.by_key:
+                return stored
+        if self.unsure:
+            self._count_anew()
+        return None
+
+    def _count_anew(self) -> None:
+        """Make everything anew from the entries themselves."""
+        self.keys = None
+        self.many = sum(len(there) if isinstance(there, deque) else 1 for there in self.by_key.values())
         self.unsure = False
 
     # -- putting and taking -------------------------------------------------------------------------------------------
@@ -60,13 +88,21 @@ class KeyedQueue(VolatileQueue):
         pool.left -= len(entry.data) + len(entry.sender) + self.key_length + PER_RECORD + _PER_ENTRY
         if pool.left < 0:
             pool.make_room()
-            if self.__class__ is not KeyedQueue:
-                return self.put_entry(entry)
         return self._add(entry, front=False)
 
+    def put_back(self, item: Item) -> None:
+        """See the base."""
+        entry = item if isinstance(item, Entry) else Entry(item)
+        check_entry(self.name, entry, self.key_length)
+        self._add(entry, front=True)
+
     def _add(self, entry: Entry, *, front: bool) -> int:
-        if self.unsure:
-            self._count_anew()
+        stored = self._home()
+        if stored is not None:
+            work: Any = stored.work()
+            (work.put_back if front else work.put_entry)(entry)
+            stored.durable.commit((work,))
+            return stored.now.count
         key = entry.key
         self.unsure = True
         there = self.by_key.get(key)
@@ -82,12 +118,6 @@ class KeyedQueue(VolatileQueue):
         self.unsure = False
         return self.many
 
-    def put_back(self, item: Item) -> None:
-        """See the base."""
-        entry = item if isinstance(item, Entry) else Entry(item)
-        check_entry(self.name, entry, self.key_length)
-        self._add(entry, front=True)
-
     def take(self) -> bytes | None:
         """See the base."""
         entry = self.take_entry()
@@ -95,20 +125,32 @@ class KeyedQueue(VolatileQueue):
 
     def take_entry(self) -> Entry | None:
         """See the base: by key, and in order of arrival within a key."""
+        stored = self._home()
+        if stored is not None:
+            return self._take_stored(stored, None, b"")
         keys = self._in_order()
         return self._take(keys[0]) if keys else None
 
     def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:
         """See the base."""
         self._check_key(key)
+        stored = self._home()
+        if stored is not None:
+            return self._take_stored(stored, search, key)
         if search is SearchOrder.EQ:
             return self._take(key)
         found = next(self._matching(search, key), None)
         return None if found is None else self._take(found)
 
+    @staticmethod
+    def _take_stored(stored: DurableQueue, search: SearchOrder | None, key: bytes) -> Entry | None:
+        work: Any = stored.work()
+        entry: Entry | None = work.take_entry() if search is None else work.take_key(search, key)
+        if entry is not None:
+            stored.durable.commit((work,))
+        return entry
+
     def _take(self, key: bytes) -> Entry | None:
-        if self.unsure:
-            self._count_anew()
         there = self.by_key.get(key)
         if there is None:
             return None
@@ -124,16 +166,10 @@ class KeyedQueue(VolatileQueue):
         self.unsure = False
         return entry
 
-    def _count_anew(self) -> None:
-        """Make everything anew from the entries themselves."""
-        self.keys = None
-        self.many = sum(len(there) if isinstance(there, deque) else 1 for there in self.by_key.values())
-        self.unsure = False
-
     def _in_order(self) -> Any:
-        if self.unsure:
-            self._count_anew()
         if self.keys is None:
+            from sortedcontainers import SortedList  # noqa: PLC0415  (few who import a store ever ask for an order)
+
             self.keys = SortedList(self.by_key)
         return self.keys
 
@@ -142,17 +178,20 @@ class KeyedQueue(VolatileQueue):
     @property
     def count(self) -> int:
         """See the base."""
-        if self.unsure:
-            self._count_anew()
-        return self.many
+        stored = self._home()
+        return self.many if stored is None else stored.now.count
 
     @property
     def data_bytes(self) -> int:
         """See the base."""
-        return sum(len(entry.data) for entry in self._under(self.by_key))
+        stored = self._home()
+        return stored.data_bytes if stored is not None else sum(len(entry.data) for entry in self._under(self.by_key))
 
     def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
         """See the base."""
+        stored = self._home()
+        if stored is not None:
+            return stored.entries(reverse=reverse, skip=skip, limit=limit)
         stop = None if limit is None else skip + max(0, limit)
         keys = self._in_order()
         return iter(list(islice(self._under(reversed(keys) if reverse else keys, reverse=reverse), skip, stop)))
@@ -168,7 +207,10 @@ class KeyedQueue(VolatileQueue):
     def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
         """See the base."""
         self._check_key(key)
-        return iter(list(self._under(self._matching(search, key))))
+        stored = self._home()
+        return (
+            stored.search(search, key) if stored is not None else iter(list(self._under(self._matching(search, key))))
+        )
 
     def _matching(self, search: SearchOrder, key: bytes) -> Iterator[bytes]:
         """The keys that relate to ``key`` as asked, ascending."""
@@ -190,155 +232,56 @@ class KeyedQueue(VolatileQueue):
     def clear(self) -> int:
         """See the base."""
         went = self.count
-        self.unsure, self.by_key = True, {}
-        self._count_anew()
+        stored = self._home()
+        if stored is None:
+            self.unsure, self.by_key = True, {}
+        else:
+            work = stored.work()
+            work.clear()
+            stored.durable.commit((work,))
         return went
 
     def clear_keys(self, search: SearchOrder, key: bytes) -> int:
         """See the base."""
         self._check_key(key)
-        left = dict(self.by_key)
-        for found in list(self._matching(search, key)):
-            del left[found]
         before = self.count
-        self.unsure, self.by_key = True, left
-        self._count_anew()
-        return before - self.many
+        stored = self._home()
+        if stored is None:
+            left = dict(self.by_key)
+            for found in list(self._matching(search, key)):
+                del left[found]
+            self.unsure, self.by_key = True, left
+        else:
+            work: Any = stored.work()
+            while work.take_key(search, key) is not None:
+                continue
+            stored.durable.commit((work,))
+        return before - self.count
 
     # -- for the pool -------------------------------------------------------------------------------------------------
 
     def memory_bytes(self) -> int:
         """See the base."""
+        if self._home() is not None:
+            return 0
         each = self.key_length + PER_RECORD + _PER_ENTRY
         return sum(len(entry.data) + len(entry.sender) + each for entry in self._under(self.by_key))
 
     def overflow(self) -> None:
         """Write everything to the disk."""
-        self.disk = self._stored()
-        self.__class__ = _KeyedOnDisk
-        self.overflow()
+        if self.disk is None:
+            self.disk = self._made_on_disk()
+        if self._home() is None and self.by_key:
+            work: Any = self.disk.work()
+            work.put_many(list(self._under(sorted(self.by_key))))
+            self.disk.durable.commit((work,), owner=_Emptied(self))
 
-    def write_out(self) -> None:
-        """See the base."""
-        if self.count:
-            self.overflow()
+    write_out = overflow
 
     def on_disk(self, stored: DurableQueue) -> None:
         """See the base."""
         self.disk = stored
-        self.__class__ = _KeyedOnDisk
 
     def forget(self) -> None:
         """See the base."""
         self.disk, self.by_key, self.unsure = None, {}, True
-        self.__class__ = KeyedQueue
-
-
-class _Emptied:
-    """All entries were moved: what is in memory then."""
-
-    __slots__ = ("queue",)
-
-    def __init__(self, queue: KeyedQueue) -> None:
-        self.queue = queue
-
-    def committed(self) -> None:
-        """See :class:`~tdqsim.core.store._durable.Owner`."""
-        self.queue.unsure, self.queue.by_key = True, {}
-
-
-class _KeyedOnDisk(KeyedQueue):
-    """A KEYED queue on the disk; or, when its move was interrupted or all was taken, in memory, which it then says."""
-
-    __slots__ = ()
-
-    def _home(self) -> DurableQueue | None:
-        """The queue on the disk, when it is there; else this becomes a queue in memory."""
-        stored = self.disk
-        assert stored is not None, "a queue on the disk has a disk"
-        stored.durable.settle()
-        if stored.now.count and not self.by_key:
-            return stored
-        self.__class__ = KeyedQueue  # type: ignore[assignment]
-        return None
-
-    def _add(self, entry: Entry, *, front: bool) -> int:
-        stored = self._home()
-        if stored is None:
-            return self._add(entry, front=front)
-        work = stored.work()
-        (work.put_back if front else work.put_entry)(entry)
-        stored.durable.commit((work,))
-        return stored.now.count
-
-    def put_entry(self, entry: Entry) -> int:
-        check_entry(self.name, entry, self.key_length)
-        return self._add(entry, front=False)
-
-    def take_entry(self) -> Entry | None:
-        stored = self._home()
-        return self.take_entry() if stored is None else self._gone(stored.work(), None, b"")
-
-    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:
-        stored = self._home()
-        return self.take_key(search, key) if stored is None else self._gone(stored.work(), search, key)
-
-    def _gone(self, work: Work, search: SearchOrder | None, key: bytes) -> Entry | None:
-        entry = work.take_entry() if search is None else work.take_key(search, key)
-        if entry is not None:
-            work.queue.durable.commit((work,))
-        return entry
-
-    @property
-    def count(self) -> int:
-        stored = self._home()
-        return self.count if stored is None else stored.now.count
-
-    @property
-    def data_bytes(self) -> int:
-        stored = self._home()
-        return self.data_bytes if stored is None else stored.now.data_bytes
-
-    def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        stored = self._home()
-        if stored is None:
-            return self.entries(reverse=reverse, skip=skip, limit=limit)
-        return stored.entries(reverse=reverse, skip=skip, limit=limit)
-
-    def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
-        stored = self._home()
-        return self.search(search, key) if stored is None else stored.search(search, key)
-
-    def clear(self) -> int:
-        stored = self._home()
-        if stored is None:
-            return self.clear()
-        work = stored.work()
-        went = work.clear()
-        stored.durable.commit((work,))
-        return went
-
-    def clear_keys(self, search: SearchOrder, key: bytes) -> int:
-        stored = self._home()
-        if stored is None:
-            return self.clear_keys(search, key)
-        work = stored.work()
-        while work.take_key(search, key) is not None:
-            continue
-        stored.durable.commit((work,))
-        return work.reads
-
-    def memory_bytes(self) -> int:
-        return self.memory_bytes() if self._home() is None else 0
-
-    def overflow(self) -> None:
-        stored = self.disk
-        assert stored is not None, "a queue on the disk has a disk"
-        stored.durable.settle()
-        if not self.by_key:
-            return
-        work = stored.work()
-        work.put_many(list(self._under(sorted(self.by_key))))
-        stored.durable.commit((work,), owner=_Emptied(self))
-
-    write_out = overflow

@@ -23,7 +23,7 @@ have to be contiguous, and so room can be counted in pages, wherever they are fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import cache
 from struct import Struct
@@ -35,12 +35,11 @@ from tdqsim.errors import StoreDamaged
 __all__ = [
     "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS",
     "PIECES", "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
-    "check_entry", "check_long", "check_queue", "data_of", "decode", "encode", "encode_long", "entry_key",
-    "entry_number", "parts", "piece_key", "queue_record", "read_head", "read_queue_record", "seal", "size_of",
-    "unseal",
+    "check_entry", "check_queue", "decode", "encode", "encode_long", "entry_key", "entry_number",
+    "not_keyed", "parts", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
 ]  # fmt: skip
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The version of this layout and of the state file; stores of other formats are refused."""
 
 Durability = Literal["process", "power"]
@@ -104,7 +103,7 @@ class Entry(NamedTuple):
 
     Attributes:
         data: the data, which may be empty.
-        key: its key; of the queue's key length in a KEYED queue, else empty.
+        key: its key, of the key length of the KEYED queue; this and the others are empty for other queues.
         sender: who sent it, in the caller's format; up to 255 bytes.
         time_ns: when it was put, in nanoseconds since 1970 UTC, as the caller gave it.
     """
@@ -116,7 +115,7 @@ class Entry(NamedTuple):
 
 
 Item: TypeAlias = bytes | Entry
-"""An entry as it is kept: a plain one, without key, sender and time, is its data itself."""
+"""What a queue keeps: a record of a FIFO or LIFO queue, an entry of a KEYED one."""
 
 
 class Standing(NamedTuple):
@@ -146,6 +145,21 @@ class Long(NamedTuple):
     sender: bytes
     time_ns: int
 
+    def item(self, key: bytes, data: bytes) -> Item:
+        """What was put under an LMDB key, with its data."""
+        return data if len(key) == _NUMBERED.size else Entry(data, key[8:-8], self.sender, self.time_ns)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The keys of its pieces."""
+        return (_PIECE.pack(self.number | PIECES, index) for index in range(-(-self.size // INLINE)))
+
+    def data(self, get: Callable[[bytes], bytes | None], what: str) -> bytes:
+        """The data, put together; StoreDamaged, naming ``what``, when it is not what was put."""
+        data = b"".join(get(key) or b"" for key in self.pieces())
+        if len(data) != self.size or crc32(data) != self.crc:
+            raise StoreDamaged(f"{what} is damaged: a piece of it is not what was written")
+        return data
+
 
 # -- values -----------------------------------------------------------------------------------------------------------
 
@@ -157,31 +171,40 @@ def seal(key: bytes, rest: bytes) -> bytes:
 
 def unseal(key: bytes, value: bytes, what: str) -> bytes:
     """What was sealed; StoreDamaged, naming ``what``, when it is not what was written."""
-    if len(value) < 5 or _SEAL.unpack_from(value)[0] != crc32(value[4:], crc32(key)):
+    rest = value[4:]
+    if not rest or value[:4] != _pack_seal(crc32(rest, crc32(key))):
         raise StoreDamaged(f"{what} is damaged: its checksum does not match")
-    return value[4:]
+    return rest
 
 
-def encode(part: Sequence[Item]) -> bytes:
-    """The value, not yet sealed, of records that :func:`parts` says share an entry."""
+def encode(key: bytes, part: Sequence[Item]) -> bytes:
+    """The value under a key of records that :func:`parts` says share an entry."""
     item = part[0]
     if len(part) == 1 and item.__class__ is bytes:
-        return ONE + item
-    if len(part) > 1:
-        return MANY + len(part).to_bytes(2, "big") + _sizes(len(part)).pack(*map(len, part)) + b"".join(part)  # type: ignore[arg-type]
-    if isinstance(item, Entry):
-        return FULL + _FACTS.pack(item.time_ns, len(item.sender)) + item.sender + item.data
-    raise TypeError(f"a record is bytes, not {type(item).__name__}")
+        rest = ONE + item
+    elif len(part) > 1:
+        sizes = _sizes(len(part)).pack(*map(len, part))
+        rest = MANY + len(part).to_bytes(2, "big") + sizes + b"".join(part)  # type: ignore[arg-type]
+    elif isinstance(item, Entry):
+        rest = FULL + _FACTS.pack(item.time_ns, len(item.sender)) + item.sender + item.data
+    else:
+        raise TypeError(f"a record is bytes, not {type(item).__name__}")
+    return _pack_seal(crc32(rest, crc32(key))) + rest
 
 
-def encode_long(item: Item, number: int, data: bytes) -> bytes:
-    """The value, not yet sealed, of a record whose data lies in pieces under ``number``."""
-    sender, time_ns = (item.sender, item.time_ns) if isinstance(item, Entry) else (b"", 0)
-    return LONG + _LONG.pack(number, len(data), crc32(data)) + _FACTS.pack(time_ns, len(sender)) + sender
+def encode_long(key: bytes, item: Item, number: int) -> tuple[bytes, Iterator[tuple[bytes, bytes]]]:
+    """The value under a key of a record whose data lies in pieces under a number, and their keys and values."""
+    data, _, sender, time_ns = item if isinstance(item, Entry) else Entry(item)
+    long = Long(number, len(data), crc32(data), sender, time_ns)
+    rest = LONG + _LONG.pack(*long[:3]) + _FACTS.pack(time_ns, len(sender)) + sender
+    return seal(key, rest), zip(
+        long.pieces(), (data[at : at + INLINE] for at in range(0, len(data), INLINE)), strict=True
+    )
 
 
-def decode(rest: bytes, user_key: bytes, what: str) -> list[Item] | Long:
-    """The records in a value that was unsealed; StoreDamaged when its checksum was right and its form is not."""
+def decode(key: bytes, value: bytes, what: str) -> list[Item] | Long:
+    """The records in a value under a key; StoreDamaged, naming ``what``, when it is not what was put."""
+    rest = unseal(key, value, what)
     kind = rest[:1]
     if kind == ONE:
         return [rest[1:]]
@@ -190,7 +213,7 @@ def decode(rest: bytes, user_key: bytes, what: str) -> list[Item] | Long:
     if kind == FULL:
         time_ns, size = _FACTS.unpack_from(rest, 1)
         at = 1 + _FACTS.size
-        return [Entry(rest[at + size :], user_key, rest[at : at + size], time_ns)]
+        return [Entry(rest[at + size :], key[8:-8], rest[at : at + size], time_ns)]
     if kind == LONG:
         number, size, crc = _LONG.unpack_from(rest, 1)
         time_ns, _ = _FACTS.unpack_from(rest, 1 + _LONG.size)
@@ -209,32 +232,17 @@ def _sizes(count: int) -> Struct:
     return Struct(f">{count}H")
 
 
-def check_long(long: Long, data: bytes, what: str) -> bytes:
-    """Data that was put together from its pieces; StoreDamaged when it is not what was put."""
-    if len(data) != long.size or crc32(data) != long.crc:
-        raise StoreDamaged(f"{what} is damaged: a piece of it is not what was written")
-    return data
-
-
-def parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def parts(items: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     """Which records of one commit on a FIFO queue share an entry."""
-    part: list[Item] = []
-    room = INLINE
-    for item in items:
-        plain = item.__class__ is bytes
-        size = len(item) + 2 if plain else INLINE + 1
-        if part and (size > room or len(part) == _MOST):
-            yield part
-            part, room = [], INLINE
-        part.append(item)
+    start, room = 0, INLINE
+    for at, item in enumerate(items):
+        size = len(item) + 2
+        if at > start and (size > room or at - start == _MOST):
+            yield items[start:at]
+            start, room = at, INLINE
         room -= size
-    if part:
-        yield part
-
-
-def data_of(item: Item) -> bytes:
-    """The data of a record."""
-    return item.data if isinstance(item, Entry) else item
+    if items:
+        yield items[start:]
 
 
 def size_of(item: Item) -> int:
@@ -257,16 +265,12 @@ def entry_number(key: bytes) -> int:
     return int.from_bytes(key[-8:], "big") - ZERO
 
 
-def piece_key(number: int, index: int) -> bytes:
-    """The key of a piece."""
-    return _PIECE.pack(number | PIECES, index)
-
-
 # -- queue records ----------------------------------------------------------------------------------------------------
 
 
-def queue_record(crc: int, order: int, key_length: int, now: Standing) -> bytes:
-    """The value of a queue record: ``crc`` is the key's checksum, ``order`` the place in :data:`ORDERS`."""
+def queue_record(facts: tuple[int, int, int], now: Standing) -> bytes:
+    """The value of a queue record; the facts are its key's checksum, its place in ORDERS, its key length."""
+    crc, order, key_length = facts
     first, last, count, size, number = now
     body = _pack_record(order, key_length, number, first, last, count, size)
     return _pack_seal(crc32(body, crc)) + body
@@ -311,6 +315,11 @@ def check_queue(name: bytes, order: Order, key_length: int) -> None:
         raise ValueError(f"queue name of {len(name)} bytes: it must have 1 to {MAX_NAME}")
     if (key_length not in range(1, MAX_KEY + 1)) if order is Order.KEYED else key_length:
         raise ValueError(f"queue {name!r}: key length {key_length}: 1 to {MAX_KEY} when KEYED, else 0")
+
+
+def not_keyed(name: bytes, order: Order) -> ValueError:
+    """What is wrong with keys given for a queue that has none."""
+    return ValueError(f"queue {name!r}: only a KEYED queue has entries with keys; this one is {order.name}")
 
 
 def check_entry(name: bytes, entry: Entry, key_length: int) -> None:

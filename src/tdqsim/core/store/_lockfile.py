@@ -9,27 +9,17 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Any, Final
 
+from tdqsim.core.portable import OWN_FILE, FileLock, read_at, write_at
 from tdqsim.errors import StoreError, StoreInUse
 
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - elsewhere than on POSIX systems
-    import msvcrt
-
-    fcntl = None
-
 __all__ = ["LockFile", "this_boot"]
-
-_FLAGS: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 class LockFile:
     """The lock of one store directory, held from construction to :meth:`release`."""
 
-    __slots__ = ("_fd",)
+    __slots__ = ("_fd", "_lock")
 
     def __init__(self, path: Path, *, mine: bool = True) -> None:
         """Take the lock and leave a mark if it is ``mine``; where nothing may be written, ask for no more than reading.
@@ -43,11 +33,12 @@ class LockFile:
         if self._fd < 0:
             return
         try:
-            if not _lock(self._fd):
+            self._lock = FileLock(self._fd, path)
+            if not self._lock.take():
                 raise StoreInUse(path.parent, _holder(self._fd))  # noqa: TRY301 - the file is closed in one place
             if mine:
                 mark = b"%d\n" % os.getpid()
-                os.pwrite(self._fd, mark, 0)
+                write_at(self._fd, mark, 0)
                 os.ftruncate(self._fd, len(mark))
         except BaseException:
             self.forget()
@@ -56,7 +47,7 @@ class LockFile:
     def release(self) -> None:
         """Give the lock up; may be done again when it was interrupted."""
         if self._fd >= 0:
-            _unlock(self._fd)
+            self._lock.release()
             self.forget()
 
     def forget(self) -> None:
@@ -72,41 +63,21 @@ class LockFile:
 def _opened(path: Path, *, mine: bool) -> int:
     """The file's descriptor; -1 when there is none, nor can be: then nobody can hold it either."""
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
+        return os.open(path, os.O_RDWR | os.O_CREAT | OWN_FILE, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise StoreError(f"{path}: it is a symbolic link; a store has its own lock file") from None
         if mine or error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
     try:
-        return os.open(path, os.O_RDONLY | _FLAGS)
+        return os.open(path, os.O_RDONLY | OWN_FILE)
     except FileNotFoundError:
         return -1
 
 
-def _lock(fd: int) -> bool:
-    """Take the system's lock; False when another process has it."""
-    try:
-        if fcntl is not None:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:  # pragma: no cover - elsewhere than on POSIX systems
-            os.lseek(fd, 1 << 20, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK):
-            return False
-        raise
-    return True
-
-
-def _unlock(fd: int) -> None:
-    if fcntl is not None:
-        fcntl.flock(fd, fcntl.LOCK_UN)
-
-
 def _holder(fd: int) -> int:
     """The process id in a lock file; 0 when its owner has not written it yet."""
-    word = os.pread(fd, 20, 0).split(maxsplit=1)
+    word = read_at(fd, 20, 0).split(maxsplit=1)
     return int(word[0]) if word and word[0].isdigit() else 0
 
 

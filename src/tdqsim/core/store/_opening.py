@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import lmdb
 
+from tdqsim.core.portable import OWN_FILE
 from tdqsim.core.store._durable import DAMAGE, Durable
 from tdqsim.core.store._layout import FORMAT, HEAD_KEY, Head
 from tdqsim.core.store._meta import HELP, repair, usable
@@ -140,7 +141,7 @@ def _reserve_lock_file(path: Path) -> None:
     """LMDB writes its lock file through a mapping, and a full disk would end the process there: have its room first."""
     if not hasattr(os, "posix_fallocate") or (path.exists() and not path.is_file()):  # then LMDB says what it is
         return
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | OWN_FILE, 0o600)
     try:
         os.posix_fallocate(fd, 0, _LOCK_FILE)
     finally:

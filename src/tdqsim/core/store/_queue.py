@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from zlib import crc32
 
 from tdqsim.core.store._layout import (
@@ -25,35 +25,24 @@ from tdqsim.core.store._layout import (
     decode,
     entry_key,
     entry_number,
-    queue_record,
+    not_keyed,
     read_queue_record,
-    size_of,
-    unseal,
 )
-from tdqsim.core.store._work import FifoWork, KeyedWork, LifoWork, Work
+from tdqsim.core.store._work import KeyedWork, LifoWork, Work
 from tdqsim.errors import StoreDamaged
 
 if TYPE_CHECKING:
     from tdqsim.core.store._durable import Durable
 
-__all__ = ["DurableQueue", "Record"]
+__all__ = ["DurableQueue", "Found"]
 
 _BATCH: Final = 256
-_AHEAD: Final = 32
-_AHEAD_BYTES: Final = 32768
-_RUN: Final = 64
+_AHEAD: Final = 64
 _END: Final = b"\xff" * 9
 """Behind every record number."""
-_WORKS: Final = {Order.FIFO: FifoWork, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
-
-
-class Record(NamedTuple):
-    """A committed record: its number, that of its LMDB entry's last record, itself, and where its data is when long."""
-
-    seq: int
-    end: int
-    item: Item
-    long: Long | None
+_WORKS: Final = {Order.FIFO: Work, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
+Found: TypeAlias = tuple[bytes, Item, Long | None]
+"""An LMDB entry with one record: its key, the record, and where its data is when it is long."""
 
 
 class DurableQueue:
@@ -66,10 +55,11 @@ class DurableQueue:
         now: what it is as of the last commit; in a store that is only looked at, as of when it was asked for.
         durable: the file it is in.
         record_key: the key of its record.
+        facts: what its record says of it whatever it holds, see :func:`~tdqsim.core.store._layout.queue_record`.
         ahead: records that were read ahead.
     """
 
-    __slots__ = ("_crc", "_index", "_work", "ahead", "durable", "key_length", "name", "now", "order", "record_key")
+    __slots__ = ("_work", "ahead", "durable", "facts", "key_length", "name", "now", "order", "record_key")
 
     def __init__(
         self,
@@ -85,7 +75,7 @@ class DurableQueue:
         self.ahead: deque[Any] = deque()  # of Record, some of them plain tuples
         self.record_key = QUEUE + name
         self._work: type[Work] = _WORKS[order]
-        self._crc, self._index = crc32(self.record_key), ORDERS.index(order)
+        self.facts = crc32(self.record_key), ORDERS.index(order), key_length
 
     def __repr__(self) -> str:
         return f"<{self.order.name} queue {self.name!r} with {self.count} records>"
@@ -101,12 +91,14 @@ class DurableQueue:
         return self.now.data_bytes
 
     def work(self) -> Work:
-        """Something in which changes to the queue gather until they are committed, or thrown away."""
-        return self._work(self)
+        """Something in which changes to the queue gather until they are committed, or thrown away.
 
-    def record(self, now: Standing) -> bytes:
-        """The value of its record when it is ``now``."""
-        return queue_record(self._crc, self._index, self.key_length, now)
+        Raises:
+            StoreError: the store is open for reading only.
+        """
+        if self.durable.readonly:
+            raise self.durable.only_read()
+        return self._work(self)
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -122,164 +114,114 @@ class DurableQueue:
             skip: how many to pass over first, which costs nothing unless KEYED.
             limit: how many at most.
         """
-        walk = self._by_key(reverse=reverse) if self.order is Order.KEYED else self._by_number(skip, reverse=reverse)
-        start = skip if self.order is Order.KEYED else 0
-        for position, item in enumerate(walk):
-            if limit is not None and position >= start + limit:
-                return
-            if position >= start:
-                yield item if isinstance(item, Entry) else Entry(item)
+        if self.order is Order.KEYED:
+            found: Any = (item for _, item, _ in self.matching(None, reverse=reverse))
+            return islice(found, skip, None if limit is None else skip + max(0, limit))
+        return map(Entry, islice(self._by_number(skip, down=reverse != (self.order is Order.LIFO)), limit))
 
-    def _by_number(self, skip: int, *, reverse: bool) -> Iterator[Item]:
-        down = reverse != (self.order is Order.LIFO)
+    def _by_number(self, skip: int, *, down: bool) -> Iterator[Any]:
         seq: int | None = None
         while True:
-            found = self.durable.look(lambda txn, seq=seq: self._some(txn, seq, skip, down=down))  # type: ignore[misc]
-            for record in found:
-                yield record.item
+            found, seq = self.durable.look(lambda txn, seq=seq: self._some(txn, seq, skip, down=down))  # type: ignore[misc]
             if not found:
                 return
-            seq = found[-1].seq + (-1 if down else 1)
+            yield from found
 
-    def _some(self, txn: Any, seq: int | None, skip: int, *, down: bool) -> list[Record]:
-        """A batch of records from a number on, or from where the queue begins."""
+    def _some(self, txn: Any, seq: int | None, skip: int, *, down: bool) -> tuple[list[Item], int]:
+        """A batch of records from a number on, or from where the queue begins, and the number behind them."""
         now = self._committed(txn)
-        if not now.number or now.number != self.now.number:
-            return []
         if seq is None:
             seq = now.last - skip if down else now.first + skip
         seq = min(seq, now.last) if down else max(seq, now.first)
-        if not now.first <= seq <= now.last:
-            return []
-        return list(self._run(txn, now, seq, down=down))
+        found: list[Item] = []
+        if now.number and now.number == self.now.number and now.first <= seq <= now.last:
+            for end, items, _ in self._blocks(txn, now, seq, down=down):
+                start = end - len(items) + 1
+                found += items[max(0, now.first - start) : seq - start + 1][::-1] if down else items[seq - start :]
+                seq = start - 1 if down else end + 1
+        return found, seq
 
     def _committed(self, txn: Any) -> Standing:
         """What the queue is as of the commit that is looked at, which may be another process's."""
         value = txn.get(self.record_key)
         return Standing() if value is None else read_queue_record(self.name, value)[2]
 
-    def _run(self, txn: Any, now: Standing, seq: int, *, down: bool = False, most: int = _BATCH) -> Iterator[Record]:
-        """Records from a number on, from up to ``most`` LMDB entries; damage ends it; only at once is it raised."""
-        any_found = False
-        try:
-            for record in self._walk(txn, now, seq, down=down, most=most):
-                any_found = True
-                yield record
-        except StoreDamaged:
-            if not any_found:
-                raise
+    def _blocks(
+        self, txn: Any, now: Standing, seq: int, *, down: bool = False
+    ) -> Iterator[tuple[int, list[Item], Long | None]]:
+        """LMDB entries from that of a record on: number of the last record, records, where the data is when long.
 
-    def _walk(self, txn: Any, now: Standing, seq: int, *, down: bool, most: int) -> Iterator[Record]:
+        They end with something long. What is missing or damaged is told to who comes to it, not to who reads the
+        record before: it ends them, and only at once is it raised.
+        """
+        prefix = (now.number | ENTRIES).to_bytes(8, "big")
         cursor = txn.cursor()
-        wanted = cursor.set_range(entry_key(now.number, seq))
-        size = 0
-        for key, value in cursor.iterprev() if down else cursor if wanted else ():
-            if key[:8] != (now.number | ENTRIES).to_bytes(8, "big"):
-                break
-            for record in self.open(txn, key, value, down=down):
-                if record.seq != seq:
-                    if (record.seq > seq) != down:
-                        raise self.damaged(f"record {seq} is missing")
-                    continue
-                yield record
-                size += size_of(record.item)
-                seq += -1 if down else 1
-                if not now.first <= seq <= now.last:
-                    return
-            most -= 1
-            if most <= 0 or size > _AHEAD_BYTES:
-                return
-        raise self.damaged(f"record {seq} is missing")
-
-    def open(self, txn: Any, key: bytes, value: bytes, *, down: bool = False) -> list[Record]:
-        """The records in an LMDB entry; StoreDamaged when it is not what was put."""
-        end = entry_number(key)
-        items, long = self._items(txn, key, value)
-        records = [Record(seq, end, item, long) for seq, item in enumerate(items, end - len(items) + 1)]
-        return records[::-1] if down else records
-
-    def _items(self, txn: Any, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
-        """What is in an LMDB entry; where its data is when it is long."""
-        try:
-            found = decode(unseal(key, value, ""), key[8:-8], "")
-            if found.__class__ is list:
-                return found, None
-            data = self.durable.read_long(txn, found)  # type: ignore[arg-type]
-        except StoreDamaged:
-            raise self.damaged(f"record {entry_number(key)} is damaged") from None
-        assert isinstance(found, Long), "what is no list is long"
-        plain = not (found.sender or found.time_ns or len(key) > 16)
-        return [data if plain else Entry(data, key[8:-8], found.sender, found.time_ns)], found
-
-    def look_up(self, seq: int) -> Record:
-        """The committed record of a FIFO queue with a number, and those behind it read ahead."""
-        found = self.durable.look(lambda txn: self._ahead(txn, seq))
-        while found and found[0][0] < seq:
-            found.popleft()
-        if not found or found[0][0] != seq:
-            raise self.damaged(f"record {seq} is missing")
-        record: Record = found.popleft()
-        self.ahead = found
-        return record
-
-    def _ahead(self, txn: Any, seq: int) -> deque[Any]:
-        number = self.now.number
-        prefix = (number | ENTRIES).to_bytes(8, "big")
-        found: deque[Any] = deque()
-        cursor = txn.cursor()
-        for key, value in islice(cursor, _AHEAD) if cursor.set_range(entry_key(number, seq)) else ():
+        there = cursor.set_range(entry_key(now.number, seq))
+        left = _AHEAD
+        for key, value in (cursor.iterprev() if down else cursor) if there else ():
             if not key.startswith(prefix):
                 break
             try:
                 items, long = self._items(txn, key, value)
-            except StoreDamaged:  # it is told to who comes to it, not to who reads the record before
-                if found:
-                    break
-                raise
+            except StoreDamaged:
+                if left == _AHEAD:
+                    raise
+                return
             end = entry_number(key)
-            found += zip(range(end - len(items) + 1, end + 1), repeat(end), items, repeat(long), strict=False)
-            if long is not None:
+            start = end - len(items) + 1
+            if not start <= seq <= end:
                 break
+            yield end, items, long
+            left -= 1
+            seq = start - 1 if down else end + 1
+            if not left or long is not None or not now.first <= seq <= now.last:
+                return
+        if left == _AHEAD:
+            raise self.damaged(f"record {seq} is missing")
+
+    def _items(self, txn: Any, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
+        """What is in an LMDB entry; where its data is when it is long."""
+        try:
+            found = decode(key, value, "")
+            if found.__class__ is list:
+                return found, None
+            assert isinstance(found, Long), "what is no list is long"
+            return [found.item(key, found.data(txn.get, ""))], found
+        except StoreDamaged:
+            raise self.damaged(f"record {entry_number(key)} is damaged") from None
+
+    def look_up(self, seq: int) -> tuple[int, int, bytes, Long | None]:
+        """The committed record of a FIFO queue with a number, and those behind it read ahead.
+
+        Its number, that of the last one in its LMDB entry, itself, and where its data is when it is long.
+        """
+        self.ahead = self.durable.look(lambda txn: self._ahead(txn, seq))
+        return self.ahead.popleft()  # type: ignore[no-any-return]
+
+    def _ahead(self, txn: Any, seq: int) -> deque[Any]:
+        found: deque[Any] = deque()
+        for end, items, long in self._blocks(txn, self.now, seq):
+            if len(items) == 1:
+                found.append((end, end, items[0], long))
+            else:
+                found += zip(range(end - len(items) + 1, end + 1), repeat(end), items, repeat(None), strict=False)
+            if len(found) >= _AHEAD:
+                break
+        while found[0][0] < seq:
+            found.popleft()
         return found
 
-    def look_down(self, seq: int) -> Record:
-        """The committed record with a number, as :meth:`look_up`, with nothing read ahead."""
-        now = self.now
-        return self.durable.look(lambda txn: next(self._run(txn, now, seq, down=True)))
+    def look_run(self, seq: int) -> tuple[list[bytes], list[tuple[int, Long | None]]]:
+        """The committed records of a FIFO queue from a number on, as many as are read at once, and LMDB entries."""
+        blocks = self.durable.look(lambda txn: list(self._blocks(txn, self.now, seq)))
+        items: Any = [item for _, found, _ in blocks for item in found]
+        return items[seq - blocks[0][0] + len(blocks[0][1]) - 1 :], [(end, long) for end, _, long in blocks]
 
-    def look_run(self, seq: int) -> tuple[list[Item], list[tuple[int, Long | None]]]:
-        """The committed records of a FIFO queue from a number on, as many as are read at once, and entries."""
-        return self.durable.look(lambda txn: self._run_up(txn, seq))
-
-    def _run_up(self, txn: Any, seq: int) -> tuple[list[Item], list[tuple[int, Long | None]]]:
-        prefix = (self.now.number | ENTRIES).to_bytes(8, "big")
-        cursor = txn.cursor()
-        items: list[Item] = []
-        ends: list[tuple[int, Long | None]] = []
-        for key, value in islice(cursor, _RUN) if cursor.set_range(entry_key(self.now.number, seq)) else ():
-            if not key.startswith(prefix):
-                break
-            end = entry_number(key)
-            try:
-                found, long = self._items(txn, key, value)
-            except StoreDamaged:  # those before it are had first
-                if items:
-                    break
-                raise
-            start = end - len(found) + 1
-            if start > seq or (start < seq and items):
-                break
-            items += found[seq - start :] if start < seq else found
-            ends.append((end, long))
-            seq = end + 1
-        if not items:
-            raise self.damaged(f"record {seq} is missing")
-        return items, ends
-
-    def look_run_down(self, seq: int) -> list[Record]:
-        """The committed records of a LIFO queue from a number down, as many as are read at once."""
-        now = self.now
-        return self.durable.look(lambda txn: list(self._run(txn, now, seq, down=True, most=_RUN)))
+    def look_run_down(self, seq: int, most: int | None) -> list[Found]:
+        """So many committed records of a LIFO queue from a number down; as many as are read at once for None."""
+        number = self.now.number
+        blocks = self.durable.look(lambda txn: list(islice(self._blocks(txn, self.now, seq, down=True), most)))
+        return [(entry_key(number, end), items[0], long) for end, items, long in blocks]
 
     def damaged(self, what: str) -> StoreDamaged:
         """The error for something of the queue that is not what was written."""
@@ -298,14 +240,12 @@ class DurableQueue:
     def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
         """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
         self.check_key(key)
-        return (record.item for _, record in self.matching(search, key))  # type: ignore[misc]
+        return (item for _, item, _ in self.matching(search, key))  # type: ignore[misc]
 
     def check_key(self, key: bytes) -> None:
         """ValueError unless the queue is searched by such keys."""
         if self.order is not Order.KEYED:
-            raise ValueError(
-                f"queue {self.name!r}: only a KEYED queue is searched by key; this one is {self.order.name}"
-            )
+            raise not_keyed(self.name, self.order)
         if len(key) != self.key_length:
             raise ValueError(f"queue {self.name!r}: key of {len(key)} bytes: it must have {self.key_length}")
 
@@ -317,8 +257,8 @@ class DurableQueue:
         *,
         reverse: bool = False,
         most: int = _BATCH,
-    ) -> Iterator[tuple[bytes, Record]]:
-        """LMDB keys and records whose key relates to ``key`` as asked, all of them for None, without some."""
+    ) -> Iterator[Found]:
+        """Entries whose key relates to ``key`` as asked, all of them for None, without some."""
         number = self.now.number
         low = (number | ENTRIES).to_bytes(8, "big")
         for start, stop in key_ranges(low, search, key)[:: -1 if reverse else 1]:
@@ -332,9 +272,9 @@ class DurableQueue:
 
     def _between(
         self, txn: Any, start: bytes, stop: bytes, but: Callable[[bytes], bool] | None, most: int, *, reverse: bool
-    ) -> list[tuple[bytes, Record]]:
+    ) -> list[Found]:
         cursor = txn.cursor()
-        found: list[tuple[bytes, Record]] = []
+        found: list[Found] = []
         at_or_behind = cursor.set_range(stop if reverse else start)
         if reverse and at_or_behind and not cursor.prev():
             return found
@@ -342,11 +282,9 @@ class DurableQueue:
             if not start <= key < stop or len(found) == most:
                 break
             if but is None or not but(key):
-                found.append((key, self.open(txn, key, value)[0]))
+                items, long = self._items(txn, key, value)
+                found.append((key, items[0], long))
         return found
-
-    def _by_key(self, *, reverse: bool) -> Iterator[Item]:
-        return (record.item for _, record in self.matching(None, reverse=reverse))
 
 
 def key_ranges(prefix: bytes, search: SearchOrder | None, key: bytes) -> list[tuple[bytes, bytes]]:

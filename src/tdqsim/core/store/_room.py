@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from weakref import ref
 
+from tdqsim.core.portable import OWN_FILE
 from tdqsim.errors import StoreError
 
 __all__ = ["FACTOR", "PER_ENTRY", "Room"]
@@ -53,7 +54,7 @@ class Room:
 
     def __init__(self, env: Any, file: Path, limit: int | None) -> None:
         self._env, self._file, self.limit = env, file, limit
-        self._fd = os.open(file, os.O_RDWR | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+        self._fd = os.open(file, os.O_RDWR | OWN_FILE)
         self._map = env.info()["map_size"]
         self.holders: list[ref[Holder]] = []
         self.left = self.counts = 0

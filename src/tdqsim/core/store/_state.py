@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
+from tdqsim.core.portable import OWN_FILE, write_at
 from tdqsim.core.store._layout import FORMAT
 from tdqsim.errors import StoreDamaged, StoreVersionError
 
 __all__ = ["State", "StateFile"]
 
 _SLOT: Final = 512
-_FLAGS: Final = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class StateFile:
             StoreVersionError: another version of tdqsim wrote it.
         """
         try:
-            fd = os.open(self.path, os.O_RDONLY | _FLAGS)
+            fd = os.open(self.path, os.O_RDONLY | OWN_FILE)
         except FileNotFoundError:
             return None
         with os.fdopen(fd, "rb") as handle:
@@ -90,11 +90,11 @@ class StateFile:
         number = self._number + 1
         body = json.dumps([number, asdict(state)]).encode()
         record = b"%08x " % crc32(body) + body
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | OWN_FILE, 0o600)
         try:
             if os.fstat(fd).st_size < 2 * _SLOT:
-                os.pwrite(fd, b" " * (2 * _SLOT), 0)
-            os.pwrite(fd, record.ljust(_SLOT), number % 2 * _SLOT)
+                write_at(fd, b" " * (2 * _SLOT), 0)
+            write_at(fd, record.ljust(_SLOT), number % 2 * _SLOT)
             if sync:
                 os.fsync(fd)
         finally:

@@ -17,12 +17,12 @@ from typing import Final
 from tdqsim.core.store._durable import Durable
 from tdqsim.core.store._keyed import KeyedQueue
 from tdqsim.core.store._layout import Order, check_queue
-from tdqsim.core.store._memory import PER_RECORD, FifoQueue, LifoQueue, VolatileQueue
+from tdqsim.core.store._memory import PER_RECORD, LifoQueue, VolatileQueue
 from tdqsim.errors import StoreFull
 
 __all__ = ["Volatile"]
 
-_KINDS: Final = {Order.FIFO: FifoQueue, Order.LIFO: LifoQueue, Order.KEYED: KeyedQueue}
+_KINDS: Final = {Order.FIFO: VolatileQueue, Order.LIFO: LifoQueue, Order.KEYED: KeyedQueue}
 
 
 class Volatile:
@@ -76,6 +76,11 @@ class Volatile:
                 if not self._disk.readonly:
                     self._queues[stored.name] = queue
         return queue
+
+    def know_queues(self) -> None:
+        """As :meth:`~tdqsim.core.store._durable.Durable.know_queues`."""
+        if self._disk is not None:
+            self._disk.know_queues()
 
     def queues(self) -> Iterator[VolatileQueue]:
         """All queues by name; they may be created and dropped meanwhile."""

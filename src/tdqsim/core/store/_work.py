@@ -18,26 +18,28 @@ from tdqsim.core.store._layout import (
     Entry,
     Item,
     Long,
+    Order,
     SearchOrder,
     Standing,
     check_entry,
-    data_of,
     encode,
     entry_key,
     entry_number,
+    not_keyed,
     parts,
-    seal,
     size_of,
 )
 from tdqsim.core.store._room import FACTOR, PER_ENTRY
+from tdqsim.errors import StoreFull
 
 if TYPE_CHECKING:
-    from tdqsim.core.store._queue import DurableQueue, Record
+    from tdqsim.core.store._queue import DurableQueue
 
-__all__ = ["FifoWork", "KeyedWork", "LifoWork", "Work"]
+__all__ = ["KeyedWork", "LifoWork", "Work"]
 
-NOTHING: Final[list[Item]] = []
+NOTHING: Final[list[Any]] = []
 _AHEAD: Final = 64
+_TOO_MUCH: Final = FACTOR * (MAX_DATA + PER_ENTRY)
 _Standing: TypeAlias = Standing | tuple[int, int, int, int, int]
 _new: Any = tuple.__new__
 _NO_READS: Final = (0, 0)
@@ -45,45 +47,51 @@ _NONE: Final[tuple[int | None, int, Item, Long | None]] = (None, 0, b"", None)
 
 
 class Work:
-    """Changes to a queue that gather until they are committed; see the module's text.
+    """Changes to a FIFO queue, or another, that gather until they are committed; see the module's text.
 
     One work at a time may take from a queue; others may put on a FIFO or KEYED queue at the same time.
 
     Attributes:
         queue: the queue.
-        written: what was put, in order.
+        items: what was put, in order: records, of a KEYED queue entries.
         own: how many of these were read back with :meth:`take_own`.
         front: what was put back, the last one first of all.
         cleared: whether everything committed goes.
         dropped: whether the queue goes too.
         held: the room that is held for what was put.
         after: what the queue is when this is committed; set when it is applied.
+        taken: how many committed records were taken off a FIFO queue, and the bytes of their data.
+        spent: LMDB entries of which the last record was taken.
     """
 
-    __slots__ = ("__weakref__", "after", "cleared", "dropped", "front", "held", "own", "queue", "written")
+    __slots__ = (
+        "__weakref__", "after", "cleared", "dropped", "front", "held", "items", "own", "queue", "spent", "taken",
+    )  # fmt: skip
 
     def __init__(self, queue: DurableQueue) -> None:
         self.queue = queue
         self.after = queue.now
-        self.written: list[Item] = []
-        self.front: list[Item] = NOTHING
+        self.items: list[Any] = []
+        self.front: list[Any] = NOTHING
         self.own = self.held = 0
         self.cleared = self.dropped = False
+        self.taken = _NO_READS
+        self.spent: list[tuple[int, Long | None]] = []
 
     @property
     def reads(self) -> int:
         """How many committed entries were taken."""
-        raise NotImplementedError
+        return self.taken[0]
 
     @property
     def changed(self) -> bool:
         """Whether a commit would change anything."""
-        return bool(len(self.written) > self.own or self.reads or self.front or self.cleared or self.dropped)
+        return bool(len(self.items) > self.own or self.reads or self.front or self.cleared or self.dropped)
 
     # -- putting --------------------------------------------------------------------------------------------------
 
     def put(self, data: bytes) -> None:
-        """Add an entry with nothing but data.
+        """Add a record to a FIFO or LIFO queue.
 
         Raises:
             StoreFull: there is no room; nothing was done.
@@ -95,36 +103,40 @@ class Work:
             room.left -= cost
             self.held += cost
         else:
-            self._hold(len(data))
-        self.written.append(data)
+            self._hold(cost)
+        self.items.append(data)
 
-    def put_many(self, items: list[Item]) -> None:
-        """Add entries that were checked before, in one go: StoreFull, and none of them, when there is no room."""
-        nbytes = sum(map(size_of, items))
-        self._hold(nbytes, len(items))
-        self.written += items
+    def put_entry(self, entry: Entry) -> None:  # noqa: ARG002 - a KEYED queue's
+        """Add an entry to a KEYED queue; as :meth:`put`, ValueError also when the queue cannot take it."""
+        raise not_keyed(self.queue.name, self.queue.order)
 
-    def put_entry(self, entry: Entry) -> None:
-        """Add an entry; as :meth:`put`, ValueError also when key, sender or time are not what the queue can take."""
-        check_entry(self.queue.name, entry, self.queue.key_length)
-        self._hold(len(entry.data) + len(entry.sender))
-        self.written.append(entry)
+    def put_many(self, items: list[Any]) -> None:
+        """Add what was checked before, in one go: StoreFull, and none of it, when there is no room."""
+        self._hold(self._cost(items))
+        self.items += items
 
     def put_back(self, item: Item) -> None:
-        """Add an entry in front: it is the next that is taken, of a KEYED queue the next with its key."""
-        if isinstance(item, Entry):
-            check_entry(self.queue.name, item, self.queue.key_length)
+        """Add a record, or an entry of a KEYED queue, in front: it is the next that is taken (with its key)."""
         if self.front is NOTHING:
-            self.front = []  # before it can be refused: who must put it back all the same adds it to this list
-        self._hold(size_of(item))
+            self.front = []  # before it can be refused: see :meth:`give_back`
+        self._hold(self._cost([item]))
         self.front.append(item)
 
-    def _hold(self, nbytes: int, many: int = 1) -> None:
-        if nbytes > MAX_DATA:
-            raise ValueError(f"queue {self.queue.name!r}: {nbytes} bytes: at most {MAX_DATA}")
+    def give_back(self, item: Item) -> None:
+        """As :meth:`put_back`, also where there is no room: what was taken and never committed still has its own."""
+        try:
+            self.put_back(item)
+        except StoreFull:
+            self.front.append(item)
+
+    def _cost(self, items: list[Any]) -> int:
+        return self.queue.durable.room.cost(sum(map(size_of, items)), len(items), keyed=self.queue.key_length > 0)
+
+    def _hold(self, cost: int) -> None:
+        if cost > _TOO_MUCH:
+            raise ValueError(f"queue {self.queue.name!r}: more than {MAX_DATA} bytes")
         durable = self.queue.durable
         room = durable.room
-        cost = room.cost(nbytes, many, keyed=self.queue.key_length > 0)
         if cost > room.left:
             durable.charge(cost)
         else:
@@ -137,23 +149,42 @@ class Work:
 
     def take(self) -> bytes | None:
         """The data of the next committed entry behind those that this work took; None when there is none."""
-        item = self.take_item()
-        return item.data if item.__class__ is Entry else item  # type: ignore[return-value]
+        queue = self.queue
+        reads, size = self.taken
+        seq = queue.now.first + reads
+        if seq > queue.now.last or self.cleared:
+            return None
+        ahead = queue.ahead
+        at, end, data, long = ahead.popleft() if ahead else _NONE
+        if at != seq:
+            _, end, data, long = queue.look_up(seq)
+        if seq == end:
+            self.spent.append((end, long))  # when this is as far as it gets, it is there twice: that does no harm
+        self.taken = reads + 1, size + len(data)
+        return data  # type: ignore[return-value]
+
+    def take_batch(self) -> list[bytes]:
+        """The next committed records, as many as are read at once; none when there are no more."""
+        queue = self.queue
+        reads, size = self.taken
+        seq = queue.now.first + reads
+        if seq > queue.now.last or self.cleared:
+            return []
+        items, ends = queue.look_run(seq)
+        self.spent += ends
+        self.taken = reads + len(items), size + sum(map(len, items))
+        return items
 
     def take_entry(self) -> Entry | None:
         """The next committed entry, as :meth:`take`."""
-        item = self.take_item()
-        return item if item is None or isinstance(item, Entry) else Entry(item)
-
-    def take_item(self) -> Item | None:
-        """The next committed entry as it is kept, as :meth:`take`."""
-        raise NotImplementedError
+        data = self.take()
+        return None if data is None else Entry(data)
 
     def take_own(self) -> bytes | None:
-        """The data of the oldest entry that this work put on a FIFO queue and did not read back; or None."""
-        if self.own >= len(self.written):
+        """The oldest record that this work put on a FIFO queue and did not read back; or None."""
+        if self.own >= len(self.items):
             return None
-        data = data_of(self.written[self.own])
+        data: bytes = self.items[self.own]
         self.own += 1
         return data
 
@@ -163,14 +194,14 @@ class Work:
         Raises:
             ValueError: the queue is not KEYED, or the key has not its key length.
         """
-        raise ValueError(f"queue {self.queue.name!r}: only a KEYED queue is searched by key")
+        raise not_keyed(self.queue.name, self.queue.order)
 
     # -- all at once ----------------------------------------------------------------------------------------------
 
     def clear(self) -> int:
         """Everything committed goes, and what this work put; how many entries that are."""
-        went = (0 if self.cleared else self.queue.count - self.reads) + len(self.written) - self.own + len(self.front)
-        self.written, self.front, self.own, self.cleared = [], NOTHING, 0, True
+        went = (0 if self.cleared else self.queue.count - self.reads) + len(self.items) - self.own + len(self.front)
+        self.items, self.front, self.own, self.cleared = [], NOTHING, 0, True
         return went
 
     def drop(self) -> int:
@@ -184,17 +215,25 @@ class Work:
     def apply(self, txn: Any, now: Standing) -> Standing:
         """Change the transaction, in which the queue is ``now``; what it is then."""
         after: _Standing = self._clear(txn, now) if self.cleared else self._remove(txn, now)
-        if self.front or len(self.written) > self.own:
+        if len(self.items) > self.own or self.front:
             after = self._insert(txn, after)
         return now if after is now else _new(Standing, after)
 
     def settled(self) -> None:
-        """The commit is made: memory follows. May be done again."""
-        queue = self.queue
+        """The commit is made: memory follows. May be done again.
+
+        A record that comes right behind what was read ahead of a FIFO queue is known too.
+        """
+        queue, items = self.queue, self.items
+        ahead = queue.ahead
         if self.cleared or self.front:
-            queue.ahead.clear()
+            ahead.clear()
             if self.dropped:
                 queue.durable.forget(queue)
+        elif len(items) == 1 and len(ahead) < _AHEAD and not self.own and queue.order is Order.FIFO:
+            _, last, count, _, _ = self.after
+            if count == len(ahead) + 1 and len(items[0]) <= INLINE:
+                ahead.append((last, last, items[0], None))  # when it is done again, it is there twice: no harm
         queue.now = self.after
         self.held = 0
 
@@ -207,111 +246,7 @@ class Work:
         return now.last + 1, now.last, 0, 0, durable.new_number(txn)
 
     def _remove(self, txn: Any, now: _Standing) -> _Standing:
-        raise NotImplementedError
-
-    def _insert(self, txn: Any, now: _Standing) -> _Standing:
-        """Write what was put: behind the last, and before the first."""
-        first, last, count, size, number = now
-        number = number or self.queue.durable.new_number(txn)
-        written = self.written[self.own :] if self.own else self.written
-        if self.front:
-            front = self.front[::-1]
-            first -= len(front)
-            count += len(front)
-            size += self._write(txn, number, first - 1, front)
-        size += self._write(txn, number, last, written)
-        return first, last + len(written), count + len(written), size, number
-
-    def _write(self, txn: Any, number: int, seq: int, items: list[Item]) -> int:
-        """Write records behind a number; the bytes of their data."""
-        total = 0
-        for part in self._parts(items) if len(items) > 1 else (items,) if items else ():
-            seq += len(part)
-            item = part[0]
-            if item.__class__ is bytes:
-                key = entry_key(number, seq)
-                size = len(item) if len(part) == 1 else sum(map(len, part))
-            else:
-                key = entry_key(number, seq, item.key)  # type: ignore[union-attr]
-                size = len(item.data)  # type: ignore[union-attr]
-            rest = encode(part) if size <= INLINE else self.queue.durable.put_long(txn, item)
-            txn.put(key, seal(key, rest))
-            total += size
-        return total
-
-    def _parts(self, items: list[Item]) -> Iterable[Sequence[Item]]:
-        """Which records share an LMDB entry."""
-        return ((item,) for item in items)
-
-
-class FifoWork(Work):
-    """Changes to a FIFO queue.
-
-    Attributes:
-        taken: how many committed records were taken, and the bytes of their data.
-        spent: LMDB entries of which the last record was taken.
-    """
-
-    __slots__ = ("spent", "taken")
-
-    def __init__(self, queue: DurableQueue) -> None:
-        self.queue = queue
-        self.after = queue.now
-        self.written = []
-        self.front = NOTHING
-        self.own = self.held = 0
-        self.cleared = self.dropped = False
-        self.taken = _NO_READS
-        self.spent: list[tuple[int, Long | None]] = []
-
-    @property
-    def reads(self) -> int:
-        """How many committed records were taken."""
-        return self.taken[0]
-
-    def take_item(self) -> Item | None:
-        """The next committed record."""
-        queue = self.queue
-        reads, size = self.taken
-        first, last, _, _, _ = queue.now
-        seq = first + reads
-        if seq > last or self.cleared:
-            return None
-        ahead = queue.ahead
-        at, end, item, long = ahead.popleft() if ahead else _NONE
-        if at != seq:
-            _, end, item, long = queue.look_up(seq)
-        if seq == end:
-            self.spent.append((end, long))  # when this is as far as it gets, it is there twice: that does no harm
-        self.taken = reads + 1, size + (len(item) if item.__class__ is bytes else size_of(item))
-        return item
-
-    def take_batch(self) -> list[Item]:
-        """The next committed records, as many as are read at once; none when there are no more."""
-        queue = self.queue
-        reads, size = self.taken
-        seq = queue.now.first + reads
-        if seq > queue.now.last or self.cleared:
-            return []
-        items, ends = queue.look_run(seq)
-        self.spent += ends
-        self.taken = reads + len(items), size + sum(map(size_of, items))
-        return items
-
-    def settled(self) -> None:
-        """The commit is made; a record that comes right behind what was read ahead is known too."""
-        ahead, written = self.queue.ahead, self.written
-        if len(written) == 1 and len(ahead) < _AHEAD:
-            _, last, count, _, _ = self.after
-            item = written[0]
-            if count == len(ahead) + 1 and not self.own and size_of(item) <= INLINE:
-                ahead.append((last, last, item, None))  # when it is done again, it is there twice: no harm
-        Work.settled(self)
-
-    def _parts(self, items: list[Item]) -> Iterable[Sequence[Item]]:
-        return parts(items)
-
-    def _remove(self, txn: Any, now: _Standing) -> _Standing:
+        """Remove what was taken."""
         reads, went = self.taken
         if not reads:
             return now
@@ -324,6 +259,34 @@ class FifoWork(Work):
                     self.queue.durable.delete_long(txn, long)
         return first, last, count - reads, size - went, number
 
+    def _insert(self, txn: Any, now: _Standing) -> _Standing:
+        """Write what was put: behind the last, and before the first."""
+        first, last, count, size, number = now
+        number = number or self.queue.durable.new_number(txn)
+        items = self.items[self.own :] if self.own else self.items
+        if self.front:
+            front = self.front[::-1]
+            first -= len(front)
+            count += len(front)
+            size += self._write(txn, number, first - 1, front)
+        many = len(items)
+        return first, last + many, count + many, size + self._write(txn, number, last, items), number
+
+    def _write(self, txn: Any, number: int, seq: int, items: Sequence[Any]) -> int:
+        """Write records behind a number; the bytes of their data."""
+        total = 0
+        for part in self._parts(items) if len(items) != 1 else (items,):
+            seq += len(part)
+            size = sum(map(len, part)) if len(part) != 1 else len(part[0])
+            key = entry_key(number, seq)
+            txn.put(key, encode(key, part) if size <= INLINE else self.queue.durable.put_long(txn, key, part[0]))
+            total += size
+        return total
+
+    def _parts(self, items: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
+        """Which records share an LMDB entry: those of a FIFO queue."""
+        return parts(items)
+
 
 class LifoWork(Work):
     """Changes to a LIFO queue: while one takes, no other may put.
@@ -335,7 +298,7 @@ class LifoWork(Work):
     __slots__ = ("gone",)
 
     def __init__(self, queue: DurableQueue) -> None:
-        super().__init__(queue)
+        Work.__init__(self, queue)
         self.gone: dict[bytes, tuple[int, Long | None]] = {}
 
     @property
@@ -343,29 +306,24 @@ class LifoWork(Work):
         """How many committed entries were taken."""
         return len(self.gone)
 
-    def take_item(self) -> Item | None:
-        """The newest committed entry not yet taken."""
-        now = self.queue.now
-        seq = now.last - len(self.gone)
-        if seq < now.first or self.cleared:
-            return None
-        record = self.queue.look_down(seq)
-        self._note(entry_key(now.number, seq), record)
-        return record.item
+    def take(self) -> bytes | None:
+        """The newest committed record not yet taken."""
+        taken = self._take(1)
+        return taken[0] if taken else None
 
-    def take_batch(self) -> list[Item]:
-        """The next committed entries, as many as are read at once, the oldest first; none when there are no more."""
+    def take_batch(self) -> list[bytes]:
+        """The next committed records, as many as are read at once, the oldest first; none when there are no more."""
+        return self._take()[::-1]
+
+    def _take(self, most: int | None = None) -> list[bytes]:
         now = self.queue.now
         seq = now.last - len(self.gone)
         if seq < now.first or self.cleared:
             return []
-        records = self.queue.look_run_down(seq)
-        for record in records:
-            self._note(entry_key(now.number, record.seq), record)
-        return [record.item for record in reversed(records)]
-
-    def _note(self, key: bytes, record: Record) -> None:
-        self.gone[key] = size_of(record.item), record.long
+        found = self.queue.look_run_down(seq, most)
+        for key, item, long in found:
+            self.gone[key] = len(item), long
+        return [item for _, item, _ in found]  # type: ignore[misc]
 
     def _remove(self, txn: Any, now: _Standing) -> _Standing:
         if not self.gone:
@@ -382,11 +340,14 @@ class LifoWork(Work):
 
     _shrinks: ClassVar = True
 
+    def _parts(self, items: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
+        return ((item,) for item in items)
+
     def _insert(self, txn: Any, now: _Standing) -> _Standing:
         """What is put back in front of a LIFO queue is on its top."""
         first, last, count, size, number = now
         number = number or self.queue.durable.new_number(txn)
-        items = self.written[self.own :] + self.front
+        items = self.items[self.own :] + self.front
         size += self._write(txn, number, last, items)
         return first, last + len(items), count + len(items), size, number
 
@@ -402,25 +363,48 @@ class KeyedWork(LifoWork):
         """Refused: an entry of a KEYED queue has a key."""
         self.put_entry(Entry(data))
 
+    def put_entry(self, entry: Entry) -> None:
+        """See :meth:`Work.put_entry`."""
+        check_entry(self.queue.name, entry, self.queue.key_length)
+        self._hold(self._cost([entry]))
+        self.items.append(entry)
+
     def put_back(self, item: Item) -> None:
         """Add an entry: it is the next that is taken with its key."""
-        super().put_back(item if isinstance(item, Entry) else Entry(item))
+        entry = item if isinstance(item, Entry) else Entry(item)
+        check_entry(self.queue.name, entry, self.queue.key_length)
+        Work.put_back(self, entry)
 
-    def take_item(self) -> Item | None:
+    def take(self) -> bytes | None:
+        """The data of the first committed entry by key not yet taken."""
+        entry = self.take_entry()
+        return None if entry is None else entry.data
+
+    def take_entry(self) -> Entry | None:
         """The first committed entry by key not yet taken."""
-        return self._take(None, b"")
+        return self._find(None, b"")
 
     def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:
         """See :meth:`Work.take_key`."""
         self.queue.check_key(key)
-        return self._take(search, key)
+        return self._find(search, key)
 
-    def _take(self, search: SearchOrder | None, key: bytes) -> Entry | None:
+    def _find(self, search: SearchOrder | None, key: bytes) -> Entry | None:
         gone = self.gone
         if self.cleared:
             return None
         found = next(self.queue.matching(search, key, gone.__contains__, most=1), None)
         if found is None:
             return None
-        self._note(*found)
-        return found[1].item  # type: ignore[return-value]
+        key, item, long = found
+        self.gone[key] = len(item.data), long  # type: ignore[union-attr]
+        return item  # type: ignore[return-value]
+
+    def _write(self, txn: Any, number: int, seq: int, items: Sequence[Entry]) -> int:
+        total = 0
+        for seq, item in enumerate(items, seq + 1):  # noqa: B020, PLR1704 - the number before the first is of no more use
+            key = entry_key(number, seq, item.key)
+            size = len(item.data)
+            txn.put(key, encode(key, (item,)) if size <= INLINE else self.queue.durable.put_long(txn, key, item))
+            total += size
+        return total

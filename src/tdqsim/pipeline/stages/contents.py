@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tdqsim.cics import Region
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.core.store import Entry
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import DataQueue, System
@@ -26,7 +26,7 @@ _ROWS: Final = 8192
 _BYTES: Final = 16 << 20
 
 
-def depth(queue: IntraQueue | DataQueue) -> int:
+def depth(queue: IntraTdQueue | DataQueue) -> int:
     """How many records are on a queue, those of units of work that are under way included."""
     return queue.stored.count
 
@@ -58,7 +58,7 @@ def put_seeds(target: Seeded, batch: pa.RecordBatch) -> None:
 def put_queues(region: Region, rows: Mapping[str, Rows], depths: Depths) -> None:
     """What is left on the intrapartition queues of a region."""
     for _, queue in sorted(region.tdqueues.items()):
-        if isinstance(queue, IntraQueue):
+        if isinstance(queue, IntraTdQueue):
             peak = max(queue.peak_items, depths.peak(queue.name))
             if peak:
                 _put(rows, queue.name, "TD", queue.stored.entries(), peak)

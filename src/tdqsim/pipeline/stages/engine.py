@@ -220,6 +220,7 @@ def run_stage(
         DatasetError: what tasks wrote is not seen here.
         TdqError: what the function raised in this process.
     """
+    # Long, because a stage's attempts and its end are one story: what is done is never forgotten between them.
     receipts = Receipts(run, stage)
     done: dict[int, Receipt] = {}
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
@@ -229,7 +229,7 @@ class CicsFeed(_Feed):
 
     def _depth(self, queue: str) -> int | None:
         found = self.region.tdqueues.get(queue)
-        return depth(found) if isinstance(found, IntraQueue) else None
+        return depth(found) if isinstance(found, IntraTdQueue) else None
 
     def finish(self) -> None:
         """The events are over: tasks that are still on end normally, and whatever waits for time runs."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tdqsim.core.portable import write_at
 from tdqsim.pipeline.publishing import alive
 
 __all__ = ["Marks"]
@@ -71,7 +72,7 @@ class Marks:
         mark = {"inputs": self._inputs, "region": region, "host": self._host, "pid": os.getpid()}
         text = json.dumps(mark).encode()
         self._longest = max(self._longest, len(text))
-        os.pwrite(self._file, text.ljust(self._longest), 0)
+        write_at(self._file, text.ljust(self._longest), 0)
 
     def __enter__(self) -> Self:
         return self

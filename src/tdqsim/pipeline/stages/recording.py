@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.queues.kinds import IntraQueue
+from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.core.dispatch import Strand
 from tdqsim.pipeline.stages.budget import Budget
 from tdqsim.pipeline.stages.contents import depth
@@ -76,7 +76,7 @@ class Recording:
         if task.request is None:
             return
         self.ati_starts += 1
-        queue: IntraQueue = task.request.queue
+        queue: IntraTdQueue = task.request.queue
         self._attached[task.number] = (self.region.clock.time_ns() // 1000, self._budget.used, queue.numitems)
 
     def task_ended(self, task: Task, *, normal: bool) -> None:

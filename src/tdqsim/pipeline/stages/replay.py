@@ -150,17 +150,9 @@ def replay_bucket(task: ReplayTask) -> Receipt:
             }  # fmt: skip
     size = sum((task.run / file).stat().st_size for file in files.values())
     seconds = round(time.perf_counter() - begun, 3)
-    receipt = Receipt(
-        STAGE,
-        task.bucket,
-        task.inputs,
-        tuple(files.values()),
-        tables.rows,
-        size,
-        "",
-        seconds,
-        {"regions": regions, "pid": os.getpid()},
-    )
+    details = {"regions": regions, "pid": os.getpid()}
+    written = tuple(files.values())
+    receipt = Receipt(STAGE, task.bucket, task.inputs, written, tables.rows, size, "", seconds, details)
     Receipts(task.run, STAGE).put(receipt)
     return receipt
 

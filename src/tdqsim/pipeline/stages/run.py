@@ -42,8 +42,10 @@ from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, kee
 from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
 from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, check_spec, replay_bucket
 from tdqsim.pipeline.stages.tables import read_table
+from tdqsim.pipeline.stages.tree_memory import TreeMemory
 
 __all__ = [
+    "Checks",
     "RunRequest",
     "RunResult",
     "abends_of",
@@ -102,6 +104,7 @@ class RunResult:
         digest: of everything that came out of every region: the same for the same input and seed.
         records: records of the first input.
         seconds: how long each stage took.
+        memory: the greatest memory of all processes in each stage, in bytes; 0 where it cannot be seen.
         causes: regions that did not end well, with their cause.
         out: the run's directory.
     """
@@ -115,6 +118,7 @@ class RunResult:
     digest: str
     records: int
     seconds: dict[str, float]
+    memory: dict[str, int]
     causes: dict[str, str]
     differences: dict[str, int]
     independent: str
@@ -142,21 +146,25 @@ class RunResult:
             "digest": self.digest,
             "seconds": round(total, 3),
             "stage_seconds": self.seconds,
+            "stage_memory": self.memory,
             "records_per_second": round(self.records / total) if total else 0,
             "output": str(self.out),
         }
 
 
 class _Timer:
-    """Seconds by stage."""
+    """Seconds and memory by stage."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: TreeMemory) -> None:
         self.seconds: dict[str, float] = {}
+        self.memory: dict[str, int] = {}
+        self._tree = memory
         self._last = time.perf_counter()
 
     def __call__(self, name: str) -> None:
         now = time.perf_counter()
         self.seconds[name] = round(now - self._last, 3)
+        self.memory[name] = self._tree.take()
         self._last = now
 
 
@@ -176,9 +184,9 @@ def run_job(
         DefinitionError, DatasetError: the job or its input cannot be used.
         StageFailed: a stage could not be finished; running it again goes on with what is left.
     """
-    timer = _Timer()
     talk = say or (lambda _: None)
-    with loaded_job(request.directory) as job:
+    with loaded_job(request.directory) as job, TreeMemory().watching() as memory:
+        timer = _Timer(memory)
         files = _inputs(job, request, progress)
         timer("input")
         size = sum(path.stat().st_size for path in files.values())
@@ -195,7 +203,7 @@ def run_job(
         timer("expected")
         reconciled = _reconcile(engine, job, request, plan, base)
         timer("reconcile")
-        result = _result(job, request, engine, reconciled, records, independent, timer.seconds, files)
+        result = _result(job, request, engine, reconciled, records, independent, timer, files)
     publish_json(request.out / "run.json", result.as_dict())
     return result
 
@@ -295,6 +303,7 @@ def spread_events(
     Returns:
         The bucket of each region, and its number of events.
     """
+    # Long, because two stages are given in full: what is counted decides how it is split.
     counted = run_stage(
         engine, f"count.{folder}", run,
         [
@@ -475,7 +484,7 @@ def reconcile_exchange(
 
 def _result(
     job: SpreadJob, request: RunRequest, engine: StageEngine, reconciled: list[Receipt],
-    records: int, independent: str, seconds: dict[str, float], files: Mapping[str, Path],
+    records: int, independent: str, timer: _Timer, files: Mapping[str, Path],
 ) -> RunResult:  # fmt: skip
     regions = read_table(request.out, "replay", "regions").to_pylist()
     figures: dict[str, Any] = {}
@@ -492,30 +501,49 @@ def _result(
     for receipt in reconciled:
         differences.update(receipt.details["differences"])
     causes = {row["region"]: _placed(row["cause"], job, files) for row in regions if row["cause"]}
-    checks: dict[str, bool] = {}
-    details: dict[str, str] = {}
-
-    def check(name: str, holds: bool, seen: str = "") -> None:
-        checks[name] = holds
-        if not holds:
-            details[name] = seen
-
-    check("every region ended well", not causes, few(causes))
-    check("no task abended", all(row["abends"] == "{}" for row in regions), few(abends_of(regions)))
-    check(
-        "no task waits",
-        not any(row["waiting"] for row in regions),
-        few({r["region"]: r["waiting"] for r in regions if r["waiting"]}),
-    )
-    check("every region's own checks hold", not wrong, few(wrong))
+    checks = Checks()
+    checks.of_regions(regions, causes)
+    checks.add("every region's own checks hold", not wrong, few(wrong))
     for name, value in expected.items():
-        check(f"{name} as computed independently", figures.get(name) == value, f"{figures.get(name)} is not {value}")
-    check("every record as expected, in its order", not differences, few({k: str(v) for k, v in differences.items()}))
+        seen = f"{figures.get(name)} is not {value}"
+        checks.add(f"{name} as computed independently", figures.get(name) == value, seen)
+    checks.of_differences(differences)
     digest = digest_of(sorted((row["region"], row["digest"]) for row in regions))
     return RunResult(
-        figures, checks, details, engine.name, engine.why, len(regions), digest, records, dict(seconds), causes,
-        dict(sorted(differences.items())), independent, request.out,
+        figures, checks.holds, checks.seen, engine.name, engine.why, len(regions), digest, records,
+        dict(timer.seconds), dict(timer.memory), causes, dict(sorted(differences.items())), independent, request.out,
     )  # fmt: skip
+
+
+class Checks:
+    """What must hold, in order, and what was seen where it does not.
+
+    Attributes:
+        holds: whether each does.
+        seen: of those that do not, what was seen.
+    """
+
+    def __init__(self) -> None:
+        self.holds: dict[str, bool] = {}
+        self.seen: dict[str, str] = {}
+
+    def add(self, name: str, holds: bool, seen: str = "") -> None:
+        """Add one."""
+        self.holds[name] = holds
+        if not holds:
+            self.seen[name] = seen
+
+    def of_regions(self, regions: Sequence[Mapping[str, Any]], causes: Mapping[str, str]) -> None:
+        """Add what must hold of every run's regions; ``causes`` are those of regions that did not end well."""
+        waiting = {row["region"]: row["waiting"] for row in regions if row["waiting"]}
+        self.add("every region ended well", not causes, few(causes))
+        self.add("no task abended", all(row["abends"] == "{}" for row in regions), few(abends_of(regions)))
+        self.add("no task waits", not waiting, few(waiting))
+
+    def of_differences(self, differences: Mapping[str, int]) -> None:
+        """Add that what came out is what must."""
+        shown = few({name: f"{count:,}" for name, count in differences.items()})
+        self.add("every record as expected, in its order", not differences, shown)
 
 
 @contextmanager

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tdqsim.errors import ConversionError, TdqError
 from tdqsim.ibmi import EscapeMessage, Job, Message, ParameterError
+from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, Work, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, block, blocks, reply
+from tdqsim.server.hostservers.told import message_blocks
 
 __all__ = ["CommandServer", "expanded"]
 
-_DATA_STREAM_LEVEL = 10
 _OK, _FAILED, _UNRESOLVED, _ESCAPED, _TOO_MUCH = 0x0000, 0x0400, 0x0500, 0x0501, 0x0303
-_MESSAGE, _PARAMETER = 0x1106, 0x1103
+_PARAMETER = 0x1103
 _UNICODE = {1200: "utf-16-be", 13488: "utf-16-be", 1208: "utf-8"}
-_TYPES = {"completion": "01", "diagnostic": "02", "informational": "04", "escape": "15"}
 _NO_MESSAGES = 1
 _UP_TO_TEN = (0, 3, 5)
-_MOST_PARAMETERS, _MOST_STORAGE = 255, 32 * 1024 * 1024
+_OLD_OPTIONS = (0, 2)
+_LONGEST_REASON = 500
+_LOG = logging.getLogger(__name__)
 _ESCAPE = 0x1B
 _NULL = 0xFF
 _OUTPUT, _BOTH = 2, 3
@@ -38,7 +42,7 @@ class CommandServer(Conversation):
         if frame.request == 0x1001:
             nlv = frame.fixed(24, 4)
             template = bytes(2) + job.page.ccsid.to_bytes(4, "big") + nlv + self.host.vrm
-            return Reply(reply(frame, 0x8001, template + _DATA_STREAM_LEVEL.to_bytes(2, "big")))
+            return Reply(reply(frame, 0x8001, template + BOUNDS["command_level"].to_bytes(2, "big")))
         if frame.request == 0x1002:
             return self._command(frame, job)
         if frame.request == 0x1003:
@@ -116,14 +120,14 @@ def expanded(data: bytes, most: int) -> bytes:
 
 
 def _parameters(frame: Frame, count: int) -> list[Parameter]:
-    if count > _MOST_PARAMETERS:
+    if count > BOUNDS["parameters"]:
         raise FrameError(f"{count} parameters")
     found: list[Parameter] = []
     total = 0
     for point, data in blocks(frame.body, 23):
         length, usage = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:6], "big")
         total += length
-        if point != _PARAMETER or len(data) < 6 or total > _MOST_STORAGE:
+        if point != _PARAMETER or len(data) < 6 or total > BOUNDS["parameter_bytes"]:
             raise FrameError("a parameter that is none, or too much storage")
         if usage == _NULL:
             found.append(Parameter(0, None))
@@ -150,40 +154,56 @@ def _command_text(frame: Frame, job: Job) -> str:
     raise FrameError("a command without text")
 
 
-def _run(job: Job, text: str) -> tuple[int, list[Message]]:
+def _run(job: Job, text: str) -> tuple[int, Sequence[Message]]:
     """Run a command; its return code and the messages that it sent."""
-    del job.joblog[:]
+    before = job.logged
     try:
-        job.command(text)
-    except EscapeMessage as error:
-        return _FAILED, [*job.joblog, error.message]
-    except ParameterError as error:
-        return _FAILED, [job.message("CPF0006")._replace(text=str(error))]
-    return _OK, list(job.joblog)
+        answer = job.command(text)
+    except EscapeMessage:
+        return _FAILED, _since(job, before)
+    except (ParameterError, ConversionError) as error:
+        return _FAILED, [*_since(job, before), *_ended(job, "CPF0006", error)]
+    except TdqError:
+        raise
+    except Exception as error:  # noqa: BLE001  (a program of the user's: whatever it raises is its function check)
+        return _FAILED, [*_since(job, before), *_ended(job, "CPF9999", error)]
+    if isinstance(answer, tuple):  # of DSPJOBLOG
+        return _OK, answer
+    return _OK, _since(job, before)
 
 
-def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) -> tuple[int, list[Message]]:
-    del job.joblog[:]
+def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) -> tuple[int, Sequence[Message]]:
+    before = job.logged
     try:
         job.call_program(name, library, [one.storage for one in parameters])
     except EscapeMessage as error:
         code = _UNRESOLVED if error.message_id == "MCH3401" else _ESCAPED
-        return code, [*job.joblog, error.message]
-    except ParameterError as error:
-        return _ESCAPED, [job.message("CPF24B4")._replace(text=str(error))]
+        return code, [*_since(job, before), *error.diagnostics, error.message]
+    except (ParameterError, ConversionError) as error:
+        return _ESCAPED, [*_since(job, before), *_ended(job, "CPF24B4", error)]
+    except TdqError:
+        raise
+    except Exception as error:  # noqa: BLE001  (a program of the user's: whatever it raises is its function check)
+        return _ESCAPED, [*_since(job, before), *_ended(job, "CPF9999", error)]
     return _OK, []
 
 
+def _since(job: Job, before: int) -> Sequence[Message]:
+    """The messages that were sent to a job since it had got so many."""
+    new = job.logged - before
+    return job.joblog[-new:] if new else []
+
+
+def _ended(job: Job, message_id: str, error: Exception) -> list[Message]:
+    """What is told of a command or program that ended by an error of Python: its text, then an escape message."""
+    reason = Message("", "diagnostic", 0, f"{type(error).__name__}: {error}"[:_LONGEST_REASON], b"")
+    if message_id == "CPF9999":
+        _LOG.warning("%s: a program ended", job.qualified_name, exc_info=error)
+        return [reason, job.message(message_id, "", "")]
+    return [reason, job.message(message_id)]
+
+
 def _messages(job: Job, sent: Sequence[Message], option: int) -> bytes:
-    """The count and the messages, as the option asks for."""
+    """The count and the messages, as the option asks for: older options bring the form of fixed length."""
     chosen = [] if option == _NO_MESSAGES else sent[-10:] if option in _UP_TO_TEN else sent
-    return len(chosen).to_bytes(2, "big") + b"".join(_message(job, one) for one in chosen)
-
-
-def _message(job: Job, sent: Message) -> bytes:
-    page, encode = job.page, EBCDIC.encode
-    ccsid = page.ccsid.to_bytes(4, "big")
-    text = sent.text.encode("cp037", "replace")
-    fields = (encode(_TYPES.get(sent.kind, "02")), encode(sent.message_id), encode("QCPFMSG   "), encode("QSYS      "))
-    rest = b"".join(len(one).to_bytes(4, "big") + one for one in (*fields, text, sent.message_data))
-    return block(_MESSAGE, ccsid + ccsid + sent.severity.to_bytes(2, "big") + rest + bytes(4))
+    return message_blocks(chosen, job.page, fixed=option in _OLD_OPTIONS)

@@ -11,30 +11,29 @@ else is taken before.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from tdqsim.core.codepage import codepage
 from tdqsim.ibmi import Job, System
-from tdqsim.server.hostservers.frames import LONGEST_FRAME, Frame, FrameError, FrameReader, block, reply
-from tdqsim.server.hostservers.passwords import Account, Level, SignOnCode, check
+from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, sign_on
+from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, reply
+from tdqsim.server.hostservers.passwords import Level
 
 __all__ = [
     "EBCDIC",
-    "LONGEST_BEFORE_SIGNON",
     "Conversation",
     "End",
     "Host",
     "Reply",
     "Step",
     "Work",
-    "sign_on",
     "text10",
 ]
 
 EBCDIC = codepage(37)
-LONGEST_BEFORE_SIGNON = 4096
 PING, PONG = 0x7FFE, 0xFFFE
 _HIGHEST_SEED = 0xDFFFFFFFFFFFFFFF
 
@@ -46,10 +45,17 @@ class Reply(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Have this done where the system lives, then write what it gives; ``undo`` when nobody is there to read it."""
+    """Have this done where the system lives, then write what it gives.
+
+    Attributes:
+        call: gives the reply; it may wait.
+        undo: for when nobody is there to read it.
+        at_once: asked there whether the call cannot wait this time, so that it needs no strand of its own.
+    """
 
     call: Callable[[], bytes]
     undo: Callable[[], object] | None = None
+    at_once: Callable[[], bool] | None = None
 
 
 class End(NamedTuple):
@@ -67,17 +73,19 @@ class Host:
 
     Attributes:
         system: the system.
-        accounts: who may sign on, by user.
+        accounts: who may sign on.
         level: QPWDLVL, 0 to 4.
         release: version, release, modification.
         seed: makes the server's seeds; eight bytes.
+        signed_on: when somebody has signed on last, by user.
     """
 
     system: System
-    accounts: Mapping[str, Account]
+    accounts: Accounts
     level: int = 3
     release: tuple[int, int, int] = (7, 5, 0)
     seed: Callable[[], bytes] = field(default_factory=lambda: random_seed)
+    signed_on: dict[str, int] = field(default_factory=dict)
 
     @property
     def vrm(self) -> bytes:
@@ -90,22 +98,10 @@ def random_seed() -> bytes:
     return (1 + int.from_bytes(os.urandom(8), "big") % _HIGHEST_SEED).to_bytes(8, "big")
 
 
+@lru_cache(maxsize=4096)
 def text10(raw: bytes) -> str:
     """A name of ten EBCDIC characters, without its blanks; what is no character becomes a full stop."""
     return EBCDIC.printable(raw).rstrip(" ").upper()
-
-
-def sign_on(host: Host, frame: Frame, start: int, client_seed: bytes, server_seed: bytes) -> tuple[SignOnCode, str]:
-    """What the credentials of 7002 or 7004 come to, and whose they are."""
-    found = frame.blocks(start)
-    user = text10(found.get(0x1104, b"")[:10])
-    kind = frame.number(20, 1)
-    account = host.accounts.get(user)
-    level = Level.of(host.level)
-    code = check(account, level, kind, found.get(0x1105, b""), client_seed=client_seed, server_seed=server_seed)
-    if code is SignOnCode.GOOD and user not in host.system.profiles:
-        code = SignOnCode.USER_UNKNOWN
-    return code, user
 
 
 class Conversation:
@@ -117,6 +113,7 @@ class Conversation:
     Attributes:
         job: the server job, when somebody has signed on.
         user: who has.
+        origin: where the client is, such as its address.
     """
 
     server_id = 0
@@ -125,8 +122,8 @@ class Conversation:
     def __init__(self, host: Host) -> None:
         self.host = host
         self.job: Job | None = None
-        self.user = ""
-        self._reader = FrameReader(LONGEST_BEFORE_SIGNON)
+        self.user = self.origin = ""
+        self._reader = FrameReader(BOUNDS["frame_before_sign_on"])
         self._client_seed = self._server_seed = b""
         self._over = False
 
@@ -175,6 +172,12 @@ class Conversation:
             raise FrameError(f"request {frame.request:04X} before a sign-on")
         return self.serve(frame)
 
+    def attempt(self, frame: Frame, start: int) -> Attempt:
+        """Who signs on by a request, and with what."""
+        found = frame.blocks(start)
+        user, seeds = text10(found.get(0x1104, b"")[:10]), (self._client_seed, self._server_seed)
+        return Attempt(user, frame.number(20, 1), found.get(0x1105, b""), seeds, self.origin)
+
     def serve(self, frame: Frame) -> Step | None:
         """A request of somebody who has signed on."""
         raise NotImplementedError
@@ -186,15 +189,17 @@ class Conversation:
 
     def _start(self, frame: Frame) -> Step:
         frame.fixed(20, 2)
+        attempt = self.attempt(frame, 22)
+        user, host = attempt.user, self.host
 
         def start() -> bytes:
-            code, user = sign_on(self.host, frame, 22, self._client_seed, self._server_seed)
+            code = sign_on(host.system, host.accounts, Level.of(host.level), attempt)
             if code is not SignOnCode.GOOD:
                 return reply(frame, 0xF002, code.to_bytes(4, "big"))
-            self.job = self.host.system.job(self.job_name, "QUSER")
+            self.job = host.system.job(self.job_name, "QUSER")
             self.job.current_user = user
             self.user = user
-            self._reader.longest = LONGEST_FRAME
+            self._reader.longest = BOUNDS["frame"]
             ccsid = EBCDIC.ccsid.to_bytes(4, "big")
             rest = block(0x1104, ccsid + EBCDIC.encode(user.ljust(10)))
             rest += block(0x111F, ccsid + EBCDIC.encode(self.job.qualified_name))

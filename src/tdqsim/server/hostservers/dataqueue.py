@@ -15,6 +15,8 @@ _DONE, _MESSAGE, _SYNTAX, _DESTROYED, _NO_DATA = b"\xf0\x00", b"\xf0\x01", b"\xf
 _YES, _NO = b"\xf1", b"\xf0"
 _TEXT, _ENTRY, _KEY = 0x5003, 0x5001, 0x5002
 _COMMON, _FOUND = 0x8002, 0x8003
+_RECEIVE, _SEND = 2, 5
+_QUICK = (_RECEIVE, _SEND)
 _AUTHORITIES = {b"\xf0": "*ALL", b"\xf1": "*CHANGE", b"\xf2": "*EXCLUDE", b"\xf3": "*USE", b"\xf4": "*LIBCRTAUT"}
 _SEQUENCES = {b"\xf0": "*FIFO", b"\xf1": "*LIFO", b"\xf2": "*KEYED"}
 _KINDS = {"F": b"\xf0", "L": b"\xf1", "K": b"\xf2"}
@@ -52,13 +54,20 @@ class DataQueueServer(Conversation):
                 return reply(frame, _COMMON, _SYNTAX)
 
         def undo() -> None:
-            for entry in taken:
-                job.return_entry(name, library, entry)
+            while taken:
+                job.return_entry(name, library, taken.pop())
 
+        if frame.request in _QUICK and _wait(frame) == 0:
+            return Work(work, undo, lambda: job.waits_for_nobody(name, library))
         return Work(work, undo)
 
 
 _Call = Callable[[list[Any]], bytes]
+
+
+def _wait(frame: Frame) -> int:
+    """The seconds that a receive waits; 0 for another request."""
+    return frame.number(43, 4, signed=True) if frame.request == _RECEIVE else 0
 
 
 def _told(frame: Frame, error: EscapeMessage) -> bytes:

@@ -16,10 +16,10 @@ from typing import Any
 
 from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
+from tdqsim.server.hostservers.accounts import BOUNDS, Accounts
 from tdqsim.server.hostservers.command import CommandServer
 from tdqsim.server.hostservers.conversation import Conversation, End, Host, Reply, Step, Work
 from tdqsim.server.hostservers.dataqueue import DataQueueServer
-from tdqsim.server.hostservers.passwords import Account
 from tdqsim.server.hostservers.signon import SignOn
 
 __all__ = ["HostServers"]
@@ -29,8 +29,8 @@ SERVICES: Mapping[str, type[Conversation]] = {
 }  # fmt: skip
 _LOG = logging.getLogger(__name__)
 _LONGEST_NAME = 32
-_SIGN_ON_SECONDS = 60
-_MOST_WAITING = 8 * 1024 * 1024
+NOT_AT_ONCE = object()
+"""What a work comes to that would have waited."""
 
 
 class HostServers:
@@ -39,7 +39,7 @@ class HostServers:
     Args:
         engine: who owns the system.
         system: the system.
-        accounts: who may sign on, by user.
+        accounts: who may sign on.
         address: where to listen.
         ports: port by service (``as-signon``, ``as-dtaq``, ``as-rmtcmd``); a service without one gets a free one.
         mapper: port of the port mapper, None for none (449 is the one that clients look for).
@@ -54,7 +54,7 @@ class HostServers:
         self,
         engine: Engine,
         system: System,
-        accounts: Mapping[str, Account],
+        accounts: Accounts,
         *,
         address: str = "127.0.0.1",
         ports: Mapping[str, int] | None = None,
@@ -108,6 +108,26 @@ class HostServers:
         self._servers.clear()
         self.ports.clear()
 
+    def carry_out(self, work: Work, name: str, gone: Callable[[], bool]) -> Future[Any]:
+        """Have a work done where the system lives: at once where it cannot wait, else as a strand.
+
+        Args:
+            work: the work.
+            name: for people and traces.
+            gone: whether nobody reads the reply any more; what was taken is put back then.
+        """
+
+        def done() -> bytes:
+            answer = work.call()
+            if work.undo is not None and gone():
+                work.undo()
+            return answer
+
+        at_once = work.at_once
+        if at_once is None:
+            return self.submit(done, name)
+        return self._engine.outside(lambda: done() if at_once() else NOT_AT_ONCE)
+
     def submit(self, call: Callable[[], Any], name: str) -> Future[Any]:
         """Have something done where the system lives."""
         return self._engine.submit(call, name=name)
@@ -129,7 +149,8 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._servers.connections.add(self)
-        self._loop.call_later(_SIGN_ON_SECONDS, self._too_late)
+        self._conversation.origin = str((transport.get_extra_info("peername") or ("",))[0])
+        self._loop.call_later(BOUNDS["sign_on_seconds"], self._too_late)
 
     def _too_late(self) -> None:
         """Nobody has signed on: a connection that says nothing is not kept."""
@@ -139,7 +160,7 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._conversation.feed(data)
         self._go_on()
-        if self._conversation.waiting > _MOST_WAITING and self._transport is not None:
+        if self._conversation.waiting > BOUNDS["waiting_bytes"] and self._transport is not None:
             self._transport.abort()  # it sends on and on while a request of it waits
 
     def _go_on(self) -> None:
@@ -160,7 +181,7 @@ class _Connection(asyncio.Protocol):
             self._gone = True
         else:
             self._work = step
-            self._future = self._servers.submit(step.call, f"a request of {self._conversation.job_name}")
+            self._future = self._servers.carry_out(step, self._conversation.job_name, lambda: self._gone)
             self._future.add_done_callback(self._done_there)
 
     def _done_there(self, future: Future[Any]) -> None:
@@ -168,20 +189,22 @@ class _Connection(asyncio.Protocol):
 
     def _done(self, future: Future[Any]) -> None:
         work, self._work, self._future = self._work, None, None
+        assert work is not None
         failed = future.cancelled() or future.exception() is not None
         if self._gone:
-            if not failed and work is not None and work.undo is not None:
+            if work.undo is not None:  # there is nothing to put back unless it was done just before
                 self._servers.submit(work.undo, "putting back what nobody read")
             self._end_job()
-            return
-        if failed:
+        elif failed:
             error = None if future.cancelled() else future.exception()
             _LOG.error("%s: a request failed", self._conversation.job_name, exc_info=error)
             self.drop()
-            return
-        assert self._transport is not None
-        self._transport.write(future.result())
-        self._go_on()
+        elif future.result() is NOT_AT_ONCE:
+            self._take(work._replace(at_once=None))
+        else:
+            assert self._transport is not None
+            self._transport.write(future.result())
+            self._go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  (asyncio's)
         self._gone = True

@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-__all__ = ["HEADER_BYTES", "LONGEST_FRAME", "Frame", "FrameError", "FrameReader", "block", "blocks", "reply"]
+__all__ = ["HEADER_BYTES", "Frame", "FrameError", "FrameReader", "block", "blocks", "reply"]
 
 _HEADER = Struct(">IHHIIHH")
 _BLOCK = Struct(">IH")
 HEADER_BYTES = _HEADER.size
-LONGEST_FRAME = 4 * 1024 * 1024
-"""Bytes of the longest frame that is taken; before a sign-on, :class:`FrameReader` is told less."""
 _SERVER_MARK = 0xE0
 
 
@@ -106,7 +104,7 @@ class FrameReader:
         longest: bytes of the longest frame that is taken; it may be changed.
     """
 
-    def __init__(self, longest: int = LONGEST_FRAME) -> None:
+    def __init__(self, longest: int) -> None:
         self.longest = longest
         self._held = bytearray()
 

@@ -1,16 +1,18 @@
 """Password substitutes: what a client sends instead of a password, for password levels 0 to 4.
 
 A *token* comes from user and password and is what an account keeps; the substitute is made of the token, the seeds of
-the two sides and the user. Levels 0 and 1 use DES, levels 2 and 3 SHA-1, level 4 PBKDF2 and SHA-512. The user name
-stands in capitals, blank padded to ten characters; at levels 0 and 1 the password too, and one that begins with a digit
-has a Q in front.
+the two sides, the user and a sequence number, 1 for a sign-on. Levels 0 and 1 use DES, levels 2 and 3 SHA-1, level 4
+PBKDF2 and SHA-512. The user name stands in capitals, blank padded to ten characters; at levels 0 and 1 the password
+too, and one that begins with a digit has a Q in front.
+
+A change of password hides the new password under substitutes of the old token with the sequence numbers from 2 on, and
+the old password under those of the new token with the numbers after them: so the one proves the other.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
-from dataclasses import dataclass, field
+import re
 from enum import IntEnum
 
 from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
@@ -18,27 +20,16 @@ from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
 from tdqsim.core.codepage import codepage
 
-__all__ = ["Account", "Credential", "Level", "SignOnCode", "check", "substitute", "token"]
+__all__ = ["LONGEST_DES", "Credential", "Level", "covered", "is_des_password", "substitute", "token", "tokens"]
 
 _NAME = 10
+LONGEST_DES = 10
+"""Characters of a password at levels 0 and 1."""
+_DES_PASSWORD = re.compile(r"[A-Z$#@][A-Z0-9$#@_]*", re.ASCII)
 _ROUNDS = 10_022
-_SEQUENCE = (1).to_bytes(8, "big")
 _EBCDIC = codepage(37)
 _BLANK = b"\x40"
 _MASK = (1 << 64) - 1
-
-
-class Level(IntEnum):
-    """How passwords are kept, by what clients send: QPWDLVL 0 and 1, 2 and 3, 4."""
-
-    DES = 0
-    SHA1 = 2
-    PBKDF2 = 4
-
-    @classmethod
-    def of(cls, level: int) -> Level:
-        """The kind of a QPWDLVL."""
-        return cls(level - level % 2)
 
 
 class Credential(IntEnum):
@@ -49,20 +40,22 @@ class Credential(IntEnum):
     SHA512 = 7
 
 
-_KIND = {Level.DES: Credential.DES, Level.SHA1: Credential.SHA1, Level.PBKDF2: Credential.SHA512}
+class Level(IntEnum):
+    """How passwords are kept, by what clients send: QPWDLVL 0 and 1, 2 and 3, 4."""
 
+    DES = 0
+    SHA1 = 2
+    PBKDF2 = 4
 
-class SignOnCode(IntEnum):
-    """Return codes of a sign-on."""
+    @property
+    def credential(self) -> Credential:
+        """What clients send."""
+        return {Level.DES: Credential.DES, Level.SHA1: Credential.SHA1, Level.PBKDF2: Credential.SHA512}[self]
 
-    GOOD = 0
-    REQUEST_NOT_VALID = 0x0001000B
-    USER_UNKNOWN = 0x00020001
-    USER_DISABLED = 0x00020002
-    PASSWORD_WRONG = 0x0003000B
-    PASSWORD_WRONG_NEXT_DISABLES = 0x0003000C
-    PASSWORD_EXPIRED = 0x0003000D
-    PASSWORD_NONE = 0x00030010
+    @classmethod
+    def of(cls, level: int) -> Level:
+        """The kind of a QPWDLVL."""
+        return cls(level - level % 2)
 
 
 def token(level: Level, user: str, password: str) -> bytes:
@@ -76,13 +69,49 @@ def token(level: Level, user: str, password: str) -> bytes:
     return _des_token(user, password)
 
 
-def substitute(level: Level, kept: bytes, user: str, client_seed: bytes, server_seed: bytes) -> bytes:
+def is_des_password(word: str) -> bool:
+    """Whether it is a password for levels 0 and 1: ten letters and digits at most, the first no digit."""
+    return len(word) <= LONGEST_DES and _DES_PASSWORD.fullmatch(word.upper()) is not None
+
+
+def tokens(user: str, password: str) -> dict[Level, bytes]:
+    """The tokens of a password, without those of levels that know no such password."""
+    word = f"Q{password}" if password[:1].isdigit() else password
+    levels = [level for level in Level if level is not Level.DES or is_des_password(word)]
+    return {level: token(level, user, password) for level in levels}
+
+
+def substitute(
+    level: Level, kept: bytes, user: str, client_seed: bytes, server_seed: bytes, sequence: int = 1
+) -> bytes:
     """What a client sends for a token, given the seeds of the connection."""
     name = user.upper().ljust(_NAME)
     if level is Level.DES:
-        return _des_substitute(kept, name, client_seed, server_seed)
-    hashed = kept + server_seed + client_seed + name.encode("utf-16-be") + _SEQUENCE
+        return _des_substitute(kept, name, client_seed, server_seed, sequence)
+    hashed = kept + server_seed + client_seed + name.encode("utf-16-be") + sequence.to_bytes(8, "big")
     return (hashlib.sha1(hashed) if level is Level.SHA1 else hashlib.sha512(hashed)).digest()  # noqa: S324  (the protocol's)
+
+
+def covered(
+    level: Level, kept: bytes, user: str, seeds: tuple[bytes, bytes], data: bytes, sequence: int
+) -> tuple[bytes, int]:
+    """Data under the substitutes of a token, from a sequence number on, or laid open again; and the next number.
+
+    Args:
+        level: whose substitutes.
+        kept: the token.
+        user: whose.
+        seeds: the client's and the server's.
+        data: as many bytes as some substitutes have.
+        sequence: the number of the first.
+    """
+    found = b""
+    while len(found) < len(data):
+        cover = substitute(level, kept, user, *seeds, sequence)
+        piece = data[len(found) : len(found) + len(cover)]
+        found += _xor(piece, cover[: len(piece)])
+        sequence += 1
+    return found, sequence
 
 
 def _des(key: bytes, data: bytes) -> bytes:
@@ -116,61 +145,13 @@ def _des_token(user: str, password: str) -> bytes:
     return made
 
 
-def _des_substitute(kept: bytes, name: str, client_seed: bytes, server_seed: bytes) -> bytes:
+def _des_substitute(kept: bytes, name: str, client_seed: bytes, server_seed: bytes, sequence: int) -> bytes:
     encoded = _EBCDIC.encode(name)
-    counted = ((int.from_bytes(server_seed, "big") + 1) & _MASK).to_bytes(8, "big")
+    counted = ((int.from_bytes(server_seed, "big") + sequence) & _MASK).to_bytes(8, "big")
     chain = bytes(8)
     for piece in (
-        counted, client_seed, _xor(encoded[:8], counted), _xor(encoded[8:].ljust(8, _BLANK), counted), _SEQUENCE,
+        counted, client_seed, _xor(encoded[:8], counted), _xor(encoded[8:].ljust(8, _BLANK), counted),
+        sequence.to_bytes(8, "big"),
     ):  # fmt: skip
         chain = _des(kept, _xor(chain, piece))
     return chain
-
-
-@dataclass(slots=True)
-class Account:
-    """Who may sign on.
-
-    Attributes:
-        user: the profile's name.
-        tokens: what is kept of the password, by level; none for PASSWORD(*NONE).
-        disabled: STATUS(*DISABLED).
-        expired: the password has to be changed.
-        wrong: wrong passwords in a row.
-        most_wrong: QMAXSIGN: so many of them disable the profile.
-    """
-
-    user: str
-    tokens: dict[Level, bytes] = field(default_factory=dict, repr=False)
-    disabled: bool = False
-    expired: bool = False
-    wrong: int = 0
-    most_wrong: int = 3
-
-    def set_password(self, password: str) -> None:
-        """Keep the tokens of a new password."""
-        self.tokens = {level: token(level, self.user, password) for level in Level}
-        self.expired, self.wrong = False, 0
-
-
-def check(
-    account: Account | None, level: Level, kind: int, sent: bytes, *, client_seed: bytes, server_seed: bytes
-) -> SignOnCode:
-    """What a sign-on with a substitute comes to; wrong passwords are counted, a right one begins the count anew."""
-    if kind != _KIND[level]:
-        return SignOnCode.REQUEST_NOT_VALID
-    if account is None:
-        return SignOnCode.USER_UNKNOWN
-    if account.disabled:
-        return SignOnCode.USER_DISABLED
-    kept = account.tokens.get(level)
-    if kept is None:
-        return SignOnCode.PASSWORD_NONE
-    expected = substitute(level, kept, account.user, client_seed, server_seed)
-    if not hmac.compare_digest(expected, sent):
-        account.wrong += 1
-        account.disabled = account.wrong >= account.most_wrong
-        near = account.wrong == account.most_wrong - 1
-        return SignOnCode.PASSWORD_WRONG_NEXT_DISABLES if near else SignOnCode.PASSWORD_WRONG
-    account.wrong = 0
-    return SignOnCode.PASSWORD_EXPIRED if account.expired else SignOnCode.GOOD

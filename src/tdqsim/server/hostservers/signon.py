@@ -1,15 +1,40 @@
-"""The sign-on server: attributes, then who it is; nothing is started by it."""
+"""The sign-on server: attributes, then who it is, or another password for who it is; nothing is started by it."""
 
 from __future__ import annotations
 
-from tdqsim.server.hostservers.conversation import EBCDIC, PING, PONG, Conversation, End, Reply, Step, Work, sign_on
+from datetime import datetime
+
+from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.ibmi import message
+from tdqsim.server.hostservers.accounts import BOUNDS, Attempt, NewPassword, SignOnCode, change_password, sign_on
+from tdqsim.server.hostservers.conversation import (
+    EBCDIC,
+    PING,
+    PONG,
+    Conversation,
+    End,
+    Reply,
+    Step,
+    Work,
+)
 from tdqsim.server.hostservers.frames import Frame, FrameError, block, reply
-from tdqsim.server.hostservers.passwords import SignOnCode
+from tdqsim.server.hostservers.passwords import Level
+from tdqsim.server.hostservers.told import refusal_blocks
 
 __all__ = ["SignOn"]
 
-_DATA_STREAM_LEVEL = 2
-_EXCHANGE, _RETRIEVE, _END = 0x7003, 0x7004, 0x7006
+_EXCHANGE, _RETRIEVE, _CHANGE, _END = 0x7003, 0x7004, 0x7005, 0x7006
+_TELL_MESSAGES = 0x1128
+_CURRENT, _LAST = 0x1106, 0x1107
+_REFUSALS = {
+    SignOnCode.USER_UNKNOWN: "CPF2204",
+    SignOnCode.USER_DISABLED: "CPF22E3",
+    SignOnCode.PASSWORD_WRONG: "CPF22E2",
+    SignOnCode.PASSWORD_WRONG_NEXT_DISABLES: "CPF22E2",
+    SignOnCode.PASSWORD_EXPIRED: "CPF22E4",
+    SignOnCode.PASSWORD_NONE: "CPF22E5",
+}
+"""What a refusal is called in messages."""
 
 
 class SignOn(Conversation):
@@ -25,6 +50,8 @@ class SignOn(Conversation):
             return self._exchange(frame)
         if frame.request == _RETRIEVE and self._client_seed:
             return self._retrieve(frame)
+        if frame.request == _CHANGE and self._client_seed:
+            return self._change(frame)
         if frame.request == _END:
             return End()
         if frame.request == PING:
@@ -36,17 +63,60 @@ class SignOn(Conversation):
         if len(seed) != 8:
             raise FrameError("no client seed of eight bytes")
         self._client_seed, self._server_seed = seed, self.host.seed()
-        rest = block(0x1101, self.host.vrm) + block(0x1102, _DATA_STREAM_LEVEL.to_bytes(2, "big"))
+        rest = block(0x1101, self.host.vrm) + block(0x1102, BOUNDS["sign_on_level"].to_bytes(2, "big"))
         rest += block(0x1103, self._server_seed) + block(0x1119, bytes((self.host.level,)))
         return Reply(reply(frame, 0xF003, bytes(4), rest))
 
     def _retrieve(self, frame: Frame) -> Step:
+        attempt = self.attempt(frame, 21)
+        told = _TELL_MESSAGES in frame.blocks(21)
+
         def retrieve() -> bytes:
-            code, user = sign_on(self.host, frame, 21, self._client_seed, self._server_seed)
+            host = self.host
+            code = sign_on(host.system, host.accounts, Level.of(host.level), attempt)
             if code is not SignOnCode.GOOD:
-                return reply(frame, 0xF004, code.to_bytes(4, "big"))
+                return _refused(frame, 0xF004, code, attempt, told=told)
+            now, last = host.system.clock.time_ns(), host.signed_on.get(attempt.user)
+            host.signed_on[attempt.user] = now
             ccsid = EBCDIC.ccsid.to_bytes(4, "big")
-            rest = block(0x1114, ccsid) + block(0x1104, ccsid + EBCDIC.encode(user.ljust(10)))
+            rest = block(_CURRENT, self._moment(now)) + (block(_LAST, self._moment(last)) if last is not None else b"")
+            rest += block(0x1114, ccsid) + block(0x1104, ccsid + EBCDIC.encode(attempt.user.ljust(10)))
             return reply(frame, 0xF004, bytes(4), rest)
 
         return Work(retrieve)
+
+    def _moment(self, time_ns: int) -> bytes:
+        """A moment of the system's local time: year, month, day, hour, minute, second."""
+        at = datetime.fromtimestamp(time_ns / NS_PER_SECOND, self.host.system.timezone)
+        return at.year.to_bytes(2, "big") + bytes((at.month, at.day, at.hour, at.minute, at.second, 0))
+
+    def _change(self, frame: Frame) -> Step:
+        attempt = self.attempt(frame, 21)
+        found = frame.blocks(21)
+        told = _TELL_MESSAGES in found
+        hidden = NewPassword(
+            _password(found, 0x110C), _password(found, 0x110D),
+            *(int.from_bytes(found.get(point, b"")[:4], "big") for point in (0x111C, 0x111D)),
+        )  # fmt: skip
+
+        def change() -> bytes:
+            host = self.host
+            code = change_password(host.system, host.accounts, Level.of(host.level), attempt, hidden)
+            return _refused(frame, 0xF005, code, attempt, told=told)
+
+        return Work(change)
+
+
+def _password(found: dict[int, bytes], point: int) -> bytes:
+    """A hidden password: two bytes a character, in whole substitutes."""
+    data = found.get(point, b"")
+    if not data or len(data) > 2 * BOUNDS["password_longest"] + 64:
+        raise FrameError(f"a password of {len(data)} bytes")
+    return data
+
+
+def _refused(frame: Frame, reply_id: int, code: SignOnCode, attempt: Attempt, *, told: bool) -> bytes:
+    """The reply that has a return code, and the messages when they are asked for."""
+    message_id = _REFUSALS.get(code)
+    rest = refusal_blocks([message(message_id, attempt.user)]) if told and message_id is not None else b""
+    return reply(frame, reply_id, code.to_bytes(4, "big"), rest)

@@ -1,113 +1,106 @@
-"""Who may ask: bearer tokens, roles, and what every request is checked for.
+"""What every request is checked for, whoever it is from: that it is meant for this host, and that it is not too much.
 
-A server without configured users listens on loopback alone and has one token, made at its start. A token stands for a
-user with roles: ``look``, ``operate`` (commands, SET, purge) and ``break`` (seed, clock). The user id is that of the
-task, so the region's own security policy decides the rest. A request must name this host in Host, and in Origin if it
-has one (a page of another site in the user's browser must not reach it), and its body is bounded.
+On loopback a request must name this machine in Host: a page of another site that has its name point here must not reach
+us. Where it has an Origin, that must be this site. Its body is bounded, and must arrive in time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, HTTPException, Request
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tdqsim.facts import table
 from tdqsim.server.http.problems import problem
 
-__all__ = ["ROLES", "Guard", "User"]
+__all__ = ["install_guard", "same_site"]
 
-ROLES: Final = ("look", "operate", "break")
+_HEAD_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "head_bytes")
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
-@dataclass(frozen=True, slots=True)
-class User:
-    """Who asks.
-
-    Attributes:
-        userid: the user id of its tasks; empty for the region's default user.
-        roles: what it may do.
-    """
-
-    userid: str
-    roles: frozenset[str]
+def same_site(headers: Headers) -> bool:
+    """Whether a browser says that a request comes from a page of this very site."""
+    origin = headers.get("origin")
+    if origin is None:
+        return headers.get("sec-fetch-site") == "same-origin"
+    return _is_here(origin, headers)
 
 
-class Guard:
-    """Answers who a request is from.
+def _is_here(origin: str, headers: Headers) -> bool:
+    try:
+        return urlsplit(origin).netloc == headers.get("host", "")
+    except ValueError:
+        return False
+
+
+def install_guard(app: FastAPI, body_bytes: int, request_seconds: float, *, any_host: bool = False) -> None:
+    """Have every request of an application checked.
 
     Args:
-        tokens: each with its user.
+        app: the application.
+        body_bytes: that a body may have.
+        request_seconds: in which a body must arrive.
+        any_host: whatever Host says is served; for a server beyond loopback, which cannot know its names.
     """
+    app.add_middleware(_Checked, body_bytes=body_bytes, request_seconds=request_seconds, any_host=any_host)
 
-    def __init__(self, tokens: Iterable[tuple[str, User]]) -> None:
-        self._tokens = [(token.encode(), user) for token, user in tokens]
-        self.look: Callable[[Request], User] = self._role("look")
-        self.operate: Callable[[Request], User] = self._role("operate")
-        self.break_: Callable[[Request], User] = self._role("break")
+    @app.exception_handler(AnyHTTPException)
+    async def refused(_request: Request, error: AnyHTTPException) -> Any:
+        answer = problem(error.status_code, HTTPStatus(error.status_code).phrase, str(error.detail))
+        answer.headers.update(error.headers or {})
+        return answer
 
-    def user_of(self, request: Request) -> User:
-        """The user whose token a request has.
 
-        Raises:
-            HTTPException: 401: it has none, or one that is not known.
-        """
-        kind, _, token = request.headers.get("authorization", "").partition(" ")
-        found = None
-        for known, user in self._tokens:  # all are compared, so that the time says nothing
-            if hmac.compare_digest(known, token.encode()):
-                found = user
-        if kind.lower() != "bearer" or found is None:
-            raise HTTPException(HTTPStatus.UNAUTHORIZED, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
-        return found
-
-    def _role(self, role: str) -> Callable[[Request], User]:
-        def check(request: Request) -> User:
-            user = self.user_of(request)
-            if role not in user.roles:
-                raise HTTPException(HTTPStatus.FORBIDDEN, f"the role {role} is needed")
-            return user
-
-        return check
-
-    def install(self, app: FastAPI, body_bytes: int, request_seconds: float) -> None:
-        """Have every request of an application checked."""
-        app.add_middleware(_Checked, body_bytes=body_bytes, request_seconds=request_seconds)
-
-        @app.exception_handler(AnyHTTPException)
-        async def refused(_request: Request, error: AnyHTTPException) -> Any:
-            answer = problem(error.status_code, HTTPStatus(error.status_code).phrase, str(error.detail))
-            answer.headers.update(error.headers or {})
-            return answer
+def _too_long(scope: Scope) -> tuple[int, str] | None:
+    """A head that came in one piece has been read as a whole, however long it is."""
+    size = sum(len(name) + len(value) for name, value in scope["headers"]) + len(scope.get("raw_path", b""))
+    if size + len(scope.get("query_string", b"")) <= _HEAD_BYTES:
+        return None
+    return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"the head of a request has at most {_HEAD_BYTES} bytes"
 
 
 class _Checked:
     """Refuses requests for another host, from another site, or with a body that is too large or too late."""
 
-    def __init__(self, app: ASGIApp, body_bytes: int, request_seconds: float) -> None:
+    def __init__(self, app: ASGIApp, body_bytes: int, request_seconds: float, *, any_host: bool) -> None:
         self._app = app
         self._body_bytes = body_bytes
         self._seconds = request_seconds
+        self._any_host = any_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        wrong = _wrong(headers, self._body_bytes)
-        if wrong is not None:
+        wrong = _too_long(scope) or self._wrong(Headers(scope=scope))
+        if wrong is None:
+            await self._app(scope, self._bounded(receive) if scope["type"] == "http" else receive, send)
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008, "reason": wrong[1]})
+        else:
             status, detail = wrong
             await problem(status, HTTPStatus(status).phrase, detail)(scope, receive, send)
-            return
-        await self._app(scope, self._bounded(receive), send)
+
+    def _wrong(self, headers: Headers) -> tuple[int, str] | None:
+        given = headers.get("host", "")
+        host = given if given.endswith("]") else given.rsplit(":", 1)[0]
+        if host not in _LOCAL and not self._any_host:
+            return HTTPStatus.MISDIRECTED_REQUEST, f"host {host[:80]!r} is not served; allowed are {', '.join(_LOCAL)}"
+        origin = headers.get("origin")
+        if origin is not None and not _is_here(origin, headers):
+            return HTTPStatus.FORBIDDEN, f"origin {origin[:80]!r} is another site"
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > self._body_bytes:
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {self._body_bytes} bytes"
+        return None
 
     def _bounded(self, receive: Receive) -> Receive:
         seen, whole = 0, False
@@ -130,18 +123,3 @@ class _Checked:
             return message
 
         return bounded
-
-
-def _wrong(headers: dict[bytes, str], body_bytes: int) -> tuple[int, str] | None:
-    host = (
-        headers.get(b"host", "").rsplit(":", 1)[0] if not headers.get(b"host", "").endswith("]") else headers[b"host"]
-    )
-    if host not in _LOCAL:
-        return HTTPStatus.MISDIRECTED_REQUEST, f"host {host!r} is not served; allowed are {', '.join(_LOCAL)}"
-    origin = headers.get(b"origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get(b"host", ""):
-        return HTTPStatus.FORBIDDEN, f"origin {origin!r} is another site"
-    length = headers.get(b"content-length", "0")
-    if not length.isdigit() or int(length) > body_bytes:
-        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {body_bytes} bytes"
-    return None

@@ -5,6 +5,7 @@ what happened          status  fields beside title and detail
 =====================  ======  ==================================================================
 a CICS condition       409     condition, resp, resp2, command, resource; 404 for QIDERR, 403 for NOTAUTH
 an abend               409     abcode
+an IBM i message       409     message_id; 404 where an object is not found, 403 where it may not be used
 what is not there      404
 a bad argument         422     errors, where the request is not as documented
 not in time            504
@@ -23,13 +24,16 @@ from fastapi.responses import JSONResponse
 from tdqsim.cics import Abend, Condition
 from tdqsim.core.dispatch import TimedOut
 from tdqsim.errors import TdqError, WouldWaitForever
+from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import UnknownRegion
 from tdqsim.server.units import TooManyUnits, UnknownUnit
 
 __all__ = ["DOCUMENTED", "answer_for", "not_valid", "problem"]
 
 _STATUS: Final = {"QIDERR": HTTPStatus.NOT_FOUND, "NOTAUTH": HTTPStatus.FORBIDDEN, "TASKIDERR": HTTPStatus.NOT_FOUND}
-_WORDS: Final = ("type", "title", "detail", "condition", "command", "resource", "abcode")
+_NOT_FOUND_MESSAGES: Final = frozenset({"CPF9801", "CPF9810"})
+_NOT_AUTHORIZED: Final = frozenset({"CPF9802", "CPF9820"})
+_WORDS: Final = ("type", "title", "detail", "condition", "command", "resource", "abcode", "message_id")
 _SCHEMA: Final = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],
@@ -39,7 +43,7 @@ _SCHEMA: Final = {
         "errors": {"type": "array", "items": {"type": "string"}},
     },
 }
-_REFUSALS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 504)
+_REFUSALS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 431, 504)
 DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
     status: {"description": HTTPStatus(status).phrase, "content": {"application/problem+json": {"schema": _SCHEMA}}}
     for status in _REFUSALS
@@ -67,6 +71,10 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
         return problem(_STATUS.get(error.name, HTTPStatus.CONFLICT), error.name, str(error), **fields)
     if isinstance(error, Abend):
         return problem(HTTPStatus.CONFLICT, "abend", str(error), abcode=error.code)
+    if isinstance(error, EscapeMessage):
+        status = HTTPStatus.NOT_FOUND if error.message_id in _NOT_FOUND_MESSAGES else HTTPStatus.CONFLICT
+        status = HTTPStatus.FORBIDDEN if error.message_id in _NOT_AUTHORIZED else status
+        return problem(status, error.message_id, str(error), message_id=error.message_id)
     if isinstance(error, _NOT_THERE):
         return problem(HTTPStatus.NOT_FOUND, "not there", str(error))
     if isinstance(error, TooManyUnits):

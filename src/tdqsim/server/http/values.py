@@ -11,9 +11,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tdqsim.cics import Region
+from tdqsim.cics.text.cemt_request import parse_cemt
+from tdqsim.core.codepage import CodePage
 from tdqsim.errors import TdqError
+from tdqsim.layouts import Layout, parse_copybook, parse_layout_yaml
 
-__all__ = ["Encoding", "Record", "Statement", "Wait", "shown", "values_in", "values_out"]
+__all__ = [
+    "Decoding", "Encoding", "Line", "Record", "Statement", "Wait", "bytes_of", "decoded", "shown", "shown_bytes",
+    "values_in", "values_out",
+]  # fmt: skip
 
 Encoding = Literal["text", "hex", "base64"]
 
@@ -38,14 +44,23 @@ class Record(BaseModel):
         Raises:
             TdqError: the digits are none, or the text has a character that the code page has not.
         """
-        try:
-            if self.hex is not None:
-                return bytes.fromhex(self.hex)
-            if self.base64 is not None:
-                return base64.b64decode(self.base64, validate=True)
-        except (ValueError, binascii.Error) as error:
-            raise TdqError(f"the record cannot be read: {error}") from error
-        return region.codepage.encode(self.text or "")
+        return bytes_of(self, region.codepage)
+
+
+def bytes_of(record: Record, page: CodePage) -> bytes:
+    """The bytes of a record, its text in a code page.
+
+    Raises:
+        TdqError: the digits are none, or the text has a character that the code page has not.
+    """
+    try:
+        if record.hex is not None:
+            return bytes.fromhex(record.hex)
+        if record.base64 is not None:
+            return base64.b64decode(record.base64, validate=True)
+    except (ValueError, binascii.Error) as error:
+        raise TdqError(f"the record cannot be read: {error}") from error
+    return page.encode(record.text or "")
 
 
 class Statement(BaseModel):
@@ -56,6 +71,47 @@ class Statement(BaseModel):
     variables: Annotated[
         dict[str, str | int | Record | None], Field(description="text, numbers, or records", max_length=1000)
     ] = {}
+
+
+class Line(BaseModel):
+    """What an operator types."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: Annotated[str, Field(min_length=1, max_length=32768, description="such as INQUIRE TDQUEUE(P*)")]
+
+    def only_looks(self) -> bool:
+        """Whether a CEMT request changes nothing.
+
+        Raises:
+            CemtError: it is none.
+        """
+        request = parse_cemt(self.text)
+        return request.syntax_only or request.verb == "INQUIRE"
+
+
+class Decoding(BaseModel):
+    """A layout; exactly one of copybook and yaml is given."""
+
+    model_config = ConfigDict(extra="forbid")
+    copybook: Annotated[str | None, Field(max_length=262_144, description="the text of a COBOL copybook")] = None
+    record: Annotated[str | None, Field(max_length=30, description="which record of a copybook with several")] = None
+    yaml: Annotated[str | None, Field(max_length=262_144, description="a layout in its YAML form")] = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Decoding:
+        if (self.copybook is None) == (self.yaml is None):
+            raise ValueError("exactly one of copybook and yaml must be given")
+        return self
+
+    def layout(self) -> Layout:
+        """The layout.
+
+        Raises:
+            LayoutError: the text is none.
+        """
+        if self.yaml is not None:
+            return parse_layout_yaml(self.yaml, file="yaml")
+        return parse_copybook(self.copybook or "", file="copybook").record(self.record)
 
 
 class Wait(BaseModel):
@@ -76,11 +132,38 @@ class Wait(BaseModel):
 
 def shown(record: bytes, region: Region, encoding: Encoding) -> str:
     """A record as a client asked for it."""
+    return shown_bytes(record, region.codepage, encoding)
+
+
+def shown_bytes(record: bytes, page: CodePage, encoding: Encoding) -> str:
+    """The same with a code page."""
     if encoding == "hex":
         return record.hex().upper()
     if encoding == "base64":
         return base64.b64encode(record).decode()
-    return region.codepage.decode(record)
+    return page.decode(record)
+
+
+def decoded(record: bytes, layout: Layout, region: Region) -> dict[str, Any]:
+    """A record by a layout; what does not fit is null, and is told."""
+    try:
+        values, bad = layout.decode_with_corrupt(record)
+    except (TdqError, LookupError) as error:
+        return {"hex": record.hex().upper(), "text": region.codepage.decode(record), "problem": str(error)}
+    found: dict[str, Any] = {"values": _jsonable(values)}
+    if bad:
+        found["problem"] = "; ".join(f"{each.field} X'{each.hex}': {each.reason}" for each in bad[:10])
+    return found
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _jsonable(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(each) for each in value]
+    if isinstance(value, (bytes, bytearray)):
+        return {"hex": bytes(value).hex().upper()}
+    return value if isinstance(value, (str, int, bool, type(None))) else str(value)  # a Decimal keeps its digits
 
 
 def values_in(variables: Mapping[str, str | int | Record | None], region: Region) -> dict[str, Any]:

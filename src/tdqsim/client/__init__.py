@@ -14,8 +14,10 @@ It needs nothing of the package but its errors, and nothing of others: the stand
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException
+import socket
+import ssl
+from collections.abc import Iterable, Iterator, Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -45,27 +47,74 @@ class RemoteError(TdqError):
         self.abcode = str(body.get("abcode", ""))
 
 
+class _UnixConnection(HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        """Reach the server."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _connection(url: str, timeout: float, certificate: Path | str | None) -> HTTPConnection:
+    if url.startswith("unix:"):
+        return _UnixConnection(url.removeprefix("unix:"), timeout)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise TdqError(f"url {url!r}: {error}") from error
+    if parts.scheme not in ("http", "https") or parts.hostname is None:
+        raise TdqError(f"url {url!r}: it must be http://HOST:PORT, https://HOST:PORT or unix:PATH")
+    if parts.scheme == "http":
+        return HTTPConnection(parts.hostname, port or 80, timeout=timeout)
+    try:
+        context = ssl.create_default_context(cafile=None if certificate is None else str(certificate))
+    except OSError as error:
+        raise TdqError(f"certificate {certificate}: {error.strerror or error}") from error
+    return HTTPSConnection(parts.hostname, port or 443, timeout=timeout, context=context)
+
+
 class Client:
     """One connection to a server.
 
     Args:
-        url: such as ``http://127.0.0.1:8470``.
+        url: such as ``http://127.0.0.1:8470``, ``https://HOST:PORT`` or ``unix:PATH``.
         token: the bearer token.
         timeout: seconds that a request may take.
+        certificate: a certificate file to trust, for ``https``; the machine's own unless given.
+
+    Raises:
+        TdqError: the address is none, or the certificate cannot be read.
     """
 
-    def __init__(self, url: str, token: str, *, timeout: float = 60.0) -> None:
-        parts = urlsplit(url)
-        if parts.scheme != "http" or parts.hostname is None:
-            raise TdqError(f"url {url!r}: it must be http://HOST:PORT")
-        self._connection = HTTPConnection(parts.hostname, parts.port or 80, timeout=timeout)
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    def __init__(self, url: str, token: str, *, timeout: float = 60.0, certificate: Path | str | None = None) -> None:
+        self._connection = _connection(url, timeout, certificate)
+        self._headers = {"Content-Type": "application/json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
 
     @classmethod
     def from_ready_file(cls, path: Path | str, **options: Any) -> Client:
         """A client of the server that has written this ready file."""
         found = json.loads(Path(path).read_text("utf-8"))
-        return cls(found["url"], found["token"], **options)
+        return cls(found["url"], found["token"], **{"certificate": found.get("certificate"), **options})
+
+    @classmethod
+    def sign_on(cls, url: str, user: str, password: str, **options: Any) -> Client:
+        """A client of a user.
+
+        Raises:
+            RemoteError: user and password are not right, or too many sign-ons have failed.
+        """
+        with cls(url, "", **options) as nobody:
+            found = nobody.request("POST", "/session", {"user": user, "password": password})
+        return cls(url, found["token"], **options)
 
     def __enter__(self) -> Self:
         return self
@@ -126,12 +175,38 @@ class RemoteRegion:
         self._client = client
         self._path = f"/regions/{quote(applid, safe='')}"
 
+    def about(self) -> dict[str, Any]:
+        """APPLID, SYSID, code page and the like."""
+        return self._client.request("GET", self._path)  # type: ignore[no-any-return]
+
+    def queues(self, prefix: str = "") -> Iterator[dict[str, Any]]:
+        """All queues, each with what INQUIRE TDQUEUE tells, in the order of their names."""
+        after: str | None = None
+        while True:
+            query = {"prefix": prefix or None, "after": after, "limit": 1000}
+            page = self._client.request("GET", f"{self._path}/queues", **query)
+            yield from page["queues"]
+            after = page["next"]
+            if after is None:
+                return
+
     def _queue(self, queue: str) -> str:
         return f"{self._path}/queues/{quote(queue, safe='')}"
 
     def writeq_td(self, queue: str, from_: bytes | str) -> None:
         """WRITEQ TD; text is in the region's code page."""
         self._client.request("POST", f"{self._queue(queue)}/records", _record(from_))
+
+    def writeq_td_all(self, queue: str, records: Iterable[bytes | str]) -> int:
+        """WRITEQ TD of each record, in one task; at most 1000."""
+        body = [_record(each) for each in records]
+        self._client.request("POST", f"{self._queue(queue)}/records", body)
+        return len(body)
+
+    def seed(self, queue: str, records: Iterable[bytes | str]) -> int:
+        """Put records on a queue without a task; at most 1000."""
+        body = [_record(each) for each in records]
+        return self._client.request("POST", f"{self._queue(queue)}/seed", body)["seeded"]  # type: ignore[no-any-return]
 
     def readq_td(self, queue: str, *, nosuspend: bool = False) -> bytes:
         """READQ TD."""
@@ -156,6 +231,47 @@ class RemoteRegion:
     def set_tdqueue(self, queue: str, **options: str | int) -> dict[str, Any]:
         """SET TDQUEUE."""
         return self._client.request("PATCH", self._queue(queue), options)  # type: ignore[no-any-return]
+
+    def explain(self, queue: str, *, size: int = 1) -> dict[str, Any]:
+        """Why a queue is as it is, and what each request would meet."""
+        return self._client.request("GET", f"{self._queue(queue)}/explain", size=size)  # type: ignore[no-any-return]
+
+    def statistics(self) -> dict[str, Any]:
+        """The statistics of this moment."""
+        return self._client.request("GET", f"{self._path}/statistics")  # type: ignore[no-any-return]
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """The tasks that have begun and not ended."""
+        return self._client.request("GET", f"{self._path}/tasks")  # type: ignore[no-any-return]
+
+    def units_of_work(self) -> list[dict[str, Any]]:
+        """The units of work."""
+        return self._client.request("GET", f"{self._path}/units-of-work")  # type: ignore[no-any-return]
+
+    def snapshot(self) -> dict[str, Any]:
+        """The intrapartition queues with their records, for :meth:`restore`."""
+        return self._client.request("GET", f"{self._path}/snapshot")  # type: ignore[no-any-return]
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Give the queues of a snapshot its records and states."""
+        self._client.request("PUT", f"{self._path}/snapshot", snapshot)
+
+    def install(self, definitions: str) -> list[str]:
+        """Install the text of a definition file; gives the names."""
+        found = self._client.request("POST", f"{self._path}/definitions", {"text": definitions})
+        return found["names"]  # type: ignore[no-any-return]
+
+    def discard_tdqueue(self, queue: str) -> None:
+        """DISCARD TDQUEUE."""
+        self._client.request("DELETE", self._queue(queue))
+
+    def faults(self, plan: str) -> None:
+        """Put a fault plan to work, as FaultPlan.to_json writes it; an empty list takes it away."""
+        self._client.request("PUT", f"{self._path}/faults", json.loads(plan))
+
+    def cemt(self, text: str) -> dict[str, Any]:
+        """A CEMT request: its rows, and the screen as ``text``."""
+        return self._client.request("POST", f"{self._path}/cemt", {"text": text})  # type: ignore[no-any-return]
 
     def execute(self, text: str, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """An EXEC CICS command as text."""
@@ -203,6 +319,10 @@ class RemoteUnitOfWork:
         """An EXEC CICS command in the unit of work."""
         body = {"text": text, "variables": _variables(variables)}
         return self._client.request("POST", f"{self._path}/exec", body)  # type: ignore[no-any-return]
+
+    def ceci(self, text: str) -> dict[str, Any]:
+        """A command as it is typed into CECI: its parts, and the screen as ``text``."""
+        return self._client.request("POST", f"{self._path}/ceci", {"text": text})  # type: ignore[no-any-return]
 
     def syncpoint(self) -> None:
         """Commit, which ends it."""

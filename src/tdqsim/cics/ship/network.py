@@ -1,0 +1,83 @@
+"""One region's end of a link to a region in another process.
+
+What :class:`~tdqsim.cics.ship.link.Link` is for two regions of one process, this is for one: it is acquired whenever
+there is a transport to the other region, and released while there is none. Each transport that comes resynchronises
+what is in doubt.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.core.transport import Transport
+from tdqsim.errors import TdqError
+
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+
+__all__ = ["FarLink"]
+
+
+class FarLink:
+    """A region's link to one in another process; it is made, and all of it is called, in the region's thread.
+
+    Args:
+        region: the region here.
+        name: its connection to the other one, 1 to 4 characters.
+        applid: the other one's APPLID.
+
+    Attributes:
+        applid: the other region's APPLID.
+        end: the region's view of the other one.
+        acquired: whether messages get through.
+    """
+
+    def __init__(self, region: Region, name: str, applid: str) -> None:
+        self.applid = applid
+        self.acquired = False
+        self.end = RemoteSystem(self, region, name, at_once=False)
+        self._transport: Transport | None = None
+        region.links[name] = self.end
+
+    def __repr__(self) -> str:
+        here = self.end.region.applid
+        return f"<FarLink {here} {self.applid} {'acquired' if self.acquired else 'released'}>"
+
+    def attach(self, transport: Transport) -> None:
+        """Use a new way to the other region, which has said who it is; an earlier one is given up.
+
+        Raises:
+            TdqError: the region is closed.
+        """
+        if self.end.region.closed:
+            raise TdqError(f"region {self.end.region.applid} is closed")
+        self.cut()
+        self._transport, self.acquired = transport, True
+        self.end.connect(transport)
+        self.end.netname = self.applid
+        self.end.hello()
+        self.end.resynchronise()
+
+    def cut(self) -> None:
+        """Give the way to the other region up. Nothing happens when there is none."""
+        transport, self._transport = self._transport, None
+        self.acquired = False
+        if transport is not None:
+            transport.close()
+
+    def other(self, _end: RemoteSystem) -> NoReturn:
+        """The other end is in another process.
+
+        Raises:
+            TdqError: always.
+        """
+        raise TdqError(f"region {self.applid} is in another process: nothing of it can be looked at from here")
+
+    def foreseen(self, _end: RemoteSystem, _key: str, _userid: str, _hops: int) -> NoReturn:
+        """What a mirror in another process would meet is not known here.
+
+        Raises:
+            TdqError: always.
+        """
+        raise TdqError(f"what region {self.applid} would answer is not known: it is in another process")

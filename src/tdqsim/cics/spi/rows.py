@@ -1,0 +1,172 @@
+"""What each INQUIRE returns, attribute by attribute; :mod:`tdqsim.cics.spi.row_types` writes it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tdqsim.cics.spi.info import Info
+from tdqsim.facts import Cvda
+
+__all__ = ["ConnectionInfo", "TaskInfo", "TdqueueInfo", "TransactionInfo", "UowInfo", "UowenqInfo", "UowlinkInfo"]
+
+
+class TdqueueInfo(Info):
+    """What one INQUIRE TDQUEUE returned; attributes are the options in lower case."""
+
+    __slots__ = ()
+
+    tdqueue: str
+    atifacility: Literal[Cvda.NOTERMINAL, Cvda.TERMINAL, Cvda.NOTAPPLIC]
+    atitermid: str
+    atitranid: str
+    atiuserid: str
+    blockformat: Literal[Cvda.BLOCKED, Cvda.UNBLOCKED, Cvda.NOTAPPLIC]
+    blocksize: int
+    changeagent: Literal[Cvda.CREATESPI, Cvda.CSDAPI, Cvda.CSDBATCH, Cvda.DREPAPI, Cvda.SYSTEM]
+    changeagrel: str
+    changetime: int
+    changeusrid: str
+    databuffers: int
+    ddname: str
+    definesource: str
+    definetime: int
+    disposition: Literal[Cvda.MOD, Cvda.OLD, Cvda.SHARE, Cvda.NOTAPPLIC]
+    dsname: str
+    emptystatus: Literal[Cvda.EMPTY, Cvda.FULL, Cvda.NOTEMPTY, Cvda.NOTAPPLIC]
+    enablestatus: Literal[Cvda.DISABLED, Cvda.DISABLING, Cvda.ENABLED, Cvda.NOTAPPLIC]
+    erroroption: Literal[Cvda.IGNORERR, Cvda.SKIP, Cvda.NOTAPPLIC]
+    indirectname: str
+    indoubt: Literal[Cvda.QUEUE, Cvda.REJECT, Cvda.NOTAPPLIC]
+    indoubtwait: Literal[Cvda.NOWAIT, Cvda.WAIT, Cvda.NOTAPPLIC]
+    installagent: Literal[Cvda.CREATESPI, Cvda.CSDAPI, Cvda.GRPLIST, Cvda.SYSTEM]
+    installtime: int
+    installusrid: str
+    iotype: Literal[Cvda.INPUT, Cvda.OUTPUT, Cvda.RDBACK, Cvda.NOTAPPLIC]
+    member: str
+    numitems: int
+    openstatus: Literal[Cvda.CLOSED, Cvda.CLOSING, Cvda.OPEN, Cvda.OPENING, Cvda.NOTAPPLIC]
+    printcontrol: Literal[Cvda.ASACTL, Cvda.MCHCTL, Cvda.NOCTL, Cvda.NOTAPPLIC]
+    recordformat: Literal[Cvda.FIXED, Cvda.VARIABLE, Cvda.NOTAPPLIC]
+    recordlength: int
+    recovstatus: Literal[Cvda.LOGICAL, Cvda.NOTRECOVABLE, Cvda.PHYSICAL, Cvda.NOTAPPLIC]
+    remotename: str
+    remotesystem: str
+    rewind: Literal[Cvda.LEAVE, Cvda.REREAD, Cvda.NOTAPPLIC]
+    sysoutclass: str
+    triggerlevel: int
+    type: Literal[Cvda.EXTRA, Cvda.INDIRECT, Cvda.INTRA, Cvda.REMOTE]
+
+
+class ConnectionInfo(Info):
+    """What one INQUIRE CONNECTION returned; attributes are the options in lower case."""
+
+    __slots__ = ()
+
+    connection: str
+    accessmethod: Literal[Cvda.IRC, Cvda.NOTAPPLIC]
+    connstatus: Literal[Cvda.ACQUIRED, Cvda.RELEASED, Cvda.NOTAPPLIC]
+    netname: str
+    servstatus: Literal[Cvda.INSERVICE, Cvda.OUTSERVICE, Cvda.NOTAPPLIC]
+
+
+class TaskInfo(Info):
+    """What one INQUIRE TASK returned; attributes are the options in lower case."""
+
+    __slots__ = ()
+
+    task: int
+    dtimeout: int
+    facility: str
+    facilitytype: Literal[Cvda.DEST, Cvda.TASK, Cvda.TERM, Cvda.NOTAPPLIC]
+    indoubt: Literal[Cvda.BACKOUT, Cvda.COMMIT, Cvda.NOTAPPLIC]
+    indoubtmins: int
+    indoubtwait: Literal[Cvda.NOWAIT, Cvda.WAIT, Cvda.NOTAPPLIC]
+    program: str
+    runstatus: Literal[Cvda.DISPATCHABLE, Cvda.RUNNING, Cvda.SUSPENDED, Cvda.NOTAPPLIC]
+    startcode: str
+    suspendtime: int
+    suspendtype: str
+    suspendvalue: str
+    transaction: str
+    uow: bytes
+    userid: str
+
+
+class TransactionInfo(Info):
+    """What one INQUIRE TRANSACTION returned; attributes are the options in lower case."""
+
+    __slots__ = ()
+
+    transaction: str
+    cmdsec: Literal[Cvda.CMDSECNO, Cvda.CMDSECYES, Cvda.NOTAPPLIC]
+    dtimeout: int
+    program: str
+    remotesystem: str
+    ressec: Literal[Cvda.RESSECNO, Cvda.COMMIT, Cvda.NOTAPPLIC]
+    status: Literal[Cvda.DISABLED, Cvda.ENABLED, Cvda.NOTAPPLIC]
+
+
+class UowInfo(Info):
+    """What one INQUIRE UOW returned; attributes are the options in lower case."""
+
+    __slots__ = ()
+
+    uow: bytes
+    age: int
+    link: str
+    netname: str
+    netuowid: str
+    otstid: str
+    sysid: str
+    taskid: int
+    termid: str
+    transid: str
+    uowstate: Literal[
+        Cvda.BACKOUT, Cvda.COMMIT, Cvda.HEURBACKOUT, Cvda.HEURCOMMIT, Cvda.INDOUBT, Cvda.INFLIGHT, Cvda.NOTAPPLIC
+    ]
+    userid: str
+    waitcause: Literal[Cvda.CONNECTION, Cvda.WAITFORGET, Cvda.NOTAPPLIC]
+    waitstate: Literal[Cvda.ACTIVE, Cvda.SHUNTED, Cvda.WAITING, Cvda.NOTAPPLIC]
+
+
+class UowenqInfo(Info):
+    """What one INQUIRE UOWENQ returned; attributes are the options in lower case."""
+
+    __slots__ = ()
+
+    duration: int
+    enqfails: int
+    enqscope: str
+    netuowid: str
+    qualifier: str
+    quallen: int
+    relation: Literal[Cvda.OWNER, Cvda.WAITER, Cvda.NOTAPPLIC]
+    reslen: int
+    resource: str
+    state: Literal[Cvda.ACTIVE, Cvda.RETAINED, Cvda.NOTAPPLIC]
+    taskid: int
+    transid: str
+    type: Literal[Cvda.EXECENQ, Cvda.TDQ, Cvda.NOTAPPLIC]
+    uow: bytes
+
+
+class UowlinkInfo(Info):
+    """What one INQUIRE UOWLINK returned; attributes are the options in lower case."""
+
+    __slots__ = ()
+
+    uowlink: bytes
+    branchqual: bytes
+    host: str
+    link: str
+    netuowid: str
+    port: int
+    protocol: Literal[Cvda.IRC, Cvda.NOTAPPLIC]
+    resyncstatus: Literal[Cvda.COLD, Cvda.OK, Cvda.UNAVAILABLE, Cvda.UNCONNECTED, Cvda.NOTAPPLIC]
+    rmiqfy: str
+    role: Literal[Cvda.COORDINATOR, Cvda.SUBORDINATE, Cvda.NOTAPPLIC]
+    sysid: str
+    type: Literal[Cvda.CONNECTION, Cvda.NOTAPPLIC]
+    uow: bytes
+    urid: str
+    xid: bytes

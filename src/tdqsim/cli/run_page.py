@@ -1,0 +1,110 @@
+"""The page of ``tdq run --report``: how it came out, what leads where, and what happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdqsim.cli.errors import InputError
+from tdqsim.errors import TdqError
+from tdqsim.report import happened
+from tdqsim.report.page import Page, check_target
+from tdqsim.report.parts import Mark, Prose, Table
+from tdqsim.report.topology import Owner, topology
+from tdqsim.testing.happenings import Follower, Waits
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+    from tdqsim.cli.report import Report
+    from tdqsim.definitions import Definitions
+    from tdqsim.definitions.regionfile import RegionFile
+
+__all__ = ["RunPage", "check_page", "owner_of"]
+
+
+class RunPage:
+    """Follows a run and writes its page.
+
+    Args:
+        path: the file.
+        name: of the run.
+        definitions: what is installed.
+        file: region.yaml.
+
+    Raises:
+        InputError: the page could not be written.
+    """
+
+    def __init__(self, path: Path, name: str, definitions: Definitions, file: RegionFile) -> None:
+        check_page(path)
+        self._path, self._name = path, name
+        self._owner = owner_of(definitions, file)
+
+    def follow(self, region: Region) -> None:
+        """The region is made, and nothing has run."""
+        self._follower = Follower(region)
+        self._waits = Waits(region.dispatcher)
+        self._waits.followers.append(self._follower)
+
+    def over(self) -> None:
+        """All tasks have run."""
+        self._waits.end()
+        self._follower.history.detach()
+
+    def write(self, report: Report) -> None:
+        """Write the page.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        digest = self._follower.digest()
+        mark = Mark("all is well", good=True) if report.ok else Mark("something is wrong", good=False)
+        lead = (
+            f"Region {report.applid} ({report.sysid}), seed {report.seed}: {report.tasks:,} tasks and "
+            f"{report.commands:,} TD commands in {report.seconds:.2f} s; {digest.events:,} events."
+        )
+        page = Page(f"tdq run {self._name}", mark, lead)
+        wrong = [Prose(each) for each in (*report.abends, *report.waiting)]
+        page.add("What went wrong", *wrong[:50])
+        if report.checks:
+            rows = [(each.name, _word(each.ok), each.detail) for each in report.checks]
+            page.add("Checks", Table(("check", "", "seen"), rows))
+        if report.figures:
+            page.add(
+                "Figures", Table(("figure", "value"), [(name, _shown(each)) for name, each in report.figures.items()])
+            )
+        heads, rows = report.inquired()
+        page.add("Queues at the end", Table(heads, rows))
+        page.add("Topology", topology([self._owner]).picture())
+        page.add("Depth over time", *happened.depth(digest))
+        page.add("Tasks and units of work", *happened.tasks(digest))
+        page.add("Triggers", *happened.triggers(digest))
+        page.add("The last operations on each queue", *happened.operations(digest))
+        page.write(self._path)
+
+
+def check_page(path: Path) -> None:
+    """See that a page can be made and written there.
+
+    Raises:
+        InputError: it cannot.
+    """
+    try:
+        check_target(path)
+    except TdqError as error:
+        raise InputError(str(error)) from error
+
+
+def owner_of(definitions: Definitions, file: RegionFile) -> Owner:
+    """A region directory as its topology is made of it."""
+    return Owner(file.applid, file.sysid, definitions, {name: card.path for name, card in file.dd.items()})
+
+
+def _word(ok: bool) -> Mark:
+    return Mark("ok" if ok else "WRONG", good=ok)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {each}" for name, each in value.items()) or "none"
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,133 @@
+"""``tdq users``: who may use a server; writes ``users.yaml``."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tdqsim.cli.errors import InputError
+
+if TYPE_CHECKING:
+    from tdqsim.server.users import Users
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Who may use a server: users.yaml, for all its faces.", no_args_is_help=True)
+
+
+class _Role(str, Enum):  # noqa: UP042  (what the parser knows as a choice)
+    look = "look"
+    operate = "operate"
+    break_ = "break"
+
+
+_FileOption = Annotated[Path, typer.Option("--file", "-f", help="The file.", envvar="TDQ_USERS")]
+_UserArgument = Annotated[str, typer.Argument(metavar="USER", help="1 to 10 characters, as a user id or user profile.")]
+_IbmiOption = Annotated[
+    bool,
+    typer.Option(
+        "--ibmi",
+        help="Keep what IBM i clients prove the password by, too. It is password-equivalent: who reads it can sign on.",
+    ),
+]
+_FILE = Path("users.yaml")
+
+
+def _load(file: Path) -> Users:
+    from tdqsim.errors import TdqError  # noqa: PLC0415  (a command imports what it uses)
+
+    try:
+        from tdqsim.server.users import Users  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise TdqError(f"{error.name} is not installed; pip install 'tdqsim[serve]' brings it") from error
+    return Users.load(file) if file.exists() else Users()
+
+
+def _password() -> str:
+    """Asked for twice at a terminal, else one line of the standard input; never an argument, which others can see."""
+    if sys.stdin.isatty():
+        asked: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+        return asked
+    line = sys.stdin.readline(1000).rstrip("\r\n")
+    if not line:
+        raise InputError("the password is read from the standard input, and there was none")
+    return line
+
+
+def _verifiers(user: str, password: str, *, wanted: bool) -> dict[int, bytes]:
+    if not wanted:
+        return {}
+    from tdqsim.server.hostservers.passwords import Level, token  # noqa: PLC0415
+
+    try:
+        return {int(level): token(level, user, password) for level in Level}
+    except UnicodeError as error:
+        raise InputError("the password has characters that IBM i clients cannot send; leave --ibmi out") from error
+
+
+@app.command()
+def add(
+    user: _UserArgument,
+    role: Annotated[
+        list[_Role], typer.Option(help="look, operate (commands too) or break (faults, clock, forced ends too).")
+    ] = [_Role.look],  # noqa: B006  (the parser's way; nobody changes it)
+    group: Annotated[list[str] | None, typer.Option(help="A group that the user is in; repeatable.")] = None,
+    file: _FileOption = _FILE,
+    ibmi: _IbmiOption = False,
+) -> None:
+    """Add a user. The password is asked for, or read from the standard input."""
+    users = _load(file)
+    from tdqsim.server.users import Role, User, hashed  # noqa: PLC0415
+
+    if users.get(user) is not None:
+        raise InputError(f"there is a user {user.upper()} already; tdq users passwd changes the password")
+    password = _password()
+    roles = frozenset(Role(each.value) for each in role)
+    kept = _verifiers(user.upper(), password, wanted=ibmi)
+    groups = tuple(each.upper() for each in group or ())
+    users.put(User(user.upper(), roles, groups, hashed(password), kept))
+    users.write(file)
+    typer.echo(f"{user.upper()} may {', '.join(r.value for r in Role if r in roles)}.")
+
+
+@app.command()
+def passwd(user: _UserArgument, file: _FileOption = _FILE, ibmi: _IbmiOption = False) -> None:
+    """Change a user's password; verifiers for IBM i are made anew where there are some."""
+    from dataclasses import replace  # noqa: PLC0415
+
+    users = _load(file)
+    from tdqsim.server.users import hashed  # noqa: PLC0415
+
+    found = users.get(user)
+    if found is None:
+        raise InputError(f"there is no user {user}")
+    password = _password()
+    kept = _verifiers(found.id, password, wanted=ibmi or bool(found.ibmi))
+    users.put(replace(found, password=hashed(password), ibmi=kept))
+    users.write(file)
+    typer.echo(f"{found.id} has a new password.")
+
+
+@app.command()
+def remove(user: _UserArgument, file: _FileOption = _FILE) -> None:
+    """Take a user away."""
+    users = _load(file)
+    users.remove(user)
+    users.write(file)
+    typer.echo(f"{user.upper()} is no user any more.")
+
+
+@app.command("list")
+def list_(file: _FileOption = _FILE) -> None:
+    """List the users with their roles and groups; never a password."""
+    users = _load(file)
+    from tdqsim.server.users import Role  # noqa: PLC0415
+
+    for user in users:
+        words = [user.id, ",".join(role.value for role in Role if role in user.roles), ",".join(user.groups) or "-"]
+        marks = [mark for mark, there in (("ibmi", user.ibmi), ("disabled", user.disabled)) if there]
+        typer.echo("  ".join([*words, *marks]))

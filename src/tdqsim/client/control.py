@@ -1,0 +1,140 @@
+"""Where a served directory or store is found: what a server leaves for the command line.
+
+A folder of this user alone, below the machine's folder for temporary files, has a small file for each directory and
+each store that is served. It names the address (a Unix socket beside it, elsewhere loopback) and the token. A file
+whose server was killed names an address that nobody answers at; it is as good as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tdqsim.errors import TdqError
+
+__all__ = ["Address", "announce", "control_folder", "find", "withdraw"]
+
+_MOST: Final = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where something is served.
+
+    Attributes:
+        url: ``unix:PATH``, or ``http://127.0.0.1:PORT``.
+        token: the bearer token of the run.
+        pid: the server's process.
+        name: the region or system that is in the directory or store; empty for what has several.
+        kind: ``region`` or ``system``.
+    """
+
+    url: str
+    token: str
+    pid: int
+    name: str
+    kind: str
+
+
+def control_folder(*, make: bool = False) -> Path | None:
+    """The private folder; None when there is none that could be trusted.
+
+    Args:
+        make: make it when it is not there.
+    """
+    if not hasattr(os, "geteuid"):  # pragma: no cover - elsewhere than on POSIX systems
+        base, user = Path(tempfile.gettempdir()), "user"
+    else:
+        base, user = Path("/tmp"), str(os.geteuid())  # noqa: S108  (a socket's path must be short; it is checked below)
+    folder = base / f"tdqsim-{user}"
+    with contextlib.suppress(FileExistsError, FileNotFoundError):
+        if make:
+            folder.mkdir(mode=0o700)
+    try:
+        found = folder.lstat()
+    except OSError:
+        return None
+    private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
+    return folder if private and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid()) else None
+
+
+def _file_of(folder: Path, place: Path) -> Path:
+    return folder / f"{hashlib.sha256(str(place.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
+
+
+def announce(places: Iterable[Path], address: Address) -> list[Path]:
+    """Leave a file for each place; gives the files.
+
+    Raises:
+        TdqError: the folder is another user's, or cannot be written.
+    """
+    folder = control_folder(make=True)
+    if folder is None:
+        raise TdqError("the folder for control addresses below /tmp is not this user's own")
+    _sweep(folder)
+    left = []
+    for place in places:
+        file = _file_of(folder, place)
+        part = file.with_suffix(f".{os.getpid()}")
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()
+        record = {"place": str(place.resolve()), "url": address.url, "token": address.token, "pid": address.pid,
+                  "name": address.name, "kind": address.kind}  # fmt: skip
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:  # noqa: PTH123
+            json.dump(record, out)
+        part.replace(file)
+        left.append(file)
+    return left
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what servers have left that were killed."""
+    for file in folder.iterdir():
+        pid = _read(file).get("pid") if file.suffix == ".json" else file.stem
+        if not (isinstance(pid, int) or (isinstance(pid, str) and pid.isdigit())):
+            continue
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            file.unlink(missing_ok=True)
+        except (PermissionError, OverflowError):
+            continue
+
+
+def withdraw(files: Iterable[Path]) -> None:
+    """Take files away that this process has left."""
+    for file in files:
+        found = _read(file)
+        if found.get("pid") == os.getpid():
+            file.unlink(missing_ok=True)
+
+
+def find(place: Path) -> Address | None:
+    """Where a directory or a store is served, if it says so; whether somebody answers there is not asked."""
+    folder = control_folder()
+    if folder is None:
+        return None
+    found = _read(_file_of(folder, place))
+    if found.get("place") != str(place.resolve()):
+        return None
+    try:
+        return Address(*(found[name] for name in ("url", "token", "pid", "name", "kind")))
+    except KeyError:
+        return None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as source:
+            found = json.loads(source.read(_MOST))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,86 @@
+"""What systems do each in their own way: locks of files, and reading and writing at a place in one.
+
+On POSIX systems this is flock, pread and pwrite. Where there are none of these (Windows) a lock is the package
+filelock's, and a place is sought first: nobody else uses the same descriptor.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any, Final
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:
+    fcntl = None
+
+__all__ = ["OWN_FILE", "FileLock", "read_at", "write_at"]
+
+OWN_FILE: Final = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_BINARY"))
+"""Flags for opening a file of our own: not for children, not through a symbolic link, and bytes are bytes."""
+_HELD_ELSEWHERE: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+
+
+def read_at(fd: int, size: int, offset: int) -> bytes:
+    """At most ``size`` bytes from there."""
+    if hasattr(os, "pread"):
+        return os.pread(fd, size, offset)
+    os.lseek(fd, offset, os.SEEK_SET)
+    return os.read(fd, size)
+
+
+def write_at(fd: int, data: bytes, offset: int) -> int:
+    """Write there; how many bytes were written."""
+    if hasattr(os, "pwrite"):
+        return os.pwrite(fd, data, offset)
+    os.lseek(fd, offset, os.SEEK_SET)
+    return os.write(fd, data)
+
+
+class FileLock:
+    """The system's lock on an open file, which ends with the process however that ends.
+
+    Args:
+        fd: the file's descriptor.
+        path: its name; where there is no flock the lock is on a file beside it, so that this one can still be read.
+    """
+
+    __slots__ = ("_beside", "_fd", "_path")
+
+    def __init__(self, fd: int, path: Path) -> None:
+        self._fd, self._path = fd, path
+        self._beside: Any = None
+
+    def take(self) -> bool:
+        """Take it at once; False when another process has it."""
+        if fcntl is None:
+            return self._take_beside()
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _HELD_ELSEWHERE:
+                return False
+            raise
+        return True
+
+    def release(self) -> None:
+        """Give it up."""
+        if fcntl is not None:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+        elif self._beside is not None:
+            self._beside.release()
+
+    def _take_beside(self) -> bool:
+        import filelock  # noqa: PLC0415  (elsewhere than on POSIX systems)
+
+        self._beside = filelock.FileLock(f"{self._path}.held", blocking=False)
+        try:
+            self._beside.acquire()
+        except filelock.Timeout:
+            return False
+        except PermissionError:  # nothing may be written here, so nobody else writes here either
+            self._beside = None
+        return True

@@ -1,0 +1,7 @@
+"""The two sides of a DDM conversation between systems of different processes, for those who have a transport."""
+
+from __future__ import annotations
+
+from tdqsim.ibmi._ddm import DdmLink, DdmServer
+
+__all__ = ["DdmLink", "DdmServer"]

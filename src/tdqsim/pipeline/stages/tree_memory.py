@@ -1,0 +1,71 @@
+"""The memory of a process and all its descendants: Python workers, pools, Java; the greatest of each stage.
+
+Looked at ten times a second in a thread of its own, from /proc. Pages that processes share count once for each, so that
+what is told is never too little.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+__all__ = ["TreeMemory", "tree_bytes"]
+
+_EVERY: Final = 0.1
+_PROC: Final = Path("/proc")
+
+
+class TreeMemory:
+    """The greatest memory of the tree since it was last asked for."""
+
+    def __init__(self) -> None:
+        self._peak = 0
+        self._over = threading.Event()
+
+    @contextmanager
+    def watching(self) -> Iterator[TreeMemory]:
+        """Look on until the end of the block."""
+        looker = threading.Thread(target=self._look, name="memory of the tree", daemon=True)
+        looker.start()
+        try:
+            yield self
+        finally:
+            self._over.set()
+            looker.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(_EVERY):
+            self._peak = max(self._peak, tree_bytes(os.getpid()))
+
+    def take(self) -> int:
+        """The peak in bytes; 0 where it cannot be seen."""
+        peak, self._peak = max(self._peak, tree_bytes(os.getpid())), 0
+        return peak
+
+
+def tree_bytes(root: int) -> int:
+    """The resident bytes of a process and its descendants; 0 where there is no /proc."""
+    children: dict[int, list[int]] = defaultdict(list)
+    sizes: dict[int, int] = {}
+    for entry in _PROC.glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text("ascii", "replace").rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        pid = int(entry.parent.name)
+        children[int(fields[1])].append(pid)
+        sizes[pid] = int(fields[21]) * _PAGE
+    left, total = [root], 0
+    while left:
+        pid = left.pop()
+        total += sizes.get(pid, 0)
+        left += children[pid]
+    return total
+
+
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,305 @@
+"""What a picture needs of a history, kept while it happens and never more than so much.
+
+A history of millions of events is followed once, event by event. Of each queue its depth is kept as steps (thinned by
+half when they become too many: of two neighbours the deeper stays), its counts, and its last operations; of tasks and
+units of work the bars of a time line: those that went wrong or waited first, then the last ones. What was left out is
+counted, so that the page can say so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from tdqsim.report.pictures import Point, Stretch
+
+__all__ = ["Digest", "Moment", "QueueDigest", "Trigger"]
+
+_LAST: Final = 8
+"""So many operations of each queue are kept."""
+_QUEUES: Final = 500
+"""So many queues are followed."""
+_BARS: Final = 100
+_STEPS: Final = 20_000
+"""So many steps are kept of all queues together, and of each the fewest."""
+_FEWEST: Final = 20
+_TRIGGERS: Final = 200
+_BILLION: Final = 1_000_000_000
+
+TASK, UNIT, BACKED_OUT, WAIT, ABEND = "task", "unit of work", "backed out", "waits", "abend"
+
+
+class Moment(NamedTuple):
+    """One thing that happened, whatever product it happened in.
+
+    Attributes:
+        time_ns: when, by the clock.
+        what: the command, the API, or what it is called.
+        who: the task or job; empty for none.
+        queue: the queue; empty for none.
+        line: gives the whole of it for people, on a line; asked only for the few that are shown.
+        part: ``begin`` or ``end`` of a task; ``commit`` or ``backout`` of a unit of work; ``wait`` when a task begins
+            to wait, for ``what``, and ``resume`` when it goes on; ``state`` for how a queue stands; ``restart``;
+            empty for an operation.
+        unit: the unit of work; empty for none.
+        change: by how much it changes the queue's depth.
+        depth: what the depth is from now on; None when only ``change`` says it.
+        wrong: the condition or message, an abend's code; empty when it went well.
+        started_by: at a begin, the queue whose trigger level started the task.
+    """
+
+    time_ns: int
+    what: str
+    who: str = ""
+    queue: str = ""
+    line: Callable[[], str] = str
+    part: str = ""
+    unit: str = ""
+    change: int = 0
+    depth: int | None = None
+    wrong: str = ""
+    started_by: str = ""
+
+
+class Trigger(NamedTuple):
+    """A task that a trigger level started, and when."""
+
+    queue: str
+    who: str
+    order: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class QueueDigest:
+    """What is kept of one queue."""
+
+    depth: int = 0
+    deepest: int = 0
+    steps: list[Point] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=Counter)
+    last: deque[Callable[[], str]] = field(default_factory=lambda: deque(maxlen=_LAST))
+
+    def step(self, order: int, seconds: float, most: int) -> None:
+        """Note the depth; thinned, so that a million steps take the room of hundreds."""
+        self.deepest = max(self.deepest, self.depth)
+        self.steps.append(Point(order, seconds, self.depth))
+        if len(self.steps) > 2 * most:
+            pairs = zip(self.steps[::2], self.steps[1::2], strict=False)
+            self.steps[: len(self.steps) // 2 * 2] = [max(pair, key=lambda point: point.value) for pair in pairs]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A task or unit of work that has not ended, or a wait."""
+
+    lane: str
+    order: int
+    seconds: float
+    text: str = ""
+    last_order: int = 0
+    last_seconds: float = 0.0
+    changes: Counter[str] = field(default_factory=Counter)
+
+
+class Digest:
+    """Follows one region or system.
+
+    Args:
+        steps: about so many steps are kept of a queue's depth, at most twice as many; fewer where queues are many.
+        tasks: so many tasks are kept for the time line that went wrong or waited, and as many others.
+
+    Attributes:
+        events: how many moments there were.
+        queues: by name; at most 500, ``queues_left_out`` counts the names beyond.
+        triggers: the last 200 of ``trigger_count``.
+        tasks: how many ended; ``abends`` of them abnormally, by code.
+    """
+
+    def __init__(self, steps: int = 400, tasks: int = 30) -> None:
+        self._steps = self._steps_each = steps
+        self._most = tasks
+        self.events = self.tasks = self.trigger_count = self.bars_left_out = 0
+        self.queues: dict[str, QueueDigest] = {}
+        self.queues_left_out: set[str] = set()
+        self.abends: Counter[str] = Counter()
+        self.triggers: deque[Trigger] = deque(maxlen=_TRIGGERS)
+        self._first_ns: int | None = None
+        self._seconds = 0.0
+        self._tasks: dict[str, _Open] = {}
+        self._units: dict[str, _Open] = {}
+        self._waits: dict[str, _Open] = {}
+        self._wrong: deque[list[Stretch]] = deque()
+        self._normal: deque[list[Stretch]] = deque()
+        self._bars: dict[str, list[Stretch]] = {}
+        self._acts: dict[str, Callable[[Moment], object]] = {
+            "begin": self._begun, "end": self._ended, "commit": self._unit_ended, "backout": self._unit_ended,
+            "wait": self._waits_now, "resume": self._goes_on, "state": lambda _moment: None,
+            "restart": lambda _moment: self._settle(),
+        }  # fmt: skip
+
+    def follow(self, moments: Iterable[Moment]) -> Digest:
+        """Take many."""
+        for moment in moments:
+            self.take(moment)
+        return self
+
+    def take(self, moment: Moment) -> None:
+        """Take what happened next."""
+        self.events += 1
+        self._moved_to(moment.time_ns)
+        if moment.queue:
+            self._queue(moment)
+        act = self._acts.get(moment.part)
+        if act is not None:
+            act(moment)
+        elif moment.who:
+            self._worked(moment)
+
+    def _moved_to(self, time_ns: int) -> None:
+        if self._first_ns is None:
+            self._first_ns = time_ns
+        self._seconds = (time_ns - self._first_ns) / _BILLION
+
+    # -- queues ---------------------------------------------------------------------------------------------------
+
+    def _queue(self, moment: Moment) -> None:
+        found = self.queues.get(moment.queue)
+        if found is None:
+            if len(self.queues) >= _QUEUES:
+                if len(self.queues_left_out) < _QUEUES * 20:
+                    self.queues_left_out.add(moment.queue)
+                return
+            found = self.queues[moment.queue] = QueueDigest()
+            self._steps_each = max(_FEWEST, min(self._steps, _STEPS // len(self.queues)))
+        depth = max(0, found.depth + moment.change) if moment.depth is None else moment.depth
+        if depth != found.depth or moment.part == "state":
+            if moment.unit:
+                self._unit(moment).changes[moment.queue] += depth - found.depth
+            found.depth = depth
+            found.step(self.events, self._seconds, self._steps_each)
+        if moment.part == "":
+            found.counts[moment.what] += 1
+            found.last.append(moment.line)
+            if moment.wrong:
+                found.wrong[moment.wrong] += 1
+
+    # -- tasks and units of work ----------------------------------------------------------------------------------
+
+    def _begun(self, moment: Moment) -> None:
+        self._tasks[moment.who] = self._opened(moment.who, moment.started_by)
+        if moment.started_by:
+            self.trigger_count += 1
+            self.triggers.append(Trigger(moment.started_by, moment.who, self.events, self._seconds))
+
+    def _opened(self, lane: str, text: str = "") -> _Open:
+        return _Open(lane, self.events, self._seconds, text, self.events, self._seconds)
+
+    def _worked(self, moment: Moment) -> None:
+        task = self._tasks.get(moment.who)
+        if task is None:
+            task = self._tasks[moment.who] = self._opened(moment.who)
+            if len(self._tasks) > 2 * self._most:
+                self._forget_idle()
+        task.last_order, task.last_seconds = self.events, self._seconds
+        if moment.who in self._waits:
+            self._goes_on(moment)
+        if moment.unit:
+            self._unit(moment)
+
+    def _forget_idle(self) -> None:
+        """Tasks of a single command have no end of their own: those that did nothing for the longest are over."""
+        loose = [each for each in self._tasks if each not in self._waits and not self._tasks[each].text]
+        for who in loose[: max(0, len(loose) - self._most)]:
+            self._close(who, "")
+
+    def _unit(self, moment: Moment) -> _Open:
+        found = self._units.get(moment.unit)
+        if found is None:
+            found = self._units[moment.unit] = self._opened(moment.who)
+        return found
+
+    def _unit_ended(self, moment: Moment) -> None:
+        unit = self._units.pop(moment.unit, None)
+        if unit is None:
+            return
+        backed_out = moment.part == "backout"
+        if backed_out:
+            for name, change in unit.changes.items():
+                queue = self.queues[name]
+                queue.depth = max(0, queue.depth - change)
+                queue.step(self.events, self._seconds, self._steps_each)
+        text = f"unit of work {moment.unit} {'backed out' if backed_out else 'committed'}"
+        self._bar(unit, BACKED_OUT if backed_out else UNIT, text)
+        if moment.who not in self._tasks:
+            self._worked(moment._replace(unit=""))
+
+    def _ended(self, moment: Moment) -> None:
+        self.tasks += 1
+        self._goes_on(moment)
+        if moment.wrong:
+            self.abends[moment.wrong] += 1
+        self._tasks.setdefault(moment.who, self._opened(moment.who))
+        self._close(moment.who, moment.wrong)
+
+    def _close(self, who: str, wrong: str, *, at_end: bool = False) -> None:
+        """A task is over: its bars are kept, the newest and the worst."""
+        task = self._tasks.pop(who)
+        if not at_end:
+            task.last_order, task.last_seconds = self.events, self._seconds
+        trigger = f", started by {task.text}" if task.text else ""
+        text = f"{who}{trigger}: {f'abend {wrong}' if wrong else 'normal end'}"
+        span = (task.order, max(task.last_order, task.order)), (task.seconds, max(task.last_seconds, task.seconds))
+        bars = [Stretch(who, ABEND if wrong else TASK, text, *span), *self._bars.pop(who, [])]
+        self._keep(bars, worth=bool(wrong) or any(bar.kind in (WAIT, BACKED_OUT) for bar in bars))
+
+    def _keep(self, bars: list[Stretch], *, worth: bool) -> None:
+        kept = self._wrong if worth else self._normal
+        kept.append(bars)
+        if len(kept) > self._most:
+            kept.popleft()
+            self.bars_left_out += 1
+
+    def _bar(self, opened: _Open, kind: str, text: str) -> None:
+        span = (opened.order, self.events), (opened.seconds, self._seconds)
+        bars = self._bars.setdefault(opened.lane, [])
+        bars.append(Stretch(opened.lane, kind, text, *span))
+        del bars[:-_BARS]
+
+    # -- waits ----------------------------------------------------------------------------------------------------
+
+    def _waits_now(self, moment: Moment) -> None:
+        if moment.who not in self._waits:
+            self._waits[moment.who] = self._opened(moment.who, moment.what)
+
+    def _goes_on(self, moment: Moment) -> None:
+        wait = self._waits.pop(moment.who, None)
+        if wait is not None:
+            text = f"{moment.who} waited for {wait.text}, {self._seconds - wait.seconds:.6g} s by the clock"
+            self._bar(wait, WAIT, text)
+
+    def _settle(self) -> None:
+        """Nothing goes on: what was open is shown up to now."""
+        for wait in self._waits.values():
+            self._bar(wait, WAIT, f"{wait.lane} still waits for {wait.text}")
+            self._tasks.setdefault(wait.lane, self._opened(wait.lane))
+        self._waits.clear()
+        for unit in self._units.values():
+            self._bar(unit, UNIT, "unit of work without an end")
+        self._units.clear()
+        for who in list(self._tasks):
+            self._close(who, "", at_end=True)
+
+    def steps(self, queue: str) -> list[Point]:
+        """The depth of a queue, up to now."""
+        found = self.queues[queue]
+        return [*found.steps, Point(self.events, self._seconds, found.depth)]
+
+    def bars(self) -> list[Stretch]:
+        """The bars of the time line; what is open ends now. Tasks in the order of their beginning."""
+        self._settle()
+        lanes = sorted([*self._wrong, *self._normal], key=lambda bars: bars[0].order)
+        return [bar for bars in lanes for bar in bars]

@@ -1,0 +1,111 @@
+"""What happened in a region or system, as parts of a page: depth over time, a time line, triggers, operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from tdqsim.report._text import brief
+from tdqsim.report.digest import ABEND, BACKED_OUT, TASK, UNIT, WAIT, Digest
+from tdqsim.report.parts import Drawing, Mark, Part, Prose, Table
+from tdqsim.report.pictures import COLOURS, Series, lines, time_line
+
+__all__ = ["depth", "operations", "tasks", "triggers"]
+
+_LINES: Final = len(COLOURS)
+_LINE_TEXT: Final = 300
+_LOOKS: Final = {
+    TASK: ("#8fa3bd", 0.8), ABEND: ("#cf4562", 0.8), UNIT: ("#3b7dd8", 0.5), BACKED_OUT: ("#d9730d", 0.5),
+    WAIT: ("#e0b000", 0.22),
+}  # fmt: skip
+
+
+def depth(digest: Digest) -> list[Part]:
+    """The deepest queues over time, and a table of all."""
+    found = sorted(digest.queues.items(), key=lambda each: (-each[1].deepest, each[0]))
+    drawn = [(name, queue) for name, queue in found if queue.deepest][:_LINES]
+    table = Table(
+        ("queue", "deepest", "at the end", "operations", "not normal"),
+        [
+            (name, queue.deepest, queue.depth, queue.counts.total(), _counted(queue.wrong.items()))
+            for name, queue in found
+            if queue.counts or queue.deepest
+        ],
+        "Queues",
+    )
+    parts: list[Part] = []
+    if drawn:
+        series = [Series(name, digest.steps(name)) for name, _ in drawn]
+        parts.append(lines("Depth over time", series, "events in order", "records", table))
+        others = sum(1 for _, queue in found if queue.deepest) - len(drawn)
+        if others > 0:
+            parts.append(Prose(f"The {len(drawn)} deepest are drawn; {others:,} more are in the table.", quiet=True))
+    elif any(queue.counts for _, queue in found):
+        parts.append(table)
+    if digest.queues_left_out:
+        more = f"at least {len(digest.queues_left_out):,}" if parts else f"{len(digest.queues_left_out):,}"
+        parts.append(Prose(f"The first {len(found):,} queues are followed; {more} more are not.", quiet=True))
+    return parts
+
+
+def tasks(digest: Digest) -> list[Part]:
+    """The time line of tasks and units of work, with waits and abends."""
+    found = digest.bars()
+    if not found:
+        return []
+    left_out = digest.bars_left_out
+    table = Table(
+        ("task", "", "what", "from event", "to", "seconds"),
+        [
+            (
+                bar.lane,
+                _marked(bar.kind),
+                bar.text,
+                bar.order[0],
+                bar.order[1],
+                round(bar.seconds[1] - bar.seconds[0], 6),
+            )
+            for bar in found
+        ],
+        "Tasks, units of work and waits",
+    )
+    lanes = len({bar.lane for bar in found})
+    line: Drawing = time_line("Tasks and units of work", found, _LOOKS, "events in order", table)
+    parts: list[Part] = [line]
+    if left_out:
+        which = "the last that abended, backed out or waited, and the last others"
+        parts.append(Prose(f"Shown are {lanes:,} of {left_out + lanes:,} tasks: {which}.", quiet=True))
+    return parts
+
+
+def _marked(kind: str) -> str | Mark:
+    return Mark(kind, good=False) if kind in (ABEND, BACKED_OUT) else kind
+
+
+def triggers(digest: Digest, most: int = 30) -> list[Part]:
+    """The tasks that trigger levels started."""
+    if not digest.trigger_count:
+        return []
+    rows = [(each.queue, each.who, each.order, round(each.seconds, 6)) for each in list(digest.triggers)[-most:]]
+    heads = ("queue", "started", "event", "second")
+    table = Table(heads, rows, "Tasks started by trigger levels", total=digest.trigger_count, rest="the last ones")
+    return [table]
+
+
+def operations(digest: Digest, most: int = 20) -> list[Part]:
+    """The last operations on each queue, those with something wrong first."""
+    found = [(name, queue) for name, queue in digest.queues.items() if queue.last]
+    found.sort(key=lambda each: (not each[1].wrong, -each[1].counts.total(), each[0]))
+    parts: list[Part] = []
+    for name, queue in found[:most]:
+        text = "\n".join(brief(line(), _LINE_TEXT) for line in queue.last)
+        total = queue.counts.total()
+        head = f"{name}: the last {len(queue.last)} of {total:,} operations ({_counted(queue.counts.items())})"
+        parts += [Prose(head), Prose(text, code=True)]
+    if len(found) > most:
+        parts.append(Prose(f"{len(found) - most:,} more queues had operations.", quiet=True))
+    return parts
+
+
+def _counted(counts: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts)

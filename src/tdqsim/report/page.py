@@ -1,0 +1,127 @@
+"""One HTML page that needs nothing beside it: opened from a file, mailed, kept by a build server.
+
+Its pictures are drawn by plotly.js, whose one file stands in the page once, when there is a picture at all. A page
+without scripts still has every table. Colours follow what the reader's system is set to, light or dark.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Final
+
+from tdqsim import __version__
+from tdqsim.errors import TdqError
+from tdqsim.report._text import markup
+from tdqsim.report.parts import PLOT, Drawing, Mark, Part, Ready, Section
+
+__all__ = ["Page", "check_target"]
+
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
+"""What a browser lets the page do: nothing is fetched from anywhere, whatever a record says."""
+
+
+class Page:
+    """A page in the making.
+
+    Args:
+        title: its head.
+        mark: how it went altogether, beneath the head.
+        lead: a sentence or two.
+    """
+
+    def __init__(self, title: str, mark: Mark | None = None, lead: str = "") -> None:
+        self.title = title
+        self.mark = mark
+        self.lead = lead
+        self.parts: list[Part] = []
+
+    def add(self, title: str, *parts: Part, folded: bool = False, mark: Mark | None = None) -> None:
+        """Add a section; one without parts is left out."""
+        if parts:
+            self.parts.append(Section(title, list(parts), folded, mark))
+
+    def html(self) -> Iterator[str]:
+        """The page, in pieces.
+
+        Raises:
+            TdqError: it has pictures, and the plotting library is not installed.
+        """
+        yield (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+            f"<title>{markup(self.title)}</title><style>{_asset('page.css')}</style></head><body><main>"
+        )
+        yield f"<h1>{markup(self.title)}</h1>"
+        if self.mark is not None:
+            yield f'<p class="verdict {"good" if self.mark.good else "bad"}">{markup(self.mark.text)}</p>'
+        yield f"<p>{markup(self.lead)}</p>" if self.lead else ""
+        for part in self.parts:
+            yield from part.html()
+            yield "\n"
+        yield f'<p class="quiet">tdqsim {markup(__version__)}</p></main>'
+        if _has_picture(self.parts):
+            yield f"<script>{_library()}</script><script>{_asset('page.js')}</script>"
+        yield "</body></html>\n"
+
+    def write(self, path: Path | str) -> Path:
+        """Write the page to a file; the file is there whole, or as it was before.
+
+        Raises:
+            TdqError: it has pictures, and the plotting library is not installed.
+            OSError: the file cannot be written.
+        """
+        target = Path(path)
+        fresh = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            with fresh.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.writelines(self.html())
+            fresh.replace(target)
+        finally:
+            fresh.unlink(missing_ok=True)
+        return target
+
+
+def _has_picture(parts: Iterable[Part]) -> bool:
+    return any(
+        isinstance(part, Drawing)
+        or (isinstance(part, Section) and _has_picture(part.parts))
+        or (isinstance(part, Ready) and PLOT in part.text)
+        for part in parts
+    )
+
+
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
+
+
+def check_target(path: Path | str) -> None:
+    """See, before work of hours, that a page can be made and written there.
+
+    Raises:
+        TdqError: the plotting library is not installed, the folder is not there, or the file cannot be written.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise TdqError(f"{target}: this is a folder; the report is a file, such as {target / 'report.html'}")
+    if not target.parent.is_dir():
+        raise TdqError(f"{target}: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise TdqError(f"{target}: no file can be made in {target.parent}")
+    _library_file()
+
+
+def _library() -> str:
+    return _library_file().read_text("utf-8")
+
+
+def _library_file() -> Traversable:
+    """The library's one file; found without importing the rest of its package."""
+    try:
+        return resources.files("plotly").joinpath("package_data", "plotly.min.js")
+    except ModuleNotFoundError as error:
+        raise TdqError(f"{error.name} is not installed; pip install 'tdqsim[report]' brings it") from error

@@ -1,0 +1,205 @@
+"""What a page is made of: sections of prose, tables and pictures.
+
+Every picture has a table beside it that says the same in words and numbers: for those who cannot see it, for printing,
+and where scripts are not allowed. A table shows so many rows and says how many it leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, Protocol
+
+from tdqsim.report._text import in_script, markup
+
+__all__ = ["PLOT", "Drawing", "Mark", "Part", "Prose", "Ready", "Section", "Table"]
+
+ROWS: Final = 200
+"""The most rows of a table, unless it says otherwise."""
+
+
+PLOT: Final = '<div class="plot"'
+"""How the place of a picture begins."""
+
+
+class Part(Protocol):
+    """Something that stands on a page."""
+
+    def html(self) -> Iterator[str]:
+        """Its markup, in pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A word that says how something went, in colour and in letters.
+
+    Attributes:
+        text: the word.
+        good: whether it is good news.
+    """
+
+    text: str
+    good: bool
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A paragraph; ``quiet`` for what is said in passing, ``code`` for lines that are kept as they are."""
+
+    text: str
+    quiet: bool = False
+    code: bool = False
+
+    def html(self) -> Iterator[str]:
+        """See :class:`Part`."""
+        if self.code:
+            yield f'<pre tabindex="0">{markup(self.text)}</pre>'
+        else:
+            yield f"<p{' class=quiet' if self.quiet else ''}>{markup(self.text)}</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under heads; numbers stand to the right.
+
+    Attributes:
+        heads: the columns' names.
+        rows: cells are texts, numbers or :class:`Mark`.
+        caption: what the rows are.
+        total: how many there are altogether, where ``rows`` has fewer; 0 to count those given.
+        rest: where the rows are that are not shown.
+        most: so many rows are shown.
+    """
+
+    heads: Sequence[str]
+    rows: Iterable[Sequence[Any]]
+    caption: str = ""
+    total: int = 0
+    rest: str = ""
+    most: int = ROWS
+
+    def html(self) -> Iterator[str]:
+        """See :class:`Part`."""
+        left = iter(self.rows)
+        shown = [list(row) for row in islice(left, self.most)]
+        total = self.total or len(shown) + sum(1 for _ in left)
+        if not shown:
+            yield f'<p class="quiet">{markup(self.caption)}: none</p>' if self.caption else ""
+            return
+        numeric = [_numeric(row[at] for row in shown) for at in range(len(self.heads))]
+        yield '<div class="wide" tabindex="0"><table>'
+        yield f"<caption>{markup(self.caption)}</caption>" if self.caption else ""
+        heads = "".join(
+            f'<th scope="col"{_right(right)}>{markup(head)}</th>'
+            for head, right in zip(self.heads, numeric, strict=True)
+        )
+        yield f"<thead><tr>{heads}</tr></thead><tbody>"
+        for row in shown:
+            cells = "".join(f"<td{_right(right)}>{_cell(cell)}</td>" for cell, right in zip(row, numeric, strict=True))
+            yield f"<tr>{cells}</tr>"
+        yield "</tbody></table></div>"
+        if total > len(shown):
+            where = f"; {self.rest}" if self.rest else ""
+            yield f'<p class="quiet">{len(shown):,} of {total:,} are shown{markup(where)}.</p>'
+
+
+def _numeric(cells: Iterable[Any]) -> bool:
+    kinds = {type(cell) for cell in cells if cell != ""}
+    return bool(kinds) and kinds <= {int, float}
+
+
+def _right(wanted: bool) -> str:
+    return " class=n" if wanted else ""
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Mark):
+        return f'<span class="{"good" if value.good else "bad"}">{markup(value.text)}</span>'
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return markup(f"{value:,}")
+    return markup(value).replace("\n", "<br>")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture for the plotting library, with a table that says the same.
+
+    Attributes:
+        title: what is seen, in a line.
+        data: its traces, as the library takes them.
+        layout: its layout, without colours: the page brings those, light or dark.
+        words: what it shows, for those who do not see it.
+        height: pixels.
+        views: other positions along, each with its name: what ``data`` is changed to, and what the axis is then.
+    """
+
+    title: str
+    data: Sequence[Mapping[str, Any]]
+    layout: Mapping[str, Any]
+    words: Table | Prose
+    height: int = 320
+    views: Sequence[Mapping[str, Any]] = ()
+
+    def html(self) -> Iterator[str]:
+        """See :class:`Part`."""
+        layout = {**self.layout, "height": self.height}
+        figure = in_script({"data": self.data, "layout": layout, "views": list(self.views)})
+        choices = "".join(
+            f'<button type="button" aria-pressed="{"false" if at else "true"}">{markup(view["name"])}</button>'
+            for at, view in enumerate(self.views)
+        )
+        yield (
+            f'<figure class="picture"><figcaption>{markup(self.title)}</figcaption>'
+            f"{f'<div class=views>{choices}</div>' if choices else ''}"
+            f'{PLOT} role="img" aria-label="{markup(self.title)}; the table below says the same"'
+            f' style="min-height:{self.height}px"></div>'
+            f'<script type="application/json">{figure}</script>'
+        )
+        yield "<details><summary>As a table</summary>"
+        yield from self.words.html()
+        yield "</details></figure>"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Markup that a part gave before, in this process or in one that this one began.
+
+    Attributes:
+        text: the markup; nothing of it is escaped again.
+    """
+
+    text: str
+
+    def html(self) -> Iterator[str]:
+        """See :class:`Part`."""
+        yield self.text
+
+
+@dataclass(slots=True)
+class Section:
+    """A part of the page with a head of its own.
+
+    Attributes:
+        title: its head.
+        parts: what is in it.
+        folded: whether it is closed until somebody opens it.
+        mark: how it went, beside the head.
+    """
+
+    title: str
+    parts: list[Part] = field(default_factory=list)
+    folded: bool = False
+    mark: Mark | None = None
+
+    def html(self) -> Iterator[str]:
+        """See :class:`Part`."""
+        mark = f" {_cell(self.mark)}" if self.mark is not None else ""
+        head = f"{markup(self.title)}{mark}"
+        yield f"<details><summary>{head}</summary>" if self.folded else f"<section><h2>{head}</h2>"
+        for part in self.parts:
+            yield from part.html()
+        yield "</details>" if self.folded else "</section>"

@@ -1,0 +1,116 @@
+"""The server's own YAML files: bounded, strict, and wrong in a named line."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
+from tdqsim.errors import DefinitionError, Problem
+
+__all__ = ["read_model", "read_plain", "read_private"]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def _refuse(path: Path, message: str) -> DefinitionError:
+    return DefinitionError([Problem(str(path), 0, "", "", "", message)])
+
+
+def read_private(path: Path, limit: int) -> str:
+    """The text of a file with secrets.
+
+    Raises:
+        DefinitionError: it cannot be read, is no plain file, is another user's or open to others, is too long, or is
+            not UTF-8.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _refuse(path, f"cannot be read: {error.strerror}") from error
+    try:
+        _check_private(path, os.fstat(descriptor))
+        with open(descriptor, "rb", closefd=False) as file:
+            return _decoded(path, file.read(limit + 1), limit)
+    finally:
+        os.close(descriptor)
+
+
+def _check_private(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise _refuse(path, "is no plain file")
+    if found.st_uid not in (os.geteuid(), 0):
+        raise _refuse(path, f"belongs to user {found.st_uid}, not to this one")
+    if found.st_mode & 0o077:
+        mode = stat.S_IMODE(found.st_mode)
+        raise _refuse(path, f"has mode {mode:04o}, so that others can read or write it; chmod 600 mends that")
+
+
+def read_plain(path: Path, limit: int = 1_048_576) -> str:
+    """The text of a file without secrets.
+
+    Raises:
+        DefinitionError: it cannot be read, is too long, or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            return _decoded(path, file.read(limit + 1), limit)
+    except OSError as error:
+        raise _refuse(path, f"cannot be read: {error.strerror}") from error
+
+
+def _decoded(path: Path, data: bytes, limit: int) -> str:
+    if len(data) > limit:
+        raise _refuse(path, f"is longer than {limit} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"is not UTF-8 text (byte X'{data[error.start]:02X}')"
+        raise DefinitionError([Problem(str(path), line, "", "", "", message)]) from None
+
+
+def read_model(path: Path, text: str, model: type[M], *, secrets: bool = False) -> M:
+    """What a file says, as a model.
+
+    Args:
+        path: the file, for messages.
+        text: its text.
+        model: what it must be.
+        secrets: values are not shown in messages.
+
+    Raises:
+        DefinitionError: it is not YAML, or not as the model says; each problem with its line.
+    """
+    root = read_yaml(text, str(path)) or MapNode({}, {}, 1)
+    try:
+        return model.model_validate(_plain(root))
+    except ValidationError as error:
+        problems = [_problem(str(path), root, dict(item), secrets=secrets) for item in error.errors()]
+        raise DefinitionError(problems) from None
+
+
+def _plain(node: Node) -> Any:
+    if isinstance(node, ScalarNode):
+        return node.value
+    if isinstance(node, ListNode):
+        return [_plain(item) for item in node.items]
+    return {key: _plain(item) for key, item in node.items.items()}
+
+
+def _problem(file: str, root: Node, item: Mapping[str, Any], *, secrets: bool) -> Problem:
+    node, line = root, root.line
+    for step in item["loc"]:
+        if isinstance(node, MapNode) and step in node.items:
+            line, node = node.lines[str(step)], node.items[str(step)]
+        elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+            line = node.line
+    message = {"extra_forbidden": "is not known here", "missing": "is required"}.get(item["type"], item["msg"])
+    shown = node.value[:80] if isinstance(node, ScalarNode) and not secrets else ""
+    return Problem(file, line, "", ".".join(map(str, item["loc"])), shown, message.removeprefix("Value error, "))

@@ -1,0 +1,169 @@
+"""Pictures made by ECharts, which NiceGUI brings. Each has words beside it: a picture alone says nothing to some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from nicegui import ui
+
+__all__ = ["Bars", "DepthChart", "Graph", "depth_chart"]
+
+_GREY: Final = "#8796a3"
+_BLUE: Final = "#3d8fdd"
+_TEXT: Final = {"color": _GREY, "fontFamily": "system-ui, sans-serif"}
+
+
+class DepthChart:
+    """A line of depths, with steps; each point is (milliseconds, depth)."""
+
+    def __init__(self, words: str) -> None:
+        self._shown: list[list[int]] = []
+        axis = {"axisLabel": {"color": _GREY}, "axisLine": {"lineStyle": {"color": _GREY}}}
+        self._chart = ui.echart(
+            {
+                "animation": False,
+                "grid": {"left": 50, "right": 20, "top": 15, "bottom": 30},
+                "tooltip": {"trigger": "axis", "renderMode": "richText"},
+                "xAxis": {"type": "time", **axis},
+                "yAxis": {
+                    "type": "value",
+                    "min": 0,
+                    "minInterval": 1,
+                    "splitLine": {"lineStyle": {"color": _GREY, "opacity": 0.25}},
+                    **axis,
+                },
+                "series": [
+                    {
+                        "type": "line",
+                        "name": "depth",
+                        "step": "end",
+                        "showSymbol": False,
+                        "lineStyle": {"color": _BLUE, "width": 2},
+                        "itemStyle": {"color": _BLUE},
+                        "areaStyle": {"color": _BLUE, "opacity": 0.15},
+                        "data": [],
+                    }
+                ],
+            },
+            renderer="svg",
+        ).classes("tdq-chart")
+        self._chart.props["role"] = "img"
+        self._chart.props["aria-label"] = words
+
+    def show(self, points: list[list[int]]) -> None:
+        """Show these points; nothing is sent when they are the same as before."""
+        if points[:-1] == self._shown[:-1] and len(points) == len(self._shown) and len(points) < 3:
+            return
+        self._shown = points
+        self._chart.options["series"][0]["data"] = points
+
+
+def depth_chart(queue: str) -> DepthChart:
+    """The depth of a queue over time."""
+    return DepthChart(f"Depth of {queue} over time, as a line")
+
+
+class Graph:
+    """Boxes and arrows between them.
+
+    Args:
+        words: what it shows, for those who do not see it.
+        on_click: called with the id of a box that was pressed.
+    """
+
+    def __init__(self, words: str, on_click: Callable[[str], Any] | None = None) -> None:
+        self._shown: tuple[Any, ...] = ()
+        with ui.element("div").classes("tdq-table-wrap") as self._place:
+            self._chart = self._made(words, on_click)
+
+    @staticmethod
+    def _made(words: str, on_click: Callable[[str], Any] | None) -> ui.echart:
+        chart = ui.echart(
+            {
+                "animation": False,
+                "tooltip": {"renderMode": "richText"},
+                "series": [
+                    {
+                        "type": "graph",
+                        "layout": "none",
+                        "left": 100,
+                        "right": 100,
+                        "top": 40,
+                        "bottom": 40,
+                        "roam": True,
+                        "edgeSymbol": ["none", "arrow"],
+                        "edgeSymbolSize": 9,
+                        "label": {"show": True, "fontSize": 12, "color": "#ffffff"},
+                        "edgeLabel": {"show": True, "fontSize": 11, **_TEXT},
+                        "lineStyle": {"color": _GREY, "width": 1.6, "opacity": 0.9},
+                        "data": [],
+                        "links": [],
+                    }
+                ],
+            },
+            on_click=(lambda event: on_click(str(event.name))) if on_click is not None else None,
+            renderer="svg",
+        ).classes("tdq-chart tall drawn")
+        chart.props["role"] = "img"
+        chart.props["aria-label"] = words
+        return chart
+
+    def visible(self, on: bool) -> None:
+        """Whether there is anything to see."""
+        self._place.set_visibility(on)
+
+    def show(self, boxes: list[dict[str, Any]], arrows: list[dict[str, Any]]) -> None:
+        """Show these; nothing is sent when they are the same as before."""
+        if self._shown == (boxes, arrows):
+            return
+        self._shown = (boxes, arrows)
+        series = self._chart.options["series"][0]
+        series["data"], series["links"] = boxes, arrows
+
+
+class Bars:
+    """Bars along time, one a row: what began when, how long it took, how it ended."""
+
+    def __init__(self, words: str) -> None:
+        self._shown: tuple[Any, ...] = ()
+        bar = {"type": "bar", "stack": "time", "barWidth": "60%"}
+        axis = {"axisLabel": {"color": _GREY}, "axisLine": {"lineStyle": {"color": _GREY}}}
+        self._chart = ui.echart(
+            {
+                "animation": False,
+                "grid": {"left": 110, "right": 30, "top": 10, "bottom": 40},
+                "tooltip": {"renderMode": "richText"},
+                "xAxis": {
+                    "type": "value",
+                    "name": "seconds",
+                    "nameLocation": "middle",
+                    "nameGap": 25,
+                    "nameTextStyle": _TEXT,
+                    "splitLine": {"lineStyle": {"color": _GREY, "opacity": 0.25}},
+                    **axis,
+                },
+                "yAxis": {"type": "category", "inverse": True, "data": [], **axis},
+                "series": [
+                    {**bar, "name": "before", "itemStyle": {"color": "transparent"}, "silent": True, "data": []},
+                    {**bar, "name": "seconds", "barMinHeight": 4, "data": []},
+                    {"type": "scatter", "name": "unit of work", "symbolSize": 9, "data": []},
+                ],
+            },
+            renderer="svg",
+        ).classes("tdq-chart tall")
+        self._chart.props["role"] = "img"
+        self._chart.props["aria-label"] = words
+
+    def show(self, names: list[str], bars: list[tuple[float, float, str]], marks: list[tuple[float, int, str]]) -> None:
+        """Show bars (begin, length, colour), a row each, and marks (moment, row, colour)."""
+        if self._shown == (names, bars, marks):
+            return
+        self._shown = (names, bars, marks)
+        options = self._chart.options
+        options["yAxis"]["data"] = names
+        options["series"][0]["data"] = [begin for begin, _, _ in bars]
+        options["series"][1]["data"] = [{"value": length, "itemStyle": {"color": colour}} for _, length, colour in bars]
+        options["series"][2]["data"] = [
+            {"value": [moment, row], "itemStyle": {"color": colour}} for moment, row, colour in marks
+        ]

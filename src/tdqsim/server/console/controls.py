@@ -1,0 +1,159 @@
+"""The console's controls: the browser's own, each with its label, and buttons.
+
+What comes from a browser is what its user typed, or whatever else was sent: a :class:`Control` keeps it as text of a
+bounded length, a number within its bounds, or one of its options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+from nicegui.element import Element
+from nicegui.elements.mixins.text_element import TextElement
+
+__all__ = ["Block", "Button", "Control"]
+
+_LONGEST: Final = 100_000
+Kind = Literal["text", "number", "area", "select", "check", "password"]
+
+
+class Control(Element, component="static/control.js"):
+    """A labelled control.
+
+    Args:
+        label: its label.
+        kind: text, number, area (of several lines), select or check.
+        value: what it begins with.
+        options: of a select: the values and their labels.
+        hint: shown while a text is empty.
+        mono: whether it holds data.
+        grow: whether it takes what room is left.
+        lines: of an area.
+        least: of a number.
+        most: of a number.
+        on_change: called when it has changed.
+        on_enter: called when Enter was pressed in it.
+
+    Attributes:
+        value: what is in it: text, a number or None, or whether it is checked.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        kind: Kind = "text",
+        value: Any = "",
+        *,
+        options: Mapping[str, str] | None = None,
+        hint: str = "",
+        mono: bool = False,
+        grow: bool = False,
+        lines: int = 3,
+        least: float | None = None,
+        most: float | None = None,
+        on_change: Callable[[], Any] | None = None,
+        on_enter: Callable[[], Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.value: Any = value
+        self._kind = kind
+        self._options = dict(options or {})
+        self._bounds = (least, most)
+        self._changed = on_change
+        self.props.update(
+            {
+                "label": label,
+                "kind": kind,
+                "value": value,
+                "options": [{"value": key, "label": name} for key, name in self._options.items()],
+                "hint": hint,
+                "mono": mono,
+                "grow": grow,
+                "lines": lines,
+                "least": least,
+                "most": most,
+                "step": "any" if kind == "number" else None,
+            }
+        )
+        self.on("told", lambda event: self._take(event.args))
+        if on_enter is not None:
+            self.on("enter", on_enter)
+
+    def put(self, value: Any) -> None:
+        """Have another value in it."""
+        self.value = value
+        self.props["value"] = value
+        self.run_method("put", value)
+
+    def _take(self, told: Any) -> Any:
+        self.value = self._clean(told)
+        return self._changed() if self._changed is not None else None
+
+    def _clean(self, told: Any) -> Any:
+        if self._kind == "check":
+            return told is True
+        if self._kind == "number":
+            return _number(told, *self._bounds)
+        if self._kind == "select":
+            return told if told in self._options else next(iter(self._options), "")
+        return str(told)[:_LONGEST] if told is not None else ""
+
+
+def _number(told: Any, least: float | None, most: float | None) -> float | None:
+    try:
+        found = float(told)
+    except (TypeError, ValueError):
+        return None
+    if found != found or (least is not None and found < least) or (most is not None and found > most):  # noqa: PLR0124  (NaN)
+        return None
+    return found
+
+
+class Block(TextElement):
+    """An element of HTML.
+
+    Args:
+        tag: its tag.
+        classes: its classes.
+        words: its text, never markup.
+        attributes: ``_`` in a name stands for ``-``.
+    """
+
+    def __init__(self, tag: str, classes: str = "", words: str = "", **attributes: str) -> None:
+        super().__init__(tag=tag, text=words)
+        if classes:
+            self.classes(classes)
+        for name, value in attributes.items():
+            self.props[name.rstrip("_").replace("_", "-")] = value
+
+    def say(self, words: str, classes: str | None = None) -> None:
+        """Have another text, and other classes."""
+        if classes is not None:
+            self.classes(replace=classes)
+        self.set_text(words)
+
+
+class Button(TextElement):
+    """A button.
+
+    Args:
+        label: what it says.
+        act: called when it is pressed.
+        kind: ``plain`` or ``danger``, or the main one.
+        title: what it does, where the label does not say it.
+    """
+
+    def __init__(self, label: str, act: Callable[[], Any], *, kind: str = "", title: str = "") -> None:
+        super().__init__(tag="button", text=label)
+        self.classes(f"tdq-button {kind}".strip())
+        self.props["type"] = "button"
+        if title:
+            self.props["aria-label"] = title
+        self.on("click", act)
+
+    def enable(self, on: bool) -> None:
+        """Whether it can be pressed."""
+        if bool(self.props.get("disabled")) is on:
+            self.props["disabled"] = not on
+            self.update()

@@ -1,0 +1,35 @@
+"""Questions before what cannot be undone."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from tdqsim.server.console.controls import Block, Button
+
+__all__ = ["confirmed", "shown_whole"]
+
+
+async def confirmed(question: str, yes: str) -> bool:
+    """Ask; whether the answer was yes. The focus begins on the answer that changes nothing."""
+    with ui.dialog() as dialog, Block("div", "tdq-dialog q-card", role="document"):
+        dialog.props["aria-label"] = question
+        Block("h2", words=question)
+        with Block("div", "tdq-row"):
+            Button("No", lambda: dialog.submit(False), kind="plain").props["autofocus"] = True
+            Button(yes, lambda: dialog.submit(True), kind="danger")
+    answer = await dialog
+    dialog.delete()
+    return answer is True
+
+
+async def shown_whole(title: str, parts: dict[str, str]) -> None:
+    """Show something that is too long for its place, in parts with headings."""
+    with ui.dialog() as dialog, Block("div", "tdq-dialog q-card", role="document"):
+        dialog.props["aria-label"] = title
+        Block("h2", words=title)
+        for heading, words in parts.items():
+            Block("h3", words=heading)
+            Block("pre", "tdq-screen", words, tabindex="0")
+        Button("Close", lambda: dialog.submit(None)).props["autofocus"] = True
+    await dialog
+    dialog.delete()

@@ -1,0 +1,293 @@
+"""What every page has: the bar with its links, the line that tells what came of an action, and who is looking.
+
+A page is made anew for each browser that opens it. :func:`frame` makes its landmarks (bar, navigation, main, status);
+a :class:`Visit` is that one browser's page: whose it is, what he may do, what is done for him. What a role may not do
+is not on the page; and what is asked all the same is refused here, when it is asked, by what the user may do then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+from urllib.parse import quote
+
+import structlog
+from fastapi import Request
+from nicegui import ui
+from nicegui.client import Client
+
+from tdqsim.cics import Abend, Condition, Region
+from tdqsim.errors import TdqError
+from tdqsim.server.console.controls import Block, Button
+from tdqsim.server.console.door import Caller, Door
+from tdqsim.server.console.live import Live
+from tdqsim.server.console.messages import MessageLog
+from tdqsim.server.host import Host
+from tdqsim.server.users import Role
+
+__all__ = ["REFUSED", "Console", "Visit", "frame", "path_to"]
+
+_audit = structlog.get_logger("tdqsim.audit")
+_SAID_WAITING: Final = 0.7
+"""Seconds after which it is said that an action waits."""
+_LONGEST_WAIT: Final = 300.0
+_THEME_COOKIE: Final = "tdq_theme"
+_THEMES: Final = {"light": False, "dark": True}
+REFUSED: Final = object()
+"""What :meth:`Visit.do` gives when nothing came of it; the user has been told why."""
+_PAGES: Final = (
+    ("queues", "Queues"), ("tasks", "Tasks"), ("units", "Units of work"), ("commands", "Commands"), ("log", "Log"),
+    ("topology", "Topology"), ("timeline", "Time line"), ("faults", "Faults"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """What the pages share.
+
+    Attributes:
+        host: what is served.
+        live: what has been seen of it.
+        door: who may come in.
+        messages: what the regions have written to their operators.
+        prefix: the path below which the pages are.
+    """
+
+    host: Host
+    live: Live
+    door: Door
+    messages: MessageLog
+    prefix: str
+
+
+def path_to(console: Console, *parts: str) -> str:
+    """The address of a page; parts are names, whatever characters they have."""
+    return "/".join([console.prefix, *(quote(part, safe="") for part in parts)])
+
+
+@dataclass(slots=True)
+class Visit:
+    """One browser's page.
+
+    Attributes:
+        console: see :class:`Console`.
+        request: the request that asked for the page; its cookies say whose it is.
+        caller: who that was.
+        client: NiceGUI's side of the browser.
+        status: the line that tells what came of an action.
+    """
+
+    console: Console
+    request: Request
+    caller: Caller
+    client: Client
+    status: Any = None
+    _said: int = 0
+    _asked: set[asyncio.Future[Any]] = field(default_factory=set, repr=False)
+    _again: bool = False
+    _task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    def may(self, role: Role) -> bool:
+        """Whether the user may do what needs this role."""
+        return self.caller.may(role)
+
+    def say(self, words: str, tone: str = "") -> None:
+        """Tell what came of something."""
+        self._said += 1  # the same words twice are told twice
+        self.status.say(f"{self._said}. {words}", f"tdq-status {tone}".strip())
+
+    def href(self, *parts: str) -> str:
+        """See :func:`path_to`."""
+        return path_to(self.console, *parts)
+
+    # -- doing something ------------------------------------------------------------------------------------------
+
+    async def do(self, role: Role, what: str, call: Callable[[], Any]) -> Any:
+        """Have something done in the engine's thread for the user, and tell what came of it.
+
+        Args:
+            role: what it needs.
+            what: for people, such as ``WRITEQ TD PAYQ``.
+            call: done as a strand, so it may wait.
+
+        Returns:
+            What the call gave, or :data:`REFUSED`.
+        """
+        caller = self.console.door.who(self.request)
+        if caller is None or not caller.may(role):
+            self.say(f"{what}: refused, the role {role} is needed; sign on again", "bad")
+            return REFUSED
+        if role is not Role.look:
+            self.audit(what)
+        try:
+            found = await self._waited(what, call)
+        except (TdqError, TimeoutError, ValueError) as error:
+            self.say(f"{what}: {_told(error)}", "bad")
+            return REFUSED
+        finally:
+            self.console.live.nudge()
+        self.say(f"{what}: NORMAL", "ok")
+        return found
+
+    def audit(self, action: str) -> None:
+        """Write the line that says who changes what, from where."""
+        origin = self.request.client.host if self.request.client else "local"
+        path = self.request.url.path[:200]
+        _audit.info("change", user=self.caller.name, origin=origin, method="console", path=path, action=action)
+
+    async def _waited(self, what: str, call: Callable[[], Any]) -> Any:
+        asked = asyncio.ensure_future(self.console.host.ask(call, name=what))
+        done, _ = await asyncio.wait({asked}, timeout=_SAID_WAITING)
+        if not done:
+            self.say(f"{what}: waits ...")
+        self._asked.add(asked)
+        try:
+            return await asyncio.wait_for(asked, _LONGEST_WAIT)
+        finally:
+            self._asked.discard(asked)
+
+    def leave(self) -> None:
+        """The browser has gone: what it still waits for is given up."""
+        for asked in tuple(self._asked):
+            asked.cancel()
+
+    async def task(self, role: Role, what: str, region: Region, action: Callable[[Any], Any]) -> Any:
+        """Have something done as a task of its own with the user's authority."""
+        return await self.do(role, what, partial(_as_a_task, region, self.caller.userid, action))
+
+    async def ask(self, call: Callable[[], Any]) -> Any:
+        """Have something looked at in the engine's thread between the turns of others; it must not wait.
+
+        Raises:
+            TdqError: whatever it raised.
+        """
+        return await asyncio.wrap_future(self.console.host.engine.outside(call))
+
+    # -- being told of changes ------------------------------------------------------------------------------------
+
+    async def follow(self, applids: Iterable[str], refresh: Callable[[], Awaitable[None]]) -> None:
+        """Show the page now, and again whenever something is new, as long as the browser is there."""
+        names = tuple(applids)
+        live = self.console.live
+        await live.ready(names)
+        await refresh()
+        changed = partial(self._changed, refresh)
+        self.client.on_connect(lambda: live.start(names, changed))
+        self.client.on_disconnect(lambda: live.stop(changed))
+        self.client.on_delete(lambda: live.stop(changed))
+
+    def every(self, seconds: float, refresh: Callable[[], Awaitable[None]]) -> None:
+        """Show the page again after so many seconds, as long as the browser is there."""
+
+        async def again() -> None:
+            if self.client.has_socket_connection:
+                self._changed(refresh)
+
+        ui.timer(seconds, again, immediate=False)
+
+    def _changed(self, refresh: Callable[[], Awaitable[None]]) -> None:
+        self._again = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._refresh(refresh))
+
+    async def _refresh(self, refresh: Callable[[], Awaitable[None]]) -> None:
+        while self._again and not self.client.is_deleted:
+            self._again = False
+            if self.console.door.who(self.request) is None:
+                self.client.run_javascript("location.assign('/sign-on')")
+                return
+            try:
+                with self.client:
+                    await refresh()
+            except TdqError as error:
+                self.say(_told(error), "bad")
+
+
+def _as_a_task(region: Region, userid: str, action: Callable[[Any], Any]) -> Any:
+    with region.task(userid=userid or region.default_user) as task:
+        return action(task)
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, Condition):
+        resp2 = f" RESP2 {error.resp2}" if error.resp2 else ""
+        return f"{error.name}{resp2}: {error.detail or error}"
+    if isinstance(error, Abend):
+        return f"abend {error.code}: {error}"
+    if isinstance(error, TimeoutError):
+        return "given up after five minutes"
+    return str(error)
+
+
+# -- the frame --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def frame(console: Console, request: Request, title: str, *, region: str = "", here: str = "") -> Iterator[Visit]:
+    """The landmarks of a page; what is made inside is its main part.
+
+    Args:
+        console: see :class:`Console`.
+        request: the request for the page.
+        title: of the page; its heading, too.
+        region: the region that it is about, if it is about one.
+        here: the page in the navigation.
+    """
+    caller = console.door.who(request)
+    assert caller is not None, "nobody comes here who has not signed on"
+    client = ui.context.client
+    client.title = f"{title} - {region or 'tdqsim'}"
+    visit = Visit(console, request, caller, client)
+    client.on_delete(visit.leave)
+    ui.dark_mode(_THEMES.get(request.cookies.get(_THEME_COOKIE, "")))
+    with ui.header(elevated=False).classes("tdq-bar"):
+        _bar(visit, here if not region else "")
+        if region:
+            _region_bar(visit, region, here)
+    with Block("div", "tdq-page") as main:
+        Block("h1", words=title)
+        visit.status = Block("div", "tdq-status", role="status", aria_live="polite")
+        yield visit
+    ui.skip_link("To the content", target=main)
+
+
+def _link(words: str, href: str, *, current: bool = False) -> None:
+    link = Block("a", words=words, href=href)
+    if current:
+        link.props["aria-current"] = "page"
+
+
+def _bar(visit: Visit, here: str) -> None:
+    with Block("div", "tdq-top"):
+        Block("a", "tdq-brand", "tdqsim", href=visit.href(""))
+        with Block("nav", "tdq-nav", aria_label="Main"):
+            _link("Overview", visit.href(""), current=here == "overview")
+            _link("Clock", visit.href("clock"), current=here == "clock")
+            _link("IBM i", visit.href("systems"), current=here == "systems")
+        with Block("div", "tdq-who"):
+            Block("span", words=f"{visit.caller.name} ({visit.caller.roles})")
+            Button("Light / dark", partial(_other_theme, visit), kind="small plain")
+            with Block("form", method="post", action="/sign-off"):
+                Block("button", "tdq-button small plain", "Sign off", type="submit")
+
+
+def _region_bar(visit: Visit, region: str, here: str) -> None:
+    with Block("div", "tdq-regionbar"), Block("div", "tdq-top"):
+        Block("a", "tdq-applid", region, href=visit.href("regions", region, "queues"))
+        with Block("nav", "tdq-nav", aria_label=f"Region {region}"):
+            for key, name in _PAGES:
+                if key != "faults" or visit.may(Role.break_):
+                    _link(name, visit.href("regions", region, key), current=key == here)
+
+
+def _other_theme(visit: Visit) -> None:
+    """Light or dark, whichever it is not; remembered by the browser."""
+    visit.client.run_javascript(
+        "const dark = !document.body.classList.contains('body--dark'); Quasar.Dark.set(dark);"
+        f"document.cookie = '{_THEME_COOKIE}=' + (dark ? 'dark' : 'light') + '; path={visit.console.prefix};"
+        " max-age=31536000; samesite=strict';"
+    )

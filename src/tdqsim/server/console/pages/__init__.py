@@ -1,0 +1,34 @@
+"""The pages of the console, one module each: ``add(console)`` registers what it has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdqsim.server.console.pages import (
+    clock,
+    commands,
+    data_queue,
+    faults,
+    log,
+    overview,
+    queue,
+    queues,
+    systems,
+    tasks,
+    timeline,
+    topology,
+    units,
+)
+
+if TYPE_CHECKING:
+    from tdqsim.server.console.frame import Console
+
+__all__ = ["add_pages"]
+
+_PAGES = (overview, clock, queues, queue, tasks, units, commands, log, topology, timeline, faults, systems, data_queue)
+
+
+def add_pages(console: Console) -> None:
+    """Register all pages."""
+    for page in _PAGES:
+        page.add(console)

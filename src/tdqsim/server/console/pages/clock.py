@@ -1,0 +1,94 @@
+"""The clock that all regions and systems share: freeze, go on, step to what comes next, advance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from fastapi import Request
+from nicegui import ui
+
+from tdqsim.server.console.controls import Block, Button, Control
+from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.users import Role
+
+__all__ = ["add"]
+
+_NS: Final = 10**9
+_MOST: Final = 10**9
+
+
+def add(console: Console) -> None:
+    """Register the page."""
+
+    @ui.page("/clock")
+    async def clock(request: Request) -> None:
+        with frame(console, request, "Clock", here="clock") as visit:
+            await _Clock(visit).build()
+
+
+@dataclass(slots=True)
+class _Clock:
+    visit: Visit
+    now: Any = None
+    words: Any = None
+    seconds: Any = None
+
+    async def build(self) -> None:
+        with Block("section", "tdq-card", aria_label="Clock"):
+            self.now = Block("p", "tdq-mono")
+            self.words = Block("p", "tdq-explain")
+            if self.visit.may(Role.break_):
+                with Block("div", "tdq-row"):
+                    Button("Freeze", self.freeze)
+                    Button("Go on", self.thaw, kind="plain")
+                    Button("Step", self.step, kind="plain", title="Step to the next deadline")
+                with Block("div", "tdq-row"):
+                    self.seconds = Control("Seconds", "number", 60, least=0, most=_MOST, on_enter=self.advance)
+                    Button("Advance", self.advance)
+        await self.visit.follow(self.visit.console.host.regions, self.refresh)
+        self.visit.every(1.0, self.refresh)
+
+    async def refresh(self) -> None:
+        clock, following = await self.visit.ask(self._look)
+        self.now.say(f"{datetime.fromtimestamp(clock[0] / _NS, UTC):%Y-%m-%d %H:%M:%S.%f} UTC")
+        state = "It stands still, until somebody moves it." if clock[1] else "It goes on as the machine's clock does."
+        if following is not None:
+            state += f"\nThe next deadline is in {(following - clock[0]) / _NS:,.3f} seconds."
+        self.words.say(state)
+
+    def _look(self) -> Any:
+        dispatcher = self.visit.console.host.engine.dispatcher
+        return (dispatcher.clock.time_ns(), dispatcher.clock.frozen), dispatcher.next_deadline_ns()
+
+    async def _move(self, what: str, call: Any) -> None:
+        clock = self.visit.console.host.engine.dispatcher
+        await self.visit.do(Role.break_, what, lambda: call(clock))
+        await self.refresh()
+
+    async def freeze(self) -> None:
+        """Stand still."""
+        await self._move("Freeze the clock", lambda dispatcher: dispatcher.clock.freeze())
+
+    async def thaw(self) -> None:
+        """Go on."""
+        await self._move("Let the clock go on", lambda dispatcher: dispatcher.clock.thaw())
+
+    async def step(self) -> None:
+        """Move to the next deadline, if there is one."""
+
+        def move(dispatcher: Any) -> None:
+            following = dispatcher.next_deadline_ns()
+            if following is not None:
+                dispatcher.clock.advance_to(following)
+
+        await self._move("Step to the next deadline", move)
+
+    async def advance(self) -> None:
+        """Move by so many seconds."""
+        seconds = self.seconds.value
+        if seconds is None:
+            self.visit.say(f"Advance: 0 to {_MOST:,} seconds are allowed", "bad")
+            return
+        await self._move(f"Advance the clock by {seconds:g} s", lambda dispatcher: dispatcher.clock.advance(seconds))

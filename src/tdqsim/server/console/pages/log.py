@@ -1,0 +1,88 @@
+"""What a region has told its operators, and what has happened last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from fastapi import Request
+from nicegui import ui
+
+from tdqsim.server.console.controls import Block, Control
+from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.tasks import moment
+from tdqsim.server.console.table import DataTable, column
+
+__all__ = ["add"]
+
+_MESSAGES: Final = (
+    column("time", "Time"), column("id", "Message"), column("queue", "Queue"), column("text", "Text", wide=True),
+)  # fmt: skip
+_EVENTS: Final = (
+    column("time", "Time"), column("task", "Task", num=True), column("what", "What"), column("queue", "Queue"),
+    column("came", "What came of it"),
+)  # fmt: skip
+_SHOWN: Final = 200
+
+
+def add(console: Console) -> None:
+    """Register the page."""
+
+    @ui.page("/regions/{region}/log")
+    async def log(request: Request, region: str) -> None:
+        name = region_name(console, region)
+        with frame(console, request, "Log", region=name, here="log") as visit:
+            await _Log(visit, console.live.view(name)).build()
+
+
+@dataclass(slots=True)
+class _Log:
+    visit: Visit
+    view: RegionView
+    has: Any = None
+    messages: Any = None
+    events: Any = None
+
+    async def build(self) -> None:
+        with Block("div", "tdq-row"):
+            self.has = Control("Lines that have", hint="DFHAC, PAYQ, QZERO ...", on_change=self.refresh)
+        with Block("section", "tdq-card", aria_label="Messages"):
+            Block("h2", words="Messages, to CSMT, CSSL and others")
+            self.messages = DataTable("Messages", _MESSAGES, empty="No message.")
+        with Block("section", "tdq-card", aria_label="Events"):
+            Block("h2", words="What happened last")
+            self.events = DataTable("Events", _EVENTS, empty="Nothing has happened.")
+        await self.visit.follow([self.view.region.applid], self.refresh)
+
+    async def refresh(self) -> None:
+        console, applid = self.visit.console, self.view.region.applid
+        messages = await self.visit.ask(lambda: console.messages.of(applid))
+        told = [[moment(one.time_ns), one.id, one.destination, one.text] for one in messages]
+        self.messages.show(self._rows(told))
+        events = await self.visit.ask(lambda: list(islice(reversed(console.host.recent.get(applid, ())), 2000)))
+        self.events.show(self._rows([_event(event) for event in reversed(events)]))
+
+    def _rows(self, lines: list[list[Any]]) -> list[dict[str, Any]]:
+        """Those that have the words, newest first."""
+        wanted = self.has.value.strip().upper()
+        found = [line for line in reversed(lines) if wanted in " ".join(map(str, line)).upper()]
+        return [{"id": str(at), "cells": line} for at, line in enumerate(found[:_SHOWN])]
+
+
+def _event(event: dict[str, Any]) -> list[Any]:
+    kind = event["event"]
+    what, came = kind.replace("_", " "), ""
+    if kind == "command":
+        what, came = event["command"], event["condition"]
+    elif kind == "unit_of_work":
+        came = "committed" if event["committed"] else "backed out"
+    elif kind == "task_ended":
+        came = "normally" if event["normal"] else f"abend {event['abcode']}"
+    elif kind == "seeded":
+        came = f"{event['records']} records"
+    if "transid" in event:
+        what = f"{what} {event['transid']}"
+    return [moment(event["time_ns"]), event.get("task") or "", what, event.get("queue") or "", came]

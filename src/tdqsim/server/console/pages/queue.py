@@ -1,0 +1,103 @@
+"""One queue: why it is as it is, what INQUIRE tells, what can be done with it, its depth, its records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import HTTPException, Request
+from nicegui import ui
+
+from tdqsim.cics import Region
+from tdqsim.server.console.charts import depth_chart
+from tdqsim.server.console.controls import Block
+from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.pages.queue_actions import Actions
+from tdqsim.server.console.pages.queue_records import Records
+from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.queue_look import look_at
+from tdqsim.server.console.table import DataTable, column
+from tdqsim.server.users import Role
+
+__all__ = ["add"]
+
+_OPTIONS: Final = (
+    column("option", "Option"),
+    column("value", "Value", mono=True, wide=True),
+    column("number", "CVDA", num=True),
+)
+_LEAST: Final = 60 * 10**9
+"""Nanoseconds of time that the picture of the depth shows at least."""
+
+
+def add(console: Console) -> None:
+    """Register the page."""
+
+    @ui.page("/regions/{region}/queues/{queue}")
+    async def one_queue(request: Request, region: str, queue: str) -> None:
+        name = region_name(console, region)
+        view = console.live.view(name)
+        await console.live.ready([name])
+        if queue not in view.queues:
+            raise HTTPException(404, f"region {name} has no queue {queue}")
+        with frame(console, request, f"Queue {queue}", region=name, here="queues") as visit:
+            await _Queue(visit, view, view.region, queue).build()
+
+
+@dataclass(slots=True)
+class _Queue:
+    visit: Visit
+    view: RegionView
+    region: Region
+    name: str
+    explained: Any = None
+    options: Any = None
+    chart: Any = None
+    figures: Any = None
+    actions: Any = None
+    records: Any = None
+
+    async def build(self) -> None:
+        with Block("section", "tdq-card", aria_label="In words"):
+            Block("h2", words="In words")
+            self.explained = Block("p", "tdq-explain")
+        if self.visit.may(Role.operate):
+            self.actions = Actions(self.visit, self.region, self.name)
+            self.actions.build()
+        with Block("div", "tdq-beside"):
+            with Block("div"):
+                with Block("section", "tdq-card", aria_label="Depth"):
+                    Block("h2", words="Depth since somebody looks")
+                    self.figures = Block("p", "tdq-dim")
+                    self.chart = depth_chart(self.name)
+                self.records = Records(self.visit, self.region, self.name)
+                self.records.build()
+            with Block("section", "tdq-card", aria_label="INQUIRE TDQUEUE"):
+                Block("h2", words="INQUIRE TDQUEUE")
+                self.options = DataTable(f"INQUIRE TDQUEUE({self.name})", _OPTIONS, keep=True)
+        await self.visit.follow([self.region.applid], self.refresh)
+
+    async def refresh(self) -> None:
+        if self.name not in self.view.queues:
+            self.explained.say(f"Queue {self.name} is not there any more.")
+            return
+        found = await self.visit.ask(lambda: look_at(self.region, self.name, self.visit.caller.userid))
+        self.explained.say("\n".join((*found.explanation, *filter(None, [found.refused]))))
+        self.options.show([{"id": row[0], "cells": list(row)} for row in found.options])
+        if self.actions is not None:
+            self.actions.foresee(found.commands)
+        self._draw_depth()
+        await self.records.refresh()
+
+    def _draw_depth(self) -> None:
+        queue = self.view.queues[self.name]
+        samples = [*self.view.depths.get(self.name, ())] or [(self.view.seen.time_ns, max(queue.depth, 0))]
+        first = (min(samples[0][0], self.view.seen.time_ns - _LEAST), samples[0][1])
+        points = [first, *samples[1:], (self.view.seen.time_ns, samples[-1][1])]
+        self.chart.show([[time_ns // 1_000_000, depth] for time_ns, depth in points])
+        if queue.depth < 0:
+            self.figures.say(f"What {self.name} stands for holds the records.")
+            return
+        depths = [depth for _, depth in samples]
+        self.figures.say(f"Now {queue.depth:,}; least {min(depths):,}, most {max(depths):,}.")

@@ -1,0 +1,157 @@
+"""When tasks began and ended, and their units of work: from what is kept of the region's history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from fastapi import Request
+from nicegui import ui
+
+from tdqsim.server.console.charts import Bars
+from tdqsim.server.console.controls import Block, Control
+from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.pages.tasks import moment
+from tdqsim.server.console.table import DataTable, column
+
+__all__ = ["add"]
+
+_COLUMNS: Final = (
+    column("task", "Task", num=True), column("transid", "Transaction"), column("began", "Began"),
+    column("ended", "Ended"), column("seconds", "Seconds", num=True), column("commands", "Commands", num=True),
+    column("units", "Units of work"), column("how", "How it ended"),
+)  # fmt: skip
+_NS: Final = 10**9
+_BLUE, _GREEN, _RED, _ORANGE = "#3d8fdd", "#2f9e57", "#d64545", "#d9820b"
+_ROWS: Final = {"25": "25", "50": "50", "100": "100"}
+_EVENTS: Final = 5000
+
+
+@dataclass(slots=True)
+class _Line:
+    """What is known of one task."""
+
+    number: int
+    transid: str = ""
+    began: int = 0
+    last: int = 0
+    ended: int = 0
+    abend: str = ""
+    commands: int = 0
+    failed: int = 0
+    units: list[tuple[int, bool]] = field(default_factory=list)
+
+
+def add(console: Console) -> None:
+    """Register the page."""
+
+    @ui.page("/regions/{region}/timeline")
+    async def timeline(request: Request, region: str) -> None:
+        name = region_name(console, region)
+        with frame(console, request, "Time line", region=name, here="timeline") as visit:
+            await _TimeLine(visit, console.live.view(name)).build()
+
+
+@dataclass(slots=True)
+class _TimeLine:
+    visit: Visit
+    view: RegionView
+    rows: Any = None
+    words: Any = None
+    bars: Any = None
+    table: Any = None
+
+    async def build(self) -> None:
+        with Block("section", "tdq-card", aria_label="Time line"):
+            self.rows = Control("The last tasks", "select", "25", options=_ROWS, on_change=self.refresh)
+            self.words = Block("p", "tdq-dim")
+            self.bars = Bars("Tasks along time, as bars; the table below says the same")
+        with Block("section", "tdq-card", aria_label="As a list"):
+            Block("h2", words="The same as a list")
+            self.table = DataTable("Tasks along time", _COLUMNS, empty="No task is on record.")
+        await self.visit.follow([self.view.region.applid], self.refresh)
+
+    async def refresh(self) -> None:
+        recent, applid = self.visit.console.host.recent, self.view.region.applid
+        events = await self.visit.ask(lambda: list(islice(reversed(recent.get(applid, ())), _EVENTS)))
+        lines = _lines(reversed(events), {task.number for task in self.view.seen.tasks})[-int(self.rows.value) :]
+        self.table.show([_row(line) for line in reversed(lines)])
+        if not lines:
+            self.words.say("No task is on record.")
+            return
+        first, now = lines[0].began, self.view.seen.time_ns
+        names = [f"{line.number} {line.transid}" for line in lines]
+        self.bars.show(names, [_bar(line, first, now) for line in lines], _marks(lines, first))
+        self.words.say(
+            f"{len(lines)} tasks, from {moment(first)} on. Green: ended normally, red: abended, blue: still there; "
+            "dots are ends of units of work, green for commit and orange for backout."
+        )
+
+
+def _lines(events: Any, there: set[int]) -> list[_Line]:
+    """The tasks of some events, in the order in which they began, and which of them are still there.
+
+    A command from outside is a task whose end no event tells: it is over when it is not there any more.
+    """
+    found: dict[int, _Line] = {}
+    for event in events:
+        number = event.get("task") or 0
+        if not number:
+            continue
+        line = found.get(number)
+        if line is None:
+            line = found[number] = _Line(number, began=event["time_ns"])
+        line.transid = event.get("transid") or line.transid
+        _note(line, event)
+    for line in found.values():
+        line.ended = line.ended or (0 if line.number in there else line.last)
+    return list(found.values())
+
+
+def _note(line: _Line, event: dict[str, Any]) -> None:
+    kind, time_ns = event["event"], event["time_ns"]
+    line.last = time_ns
+    if kind == "command":
+        line.commands += 1
+        line.failed += event["condition"] != "NORMAL"
+    elif kind == "unit_of_work":
+        line.units.append((time_ns, event["committed"]))
+    elif kind == "task_ended":
+        line.ended = time_ns
+        line.abend = "" if event["normal"] else event["abcode"] or "abend"
+
+
+def _bar(line: _Line, first: int, now: int) -> tuple[float, float, str]:
+    until = line.ended or max(now, line.began)
+    colour = _RED if line.abend else _GREEN if line.ended else _BLUE
+    return (line.began - first) / _NS, (until - line.began) / _NS, colour
+
+
+def _marks(lines: list[_Line], first: int) -> list[tuple[float, int, str]]:
+    return [
+        ((time_ns - first) / _NS, row, _GREEN if committed else _ORANGE)
+        for row, line in enumerate(lines)
+        for time_ns, committed in line.units
+    ]
+
+
+def _row(line: _Line) -> dict[str, Any]:
+    committed = sum(commit for _, commit in line.units)
+    backed_out = len(line.units) - committed
+    units = ", ".join(
+        words
+        for count, words in ((committed, f"{committed} committed"), (backed_out, f"{backed_out} backed out"))
+        if count
+    )
+    how: Any = "still there"
+    if line.ended:
+        how = {"text": f"abend {line.abend}", "tone": "bad"} if line.abend else "normally"
+    failed = f" ({line.failed} with a condition)" if line.failed else ""
+    cells = [
+        line.number, line.transid, moment(line.began), moment(line.ended) if line.ended else "",
+        f"{(line.ended - line.began) / _NS:.3f}" if line.ended else "", f"{line.commands}{failed}", units, how,
+    ]  # fmt: skip
+    return {"id": str(line.number), "cells": cells}

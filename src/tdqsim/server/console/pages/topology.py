@@ -1,0 +1,143 @@
+"""What leads where in a region: aliases, triggers and their transactions, data sets, remote queues and their links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import Request
+from nicegui import ui
+
+from tdqsim.cics import Region
+from tdqsim.server.console.charts import Graph
+from tdqsim.server.console.controls import Block, Control
+from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.placing import placed
+from tdqsim.server.console.seen import QueueSeen
+from tdqsim.server.console.table import DataTable, column
+
+__all__ = ["add"]
+
+_COLUMNS: Final = (column("from", "From"), column("how", "How"), column("to", "To", wide=True))
+_COLOURS: Final = {
+    "queue": "#0b5cad", "transaction": "#7a3e9d", "data set": "#1f7a3d", "system": "#b35c00", "alias": "#4d6478",
+}  # fmt: skip
+_DRAWN: Final = 60
+_LISTED: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One arrow."""
+
+    queue: str
+    how: str
+    to: str
+    kind: str
+    state: str = ""
+
+
+def add(console: Console) -> None:
+    """Register the page."""
+
+    @ui.page("/regions/{region}/topology")
+    async def topology(request: Request, region: str) -> None:
+        name = region_name(console, region)
+        with frame(console, request, "Topology", region=name, here="topology") as visit:
+            await _Topology(visit, console.live.view(name)).build()
+
+
+@dataclass(slots=True)
+class _Topology:
+    visit: Visit
+    view: RegionView
+    has: Any = None
+    supplied: Any = None
+    words: Any = None
+    graph: Any = None
+    table: Any = None
+
+    async def build(self) -> None:
+        with Block("section", "tdq-card", aria_label="Topology"):
+            with Block("div", "tdq-row"):
+                self.has = Control("Name has", hint="such as PAY", on_change=self.refresh)
+                self.supplied = Control("with the supplied queues", "check", False, on_change=self.refresh)
+            self.words = Block("p", "tdq-dim", aria_live="polite")
+            with Block("p", "tdq-row"):
+                for kind, colour in _COLOURS.items():
+                    Block("span", "tdq-chip", kind, style=f"background: {colour}; color: #fff")
+            self.graph = Graph("What leads where, as boxes and arrows; the table below says the same", self._open)
+        with Block("section", "tdq-card", aria_label="As a list"):
+            Block("h2", words="The same as a list")
+            self.table = DataTable("What leads where", _COLUMNS, empty="Nothing leads anywhere.")
+        await self.visit.follow([self.view.region.applid], self.refresh)
+
+    async def refresh(self) -> None:
+        links = await self.visit.ask(lambda: _links(self.view.region))
+        wanted, too = self.has.value.strip().upper(), self.supplied.value
+        ways = [
+            way
+            for queue in self.view.queues.values()
+            if too or not queue.supplied
+            for way in _ways(queue, links)
+            if wanted in way.queue or wanted in way.to.upper()
+        ]
+        drawn = ways[:_DRAWN]
+        self.graph.show(*_picture(drawn, self.view.queues))
+        self.graph.visible(bool(drawn))
+        self.table.show([self._row(str(at), way) for at, way in enumerate(ways[:_LISTED])])
+        self.words.say(
+            f"{len(ways):,} ways"
+            + (f"; the picture has the first {_DRAWN}" if len(ways) > _DRAWN else "")
+            + (f"; the list has the first {_LISTED}." if len(ways) > _LISTED else ".")
+        )
+
+    def _row(self, key: str, way: _Way) -> dict[str, Any]:
+        to: Any = way.to
+        if way.kind == "alias":
+            to = {"text": way.to, "href": self._href(way.to)}
+        elif way.state:
+            to = f"{way.to} ({way.state})"
+        return {"id": key, "cells": [{"text": way.queue, "href": self._href(way.queue)}, way.how, to]}
+
+    def _href(self, queue: str) -> str:
+        return self.visit.href("regions", self.view.region.applid, "queues", queue)
+
+    def _open(self, name: str) -> None:
+        if name in self.view.queues:
+            self.visit.client.open(f"/regions/{self.view.region.applid}/queues/{name}")
+
+
+def _links(region: Region) -> dict[str, str]:
+    """The state of each connection by name."""
+    return {name: "acquired" if link.acquired else "released" for name, link in region.links.items()}
+
+
+def _ways(queue: QueueSeen, links: dict[str, str]) -> Iterator[_Way]:
+    if queue.type == "INDIRECT":
+        yield _Way(queue.name, "is an alias of", queue.target, "alias")
+    elif queue.type == "REMOTE":
+        system = queue.target.rpartition(" ")[2]
+        yield _Way(queue.name, "is shipped to", queue.target, "system", links.get(system, "not connected"))
+    elif queue.type == "EXTRA":
+        state = "" if queue.open == "OPEN" else queue.open.lower()
+        yield _Way(queue.name, "is the data set", queue.target or "(DUMMY)", "data set", state)
+    if queue.trigger:
+        records = "record" if queue.level == 1 else "records"
+        yield _Way(queue.name, f"starts, at {queue.level} {records}", f"transaction {queue.trigger}", "transaction")
+
+
+def _picture(ways: list[_Way], queues: dict[str, QueueSeen]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    kinds = {way.to: way.kind for way in ways if way.kind != "alias"}
+    boxes = placed([(way.queue, way.to) for way in ways])
+    for box in boxes:
+        alias = box["name"] in queues and queues[box["name"]].type == "INDIRECT"
+        box["itemStyle"] = {"color": _COLOURS[kinds.get(box["name"], "alias" if alias else "queue")]}
+    arrows = [
+        {"source": way.queue, "target": way.to, "label": {"show": bool(way.state), "formatter": way.state}}
+        for way in ways
+    ]
+    return boxes, arrows

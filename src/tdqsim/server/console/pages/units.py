@@ -1,0 +1,99 @@
+"""The units of work of a region, and the forced end of those that are shunted indoubt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import Request
+from nicegui import ui
+
+from tdqsim.server.console.controls import Block
+from tdqsim.server.console.dialogs import confirmed
+from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.seen import UnitSeen
+from tdqsim.server.console.table import DataTable, column
+from tdqsim.server.users import Role
+
+__all__ = ["add"]
+
+_COLUMNS: Final = (
+    column("uow", "Unit of work", mono=True),
+    column("state", "State"),
+    column("waitstate", "Wait state"),
+    column("task", "Task", num=True),
+    column("transid", "Transaction"),
+    column("userid", "User"),
+    column("link", "Link"),
+    column("holds", "Holds", wide=True),
+    column("changes", "Not committed"),
+    column("do", ""),
+)
+_ENDS: Final = {"COMMIT": "Commit", "BACKOUT": "Back out", "FORCE": "As ACTION says"}
+
+
+def add(console: Console) -> None:
+    """Register the page."""
+
+    @ui.page("/regions/{region}/units")
+    async def units(request: Request, region: str) -> None:
+        name = region_name(console, region)
+        with frame(console, request, "Units of work", region=name, here="units") as visit:
+            await _Units(visit, console.live.view(name)).build()
+
+
+@dataclass(slots=True)
+class _Units:
+    visit: Visit
+    view: RegionView
+    words: Any = None
+    table: Any = None
+
+    async def build(self) -> None:
+        with Block("section", "tdq-card", aria_label="Units of work"):
+            self.words = Block("p", "tdq-explain")
+            self.table = DataTable("Units of work", _COLUMNS, empty="No unit of work is there.", on_act=self._end)
+        await self.visit.follow([self.view.region.applid], self.refresh)
+
+    async def refresh(self) -> None:
+        units = self.view.seen.units
+        self.table.show([self._row(unit) for unit in units])
+        doubtful = [unit for unit in units if _is_shunted(unit)]
+        lines = [f"{len(units)} unit{'' if len(units) == 1 else 's'} of work, {len(doubtful)} shunted indoubt."]
+        lines += [
+            f"{unit.uow} of {unit.transid} has lost its coordinator{f' over {unit.link}' if unit.link else ''}. "
+            f"It keeps {unit.holds or 'no end of a queue'} until the link is back, WAITTIME is over, or it is forced."
+            for unit in doubtful[:20]
+        ]
+        self.words.say("\n".join(lines))
+
+    def _row(self, unit: UnitSeen) -> dict[str, Any]:
+        state = {"text": unit.state, "tone": "bad"} if unit.state not in ("INFLIGHT", "COMMIT") else unit.state
+        ends: Any = ""
+        if _is_shunted(unit) and self.visit.may(Role.break_):
+            ends = {
+                "buttons": [
+                    {"id": how, "label": label, "title": f"{label}: {unit.uow}", "tone": "danger"}
+                    for how, label in _ENDS.items()
+                ]
+            }
+        cells = [
+            unit.uow, state, unit.waitstate, unit.task or "", unit.transid, unit.userid, unit.link, unit.holds,
+            unit.changes, ends,
+        ]  # fmt: skip
+        return {"id": unit.uow, "cells": cells}
+
+    async def _end(self, row: str, how: str) -> None:
+        if how not in _ENDS or row not in {unit.uow for unit in self.view.seen.units}:
+            return
+        if await confirmed(f"Decide about {row} without its coordinator?", how):
+            await self.visit.task(
+                Role.break_, f"SET UOW({row}) {how}", self.view.region,
+                lambda task: task.set_uow(bytes.fromhex(row), uowstate=how),
+            )  # fmt: skip
+
+
+def _is_shunted(unit: UnitSeen) -> bool:
+    return unit.state == "INDOUBT" and unit.waitstate == "SHUNTED"

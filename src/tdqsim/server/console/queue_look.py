@@ -1,0 +1,151 @@
+"""One queue, looked at in the engine's thread: what INQUIRE tells, what each request would meet, a page of records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from tdqsim.cics import Condition, Region
+from tdqsim.cics.kernel.abstime import local_time
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.look.explain import Prediction, explain
+from tdqsim.cics.look.records import records, uncommitted
+from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.kinds import IntraTdQueue
+from tdqsim.cics.spi.inquiry import inquire_one
+from tdqsim.cics.spi.set import check_set
+from tdqsim.cics.spi.tdqueue_options import TDQUEUE
+from tdqsim.errors import TdqError
+from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
+
+__all__ = [
+    "SETTABLE",
+    "QueueLook",
+    "RecordPage",
+    "as_value",
+    "foresee_set",
+    "inquire",
+    "look_at",
+    "record_at",
+    "records_of",
+]
+
+SETTABLE: Final = {row["name"]: row["types"].split() for row in table("set_tdqueue")}
+"""The options of SET TDQUEUE, and the types of queue that have each."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLook:
+    """A queue at one moment.
+
+    Attributes:
+        options: (option, value, number) as INQUIRE TDQUEUE gives them; the number is that of a CVDA, else empty.
+        explanation: why it is as it is, in sentences.
+        commands: what each request would meet, by its name.
+        refused: why INQUIRE was refused; empty when it was not.
+    """
+
+    options: tuple[tuple[str, str, str], ...]
+    explanation: tuple[str, ...]
+    commands: dict[str, Prediction]
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """Some records.
+
+    Attributes:
+        position: of the first of them; the queue's first is 0.
+        records: the records.
+        count: how many there are; -1 when that is not known without reading all.
+        refused: why there are none to be seen; empty when they were.
+    """
+
+    position: int
+    records: tuple[bytes, ...]
+    count: int
+    refused: str = ""
+
+
+def _probe(region: Region, userid: str) -> Any:
+    """Somebody who asks what he would meet, and does nothing."""
+    return TaskBase(region, 0, "TEST", userid or region.default_user)
+
+
+def look_at(region: Region, name: str, userid: str) -> QueueLook:
+    """Look at a queue with a user's eyes."""
+    probe = _probe(region, userid)
+    found = explain(region, name, task=probe)
+    try:
+        options = inquire(region, name, userid)
+    except Condition as condition:
+        return QueueLook((), found.statements, found.commands, str(condition))
+    return QueueLook(options, found.statements, found.commands)
+
+
+def inquire(region: Region, name: str, userid: str) -> tuple[tuple[str, str, str], ...]:
+    """What INQUIRE TDQUEUE gives, without a task and without a trace.
+
+    Raises:
+        Condition: QIDERR, NOTAUTH.
+    """
+    info = inquire_one(_probe(region, userid), TDQUEUE, name, ())
+    return tuple(_option(word, value) for word, value in info.as_dict().items())
+
+
+def _option(word: str, value: Any) -> tuple[str, str, str]:
+    if INQUIRE_OPTIONS["TDQUEUE"][word].receiver == "ABSTIME" and value > 0:
+        return word, f"{value} ({local_time(value):%Y-%m-%d %H:%M:%S})", ""
+    if isinstance(value, Cvda):
+        return word, value.name, str(int(value))
+    return word, str(value).rstrip(), ""
+
+
+def records_of(region: Region, name: str, position: int, limit: int, *, with_uncommitted: bool) -> RecordPage:
+    """A page of records; of a queue of millions no more than the page is read.
+
+    A position behind the last record gives the last page.
+    """
+    try:
+        queue = final_target(region, name)
+        if not isinstance(queue, IntraTdQueue):
+            found = tuple(islice(records(queue), position, position + limit))
+            return RecordPage(position, found, -1)
+        if with_uncommitted:
+            found = tuple(islice(uncommitted(queue), position, position + limit))
+            return RecordPage(position, found, -1)
+        count = queue.numitems
+        position = min(position, max(count - 1, 0))
+        entries = queue.stored.entries(skip=position, limit=limit)
+        return RecordPage(position, tuple(entry.data for entry in entries), count)
+    except TdqError as error:
+        return RecordPage(0, (), 0, str(error))
+
+
+def record_at(region: Region, name: str, position: int, *, with_uncommitted: bool) -> bytes | None:
+    """One record; None when there is none at that position any more."""
+    found = records_of(region, name, position, 1, with_uncommitted=with_uncommitted)
+    return found.records[0] if found.records and found.position == position else None
+
+
+def foresee_set(region: Region, name: str, userid: str, option: str, value: str) -> str:
+    """What SET TDQUEUE of one option would meet, in words."""
+    try:
+        check_set(_probe(region, userid), name, {option: as_value(option, value)})
+    except Condition as condition:
+        resp2 = f" RESP2 {condition.resp2}" if condition.resp2 else ""
+        return f"would get {condition.name}{resp2}: {condition.detail}"
+    except (TdqError, ValueError) as error:
+        return f"is no value: {error}"
+    return "would go well"
+
+
+def as_value(option: str, value: str) -> str | int:
+    """A value as SET takes it.
+
+    Raises:
+        ValueError: TRIGGERLEVEL is no number.
+    """
+    return int(value) if option == "TRIGGERLEVEL" else value.strip().upper()

@@ -1,0 +1,61 @@
+"""Records as people see them: text in a code page, a dump in hexadecimal, the fields of a layout."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tdqsim.core.codepage import CodePage
+from tdqsim.errors import TdqError
+from tdqsim.layouts import Layout, parse_copybook
+
+__all__ = ["dump", "fields", "layout_of", "text_of"]
+
+_LINE: Final = 16
+_MOST_FIELDS: Final = 400
+_LONGEST_COPYBOOK: Final = 65536
+
+
+def text_of(record: bytes, page: CodePage, most: int) -> str:
+    """A record as text, a dot for each byte that is no character; cut off behind ``most`` bytes, and says so."""
+    shown = page.printable(record[:most])
+    return shown if len(record) <= most else f"{shown} ... ({len(record) - most:,} bytes more)"
+
+
+def dump(record: bytes, page: CodePage, most: int) -> str:
+    """A record in hexadecimal beside its text, 16 bytes a line."""
+    lines = []
+    for at in range(0, min(len(record), most), _LINE):
+        part = record[at : at + _LINE]
+        digits = " ".join(part[four : four + 4].hex().upper() for four in range(0, len(part), 4))
+        lines.append(f"{at:05X}  {digits:<35}  {page.printable(part)}")
+    if len(record) > most:
+        lines.append(f"... {len(record) - most:,} bytes more")
+    return "\n".join(lines)
+
+
+def fields(record: bytes, layout: Layout) -> list[str]:
+    """The elementary fields of a record, one a line: its name, its value, and what is to be said of it."""
+    found = layout.found_in(record)
+    lines = []
+    for each in found[:_MOST_FIELDS]:
+        value = "" if each.value is None else str(each.value)
+        if each.value is None:
+            value = f"X'{each.hex}'" if each.remark else "(null)"
+        lines.append(f"{each.field} = {value}{f'  ({each.remark})' if each.remark else ''}")
+    if len(found) > _MOST_FIELDS:
+        lines.append(f"... {len(found) - _MOST_FIELDS:,} fields more")
+    return lines
+
+
+def layout_of(copybook: str, page: CodePage) -> Layout:
+    """The layout that the text of a copybook describes, its first record, in a code page.
+
+    Raises:
+        TdqError: it is none, or too long; COPY is not followed.
+    """
+    if len(copybook) > _LONGEST_COPYBOOK:
+        raise TdqError(f"a copybook has at most {_LONGEST_COPYBOOK:,} characters here; this one has {len(copybook):,}")
+    records = parse_copybook(copybook).records
+    if not records:
+        raise TdqError("the copybook has no record")
+    return records[0].with_rules(code_page=page.name)

@@ -1,0 +1,168 @@
+"""What the console shows of an IBM i system, read in the engine's thread as plain values.
+
+Looking at what there is needs no job. Entries are looked at in a job of the user's own profile, so that authority
+decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from tdqsim.errors import TdqError
+from tdqsim.ibmi import Job, ParameterError, System
+from tdqsim.ibmi.journals import Journal, JournalEntry
+
+__all__ = ["DtaqSeen", "SystemSeen", "as_job", "attributes_of", "entries_of", "journal_of", "look_at_system"]
+
+_OWNER: Final = "QSECOFR"
+_MOST_JOBS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class DtaqSeen:
+    """A data queue at one moment.
+
+    Attributes:
+        library: its library.
+        name: its name.
+        kind: *STD or *DDM.
+        order: *FIFO, *LIFO or *KEYED.
+        maxlen: the longest entry.
+        keylen: of a keyed one.
+        entries: how many there are; -1 for a DDM queue.
+        most: how many there may be.
+        force: whether each entry is written out at once.
+        journal: the journal it is journaled to; empty for none.
+        text: its description.
+    """
+
+    library: str
+    name: str
+    kind: str
+    order: str
+    maxlen: int
+    keylen: int
+    entries: int
+    most: int
+    force: bool
+    journal: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSeen:
+    """A system at one moment.
+
+    Attributes:
+        libraries: (library, data queues, journals, description).
+        queues: the data queues.
+        jobs: (qualified name, current user, what it waits for) of active jobs, the first of them.
+        journals: LIB/NAME of the journals.
+    """
+
+    libraries: tuple[tuple[str, int, int, str], ...]
+    queues: tuple[DtaqSeen, ...]
+    jobs: tuple[tuple[str, str, str], ...]
+    journals: tuple[str, ...]
+
+
+def look_at_system(system: System) -> SystemSeen:
+    """Look at a system."""
+    libraries, journals = [], []
+    for name, library in sorted(system.libraries.items()):
+        kinds = [one.type for one in library.objects.values()]
+        journals += [one.qualified for one in library.objects.values() if isinstance(one, Journal)]
+        libraries.append((name, kinds.count("*DTAQ"), kinds.count("*JRN"), library.text))
+    return SystemSeen(
+        tuple(libraries),
+        tuple(_queue(system, queue) for queue in system.queues()),
+        tuple(_job(job) for job in islice(system.jobs.values(), _MOST_JOBS)),
+        tuple(sorted(journals)),
+    )
+
+
+def _queue(system: System, queue: Any) -> DtaqSeen:
+    attributes, ddm = queue.attributes, queue.ddm
+    journal = None if ddm else system.journal_of(queue)
+    return DtaqSeen(
+        queue.library,
+        queue.name,
+        attributes.type,
+        attributes.seq,
+        attributes.maxlen,
+        attributes.keylen,
+        -1 if ddm else queue.count,
+        0 if ddm else queue.maximum,
+        attributes.force,
+        "" if journal is None else journal.qualified,
+        queue.text,
+    )
+
+
+def _job(job: Any) -> tuple[str, str, str]:
+    waits = job.strand.waiting_for if job.strand is not None else None
+    return job.qualified_name, job.user, "" if waits is None else str(waits.name)
+
+
+def as_job(system: System, userid: str, action: Callable[[Job], Any]) -> Any:
+    """Something done in a job of its own, with a user's profile; the owner's is QSECOFR.
+
+    Raises:
+        EscapeMessage: what the API says. TdqError: the user has no profile.
+    """
+    try:
+        with system.job("TDQCONSOLE", user=userid or _OWNER) as job:
+            return action(job)
+    except ParameterError as error:
+        raise TdqError(str(error)) from error
+
+
+def attributes_of(system: System, userid: str, library: str, queue: str) -> tuple[tuple[str, str], ...]:
+    """The fields of RDQD0100."""
+    row = as_job(system, userid, lambda job: job.qmhqrdqd(queue, library))
+    return tuple((name.replace("_", " "), _shown(value)) for name, value in row._asdict().items())
+
+
+def _shown(value: Any) -> str:
+    return value.hex().upper() if isinstance(value, bytes | bytearray) else str(value).rstrip()
+
+
+def entries_of(
+    system: System, userid: str, library: str, queue: str, position: int, limit: int
+) -> list[tuple[bytes, bytes, str]]:
+    """(data, key, sender) of some entries in the queue's order."""
+
+    def look(job: Job) -> list[tuple[bytes, bytes, str]]:
+        seen = job.qsys2.data_queue_entries(queue, library, limit=position + limit)[position:]
+        return [(row.message_data_binary, row.key_data or b"", row.sender_job_name or "") for row in seen]
+
+    found: list[tuple[bytes, bytes, str]] = as_job(system, userid, look)
+    return found
+
+
+def journal_of(system: System, name: str, limit: int) -> list[list[Any]]:
+    """The last entries of a journal, newest first: number, time, type, object, job, user, bytes of data."""
+    library, _, short = name.partition("/")
+    holder = system.libraries.get(library)
+    journal = None if holder is None else holder.objects.get((short, "*JRN"))
+    if not isinstance(journal, Journal) or journal.entries is None:
+        return []
+    count = journal.entries.count
+    rows = [entry for _, entry in journal.timed(max(count - limit, 0))]
+    return [_journal_row(row) for row in reversed(rows)]
+
+
+def _journal_row(row: JournalEntry) -> list[Any]:
+    """An entry of a journal as a row of a table."""
+    return [
+        row.sequence_number,
+        f"{row.time:%Y-%m-%d %H:%M:%S}",
+        f"{row.type} {row.event}",
+        f"{row.library.rstrip()}/{row.object.rstrip()}",
+        f"{row.number}/{row.user.rstrip()}/{row.job_name.rstrip()}",
+        row.current_user.rstrip(),
+        len(row.entry_data),
+    ]

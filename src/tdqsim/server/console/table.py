@@ -1,0 +1,97 @@
+"""The console's table: rows of plain cells, shown by ``static/table.js``, which makes text of everything.
+
+A cell is text or a number, or a dictionary with one of: ``text`` with ``href``; ``text`` with ``tone`` (ok, warn, bad,
+dim); ``lines``; ``spark`` (see :func:`spark`) with ``title``; and ``buttons``, each with ``id``, ``label``, ``title``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from nicegui.element import Element
+from nicegui.events import GenericEventArguments
+
+__all__ = ["Cell", "Column", "DataTable", "column", "spark"]
+
+Cell = Any
+Column = dict[str, Any]
+_WIDTH: Final = 100
+_HEIGHT: Final = 24
+
+
+def column(
+    key: str, label: str, *, sort: bool = False, num: bool = False, mono: bool = False, wide: bool = False
+) -> Column:
+    """A column: whether its heading sorts, whether it holds numbers or data, whether it takes what room is left."""
+    return {"key": key, "label": label, "sort": sort, "num": num, "mono": mono, "wide": wide}
+
+
+def spark(samples: Iterable[tuple[int, int]], now_ns: int) -> str:
+    """The points of a line through (nanoseconds, depth); a depth lasts until the next. Empty for a single one."""
+    points = list(samples)
+    if len(points) < 2:
+        return ""
+    start, most = points[0][0], max(depth for _, depth in points) or 1
+    span = max(now_ns - start, 1)
+    found: list[str] = []
+    before: float | None = None
+    for time_ns, depth in (*points, (now_ns, points[-1][1])):
+        x, y = (time_ns - start) * _WIDTH / span, _HEIGHT - 2 - depth * (_HEIGHT - 4) / most
+        found += [f"{x:.1f},{before:.1f}"] if before is not None else []
+        found.append(f"{x:.1f},{y:.1f}")
+        before = y
+    return " ".join(found)
+
+
+class DataTable(Element, component="static/table.js"):
+    """A table.
+
+    Args:
+        caption: what it is, for those who do not see it.
+        columns: see :func:`column`.
+        keep: whether it stays a table where there is little room, because its columns are few and narrow.
+        empty: what is said when there are no rows.
+        on_sort: called with the key of a column whose heading was pressed.
+        on_act: called with the id of a row and of the button in it that was pressed.
+    """
+
+    def __init__(
+        self,
+        caption: str,
+        columns: Sequence[Column],
+        *,
+        empty: str = "Nothing.",
+        keep: bool = False,
+        on_sort: Callable[[str], Any] | None = None,
+        on_act: Callable[[str, str], Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self._shown: tuple[Any, ...] = ()
+        self.props.update(
+            {"caption": caption, "columns": list(columns), "empty": empty, "rows": [], "sort": None, "keep": keep}
+        )
+        if on_sort is not None:
+            self.on("sort", lambda event: on_sort(_one_of(event, columns)))
+        if on_act is not None:
+            self.on("act", lambda event: on_act(str(event.args["row"]), str(event.args["act"])))
+
+    def show(self, rows: list[dict[str, Any]], sort: tuple[str, bool] | None = None) -> None:
+        """Show these rows, each with ``id`` and ``cells``; nothing is sent when they are the same as before."""
+        if self._shown == (rows, sort):
+            return
+        self._shown = (rows, sort)
+        self.props["rows"] = rows
+        self.props["sort"] = {"key": sort[0], "down": sort[1]} if sort is not None else None
+        self.update()
+
+    def describe(self, columns: Sequence[Column]) -> None:
+        """Change the columns."""
+        self.props["columns"] = list(columns)
+        self._shown = ()
+
+
+def _one_of(event: GenericEventArguments, columns: Sequence[Column]) -> str:
+    """The key that a browser sent, if it is one of a column that sorts; else the first column's."""
+    asked = str(event.args)
+    return next((each["key"] for each in columns if each["key"] == asked and each["sort"]), str(columns[0]["key"]))

@@ -1,0 +1,221 @@
+"""Who may sign on: accounts with their verifiers, what a sign-on comes to, and the change of a password.
+
+An account keeps no password but a token for each password level (:mod:`~tdqsim.server.hostservers.passwords`). Whether
+its profile is disabled and its password has expired are attributes of the user profile of the system (CHGUSRPRF changes
+them): too many wrong passwords in a row set STATUS(*DISABLED) there, and a change of the password ends PWDEXP(*YES).
+Nothing here makes a profile: a user whom the system does not know is unknown.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from tdqsim.core.codepage import codepage
+from tdqsim.errors import TdqError
+from tdqsim.facts import table
+from tdqsim.ibmi import System
+from tdqsim.server.hostservers.passwords import LONGEST_DES, Level, covered, is_des_password, substitute, token, tokens
+
+__all__ = ["BOUNDS", "Account", "Accounts", "Attempt", "SignOnCode", "change_password", "check", "sign_on"]
+
+BOUNDS: Final[Mapping[str, int]] = {row["name"]: int(row["value"]) for row in table("hostservers")}
+_LOG: Final = logging.getLogger(__name__)
+_EBCDIC: Final = codepage(37)
+
+
+class SignOnCode(IntEnum):
+    """Return codes of a sign-on or a change of password."""
+
+    GOOD = 0
+    REQUEST_NOT_VALID = 0x0001000B
+    USER_UNKNOWN = 0x00020001
+    USER_DISABLED = 0x00020002
+    NEW_PASSWORD_TOO_LONG = 0x00030001
+    NEW_PASSWORD_TOO_SHORT = 0x00030002
+    NEW_PASSWORD_CHARACTER = 0x00030008
+    PASSWORD_WRONG = 0x0003000B
+    PASSWORD_WRONG_NEXT_DISABLES = 0x0003000C
+    PASSWORD_EXPIRED = 0x0003000D
+    PASSWORD_NONE = 0x00030010
+    PASSWORD_CHANGE_NOT_ALLOWED = 0x00030012
+    PASSWORD_NOT_VALID = 0x00030013
+    SECURITY_GENERAL = 0x00040000
+
+
+@dataclass(slots=True)
+class Account:
+    """Who may sign on.
+
+    Attributes:
+        user: the profile's name.
+        tokens: what is kept of the password, by level; none for PASSWORD(*NONE).
+        wrong: wrong passwords in a row.
+        most_wrong: QMAXSIGN: so many of them disable the profile.
+        disabled: nobody can sign on, whatever the profile says.
+    """
+
+    user: str
+    tokens: dict[Level, bytes] = field(default_factory=dict, repr=False)
+    wrong: int = 0
+    most_wrong: int = BOUNDS["sign_on_attempts"]
+    disabled: bool = False
+
+    def set_password(self, password: str) -> None:
+        """Keep the tokens of a new password."""
+        self.tokens = tokens(self.user, password)
+        self.wrong = 0
+
+
+class Accounts:
+    """Accounts in memory.
+
+    Args:
+        accounts: each of a user of its own.
+    """
+
+    def __init__(self, accounts: Iterable[Account] = ()) -> None:
+        self._accounts = {one.user.upper(): one for one in accounts}
+
+    def find(self, user: str) -> Account | None:
+        """The account of a user, in capitals."""
+        return self._accounts.get(user)
+
+    def admit(self, user: str, origin: str) -> bool:  # noqa: ARG002  (for those who count)
+        """Whether a sign-on may be looked at; it is counted."""
+        return True
+
+    def succeeded(self, user: str, origin: str) -> None:
+        """The sign-on that was counted was a good one."""
+
+    def change(self, account: Account, password: str) -> None:
+        """Give an account another password.
+
+        Raises:
+            TdqError: it cannot be kept; nothing has changed then.
+        """
+        account.set_password(password)
+
+
+class Attempt(NamedTuple):
+    """A sign-on or a change of password as it was sent.
+
+    Attributes:
+        user: who, in capitals.
+        kind: kind of credential.
+        sent: the substitute.
+        seeds: the client's and the server's.
+        origin: where it comes from, such as an address.
+    """
+
+    user: str
+    kind: int
+    sent: bytes
+    seeds: tuple[bytes, bytes]
+    origin: str = ""
+
+
+def sign_on(system: System, accounts: Accounts, level: Level, attempt: Attempt) -> SignOnCode:
+    """What a sign-on comes to, when not too many have failed before it."""
+    if not accounts.admit(attempt.user, attempt.origin):
+        return SignOnCode.SECURITY_GENERAL
+    code = check(system, accounts.find(attempt.user), level, attempt)
+    if code in (SignOnCode.GOOD, SignOnCode.PASSWORD_EXPIRED):
+        accounts.succeeded(attempt.user, attempt.origin)
+    return code
+
+
+def check(system: System, account: Account | None, level: Level, attempt: Attempt) -> SignOnCode:
+    """What a sign-on comes to; wrong passwords are counted, a right one begins the count anew."""
+    profile = system.profiles.get(attempt.user)
+    if attempt.kind != level.credential:
+        return SignOnCode.REQUEST_NOT_VALID
+    if account is None or profile is None:
+        return SignOnCode.USER_UNKNOWN
+    if profile.disabled or account.disabled:
+        return SignOnCode.USER_DISABLED
+    kept = account.tokens.get(level)
+    if kept is None:
+        return SignOnCode.PASSWORD_NONE
+    if not hmac.compare_digest(substitute(level, kept, account.user, *attempt.seeds), attempt.sent):
+        return _wrong(system, account)
+    account.wrong = 0
+    return SignOnCode.PASSWORD_EXPIRED if profile.expired else SignOnCode.GOOD
+
+
+def _wrong(system: System, account: Account) -> SignOnCode:
+    account.wrong += 1
+    if account.wrong >= account.most_wrong:
+        account.wrong = 0
+        system.chgusrprf(account.user, status="*DISABLED")
+        return SignOnCode.PASSWORD_WRONG
+    near = account.wrong == account.most_wrong - 1
+    return SignOnCode.PASSWORD_WRONG_NEXT_DISABLES if near else SignOnCode.PASSWORD_WRONG
+
+
+class NewPassword(NamedTuple):
+    """The two passwords of a change, each hidden under the other's substitutes.
+
+    Attributes:
+        old, new: the hidden bytes.
+        old_length, new_length: bytes of the passwords themselves; not said at levels 0 and 1.
+    """
+
+    old: bytes
+    new: bytes
+    old_length: int
+    new_length: int
+
+
+def change_password(
+    system: System, accounts: Accounts, level: Level, attempt: Attempt, hidden: NewPassword
+) -> SignOnCode:
+    """Change a password, an expired one too. The old one must be right, as for a sign-on."""
+    code = sign_on(system, accounts, level, attempt)
+    account = accounts.find(attempt.user)
+    if account is None or code not in (SignOnCode.GOOD, SignOnCode.PASSWORD_EXPIRED):
+        return code
+    user, kept = account.user, account.tokens[level]
+    data, following = covered(level, kept, user, attempt.seeds, hidden.new, 2)
+    new = _plain(level, data, hidden.new_length)
+    refused = SignOnCode.PASSWORD_NOT_VALID if new is None else _refused(level, new)
+    if new is None or refused:
+        return refused
+    data, _ = covered(level, token(level, user, new), user, attempt.seeds, hidden.old, following)
+    old = _plain(level, data, hidden.old_length)
+    if old is None or not hmac.compare_digest(token(level, user, old), kept):
+        return SignOnCode.PASSWORD_NOT_VALID
+    try:
+        accounts.change(account, new)
+    except TdqError:
+        _LOG.exception("the changed password of %s could not be kept", user)
+        return SignOnCode.PASSWORD_CHANGE_NOT_ALLOWED
+    system.chgusrprf(user, pwdexp=False)
+    return SignOnCode.GOOD
+
+
+def _plain(level: Level, data: bytes, length: int) -> str | None:
+    """The password in what was laid open; None when there is none."""
+    if level is Level.DES:
+        return _EBCDIC.printable(data[:LONGEST_DES]).rstrip(" ")
+    if not 0 <= length <= len(data):
+        return None
+    try:
+        return data[:length].decode("utf-16-be").rstrip(" ")
+    except UnicodeDecodeError:
+        return None
+
+
+def _refused(level: Level, new: str) -> SignOnCode:
+    """What is against a new password."""
+    longest = LONGEST_DES if level is Level.DES else BOUNDS["password_longest"]
+    if len(new) > longest:
+        return SignOnCode.NEW_PASSWORD_TOO_LONG
+    if len(new) < BOUNDS["password_shortest"]:
+        return SignOnCode.NEW_PASSWORD_TOO_SHORT
+    valid = is_des_password(new) if level is Level.DES else new.isprintable() and new[0] != "*"
+    return SignOnCode.GOOD if valid else SignOnCode.NEW_PASSWORD_CHARACTER

@@ -1,0 +1,51 @@
+"""The host servers of the systems that a server serves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdqsim.errors import TdqError
+from tdqsim.server.hostservers.face import HostServers
+from tdqsim.server.hostservers.user_accounts import UserAccounts
+from tdqsim.server.users import Users
+
+if TYPE_CHECKING:
+    from tdqsim.server.host import Host
+    from tdqsim.server.servefile import ServeFile
+    from tdqsim.server.tls import Certificate
+
+__all__ = ["host_servers"]
+
+
+@asynccontextmanager
+async def host_servers(
+    host: Host, users: Users | None, config: ServeFile, certificate: Certificate | None
+) -> AsyncIterator[dict[str, dict[str, int]]]:
+    """Run them; gives the ports by system and service.
+
+    Raises:
+        TdqError: a port cannot be had, or ports are named where there are several systems.
+    """
+    given = config.faces.ibmi if isinstance(config.faces.ibmi, dict) else {}
+    if given and len(host.systems) > 1:
+        raise TdqError("faces: ibmi: ports can be named where there is one system; yes gives each free ones")
+    ports: dict[str, int] = {str(name): port for name, port in given.items() if name != "mapper"}
+    mapper = next((port for name, port in given.items() if name == "mapper"), None)
+    accounts = UserAccounts(users or Users(), Path(config.users) if config.users else None)
+    found: dict[str, dict[str, int]] = {}
+    async with AsyncExitStack() as cleanup:
+        for name, system in host.systems.items():
+            context: Any = None if certificate is None else certificate.context()
+            servers = HostServers(
+                host.engine, system, accounts, address=config.address, ports=ports, mapper=mapper, tls=context
+            )
+            try:
+                await servers.start()
+            except OSError as error:
+                raise TdqError(f"{config.address}: a port of {name} cannot be listened to: {error.strerror}") from error
+            cleanup.push_async_callback(servers.stop)
+            found[name] = dict(servers.ports)
+        yield found

@@ -1,0 +1,79 @@
+"""What all routes share: bounds, a command as a task of the one who asks, and waits that end when he goes away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from fastapi import Request
+
+from tdqsim.cics import Region, Task
+from tdqsim.cics.kernel.conditions import TaskReturn
+from tdqsim.errors import TdqError
+from tdqsim.facts import table
+from tdqsim.server.host import Host
+from tdqsim.server.http.values import Statement, values_in, values_out
+from tdqsim.server.users import User
+
+__all__ = ["BOUNDS", "PREFIX", "as_task", "attended", "executed", "in_a_task"]
+
+BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
+PREFIX: Final = "/api/v1"
+_SOON: Final = 0.02  # most requests are answered by then; a request that takes longer is watched
+
+
+def in_a_task(region: Region, user: User, action: Callable[[Task], Any]) -> Any:
+    """One command as a task of its own, with the user's authority; to be called in the engine's thread."""
+    with region.task(userid=user.id or region.default_user) as task:
+        return action(task)
+
+
+async def as_task(host: Host, region: Region, user: User, action: Callable[[Task], Any]) -> Any:
+    """One command as a task of its own, which waits for nothing."""
+    return await host.ask(partial(in_a_task, region, user, action))
+
+
+async def attended(request: Request, answer: asyncio.Future[Any], seconds: float = BOUNDS["wait_seconds"]) -> Any:
+    """What comes of something that may wait, as long as the client is there: what nobody waits for is given up.
+
+    Raises:
+        TimeoutError: it took too long.
+    """
+    await asyncio.wait({answer}, timeout=_SOON)
+    if answer.done():
+        return answer.result()
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({answer, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if answer.done():
+            return answer.result()
+        raise TimeoutError("what was waited for did not come")
+    finally:
+        answer.cancel()
+        gone.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def executed(task: Task, region: Region, statement: Statement) -> dict[str, Any]:
+    """An EXEC CICS command in a task, as its client is told of it."""
+    variables = values_in(statement.variables, region)
+    try:
+        received = task.execute(statement.text, variables)
+    except TaskReturn as error:
+        raise TdqError(
+            "RETURN is not taken: a task of one command returns by itself, a unit of work by commit"
+        ) from error
+    eib = task.eib
+    return {
+        "resp": int(eib.eibresp),
+        "condition": eib.eibresp.name,
+        "resp2": eib.eibresp2,
+        "received": values_out(received, region),
+        "variables": values_out(variables, region),
+    }

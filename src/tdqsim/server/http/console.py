@@ -1,0 +1,27 @@
+"""The console in the browser, where its packages are installed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+from fastapi import FastAPI
+from starlette.responses import RedirectResponse
+
+from tdqsim.server.host import Host
+from tdqsim.server.http.access import Gate
+from tdqsim.server.http.common import PREFIX
+
+__all__ = ["add_console"]
+
+
+def add_console(app: FastAPI, host: Host, gate: Gate) -> None:
+    """Add the console, to which ``/`` leads; without its packages it leads to the page of the API."""
+    if find_spec("nicegui") is not None:
+        import_module("tdqsim.server.console").mount(app, host, gate)  # it takes a second, and may not be there
+        return
+
+    @app.get("/", include_in_schema=False)
+    async def begin() -> RedirectResponse:
+        """The page to begin with."""
+        return RedirectResponse(f"{PREFIX}/")

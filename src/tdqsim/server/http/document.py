@@ -1,0 +1,58 @@
+"""The OpenAPI document as a page that fetches nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+__all__ = ["page_of"]
+
+_STYLE = """:root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.4}
+body{max-width:60rem;margin:2rem auto;padding:0 1rem}
+code,pre{font-family:ui-monospace,monospace;overflow-wrap:anywhere}pre{white-space:pre-wrap}
+summary{cursor:pointer;padding:.3rem 0}table{border-collapse:collapse}
+td,th{text-align:left;padding:.2rem 1rem .2rem 0;vertical-align:top}"""
+
+
+def page_of(document: Mapping[str, Any]) -> str:
+    """The page of an OpenAPI document."""
+    info = document["info"]
+    body = "".join(_operations(document))
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{escape(info['title'])} API</title><style>{_STYLE}</style><main>"
+        f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info['description'])}</p>"
+        f'<p>As OpenAPI: <a href="openapi.json">openapi.json</a></p>{body}</main></html>'
+    )
+
+
+def _operations(document: Mapping[str, Any]) -> Iterator[str]:
+    by_tag: dict[str, list[str]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            tag = (operation.get("tags") or ["other"])[0]
+            by_tag.setdefault(tag, []).append(_operation(path, method, operation))
+    for tag, operations in by_tag.items():
+        yield f"<h2>{escape(tag)}</h2>{''.join(operations)}"
+    schemas = document.get("components", {}).get("schemas", {})
+    yield "<h2>schemas</h2>"
+    for name, schema in schemas.items():
+        text = escape(json.dumps(schema, indent=2))
+        yield f'<details id="{escape(name)}"><summary><code>{escape(name)}</code></summary><pre>{text}</pre></details>'
+
+
+def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><td><code>{escape(each['name'])}</code><td>{escape(each['in'])}"
+        f"<td>{escape(each.get('description') or each.get('schema', {}).get('description', ''))}"
+        for each in operation.get("parameters", ())
+    )
+    table = f"<table><tr><th>parameter<th>in<th>{rows}</table>" if rows else ""
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    given = f"<pre>{escape(json.dumps(body, indent=2))}</pre>" if body else ""
+    return (
+        f"<details><summary><code>{escape(method.upper())} {escape(path)}</code></summary>"
+        f"<p>{escape(operation.get('description', ''))}</p>{table}{given}</details>"
+    )

@@ -1,0 +1,255 @@
+"""What operators do: definitions, snapshot and restore, statistics, jobs and SYSOUT, faults, the clock."""
+
+# Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from fastapi import Body, FastAPI, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from tdqsim.cics import Region
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.definitions import dump_definitions, parse_csd, parse_dct, parse_definitions
+from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda
+from tdqsim.server.host import Host
+from tdqsim.server.http.access import Breaker, Looker, Operator
+from tdqsim.server.http.common import BOUNDS, PREFIX
+from tdqsim.server.http.values import Record
+from tdqsim.testing.active import ActivePlan
+from tdqsim.testing.faults import CrashPoint, FaultPlan, TornWrite
+
+__all__ = ["add_operating"]
+
+
+def add_operating(app: FastAPI, host: Host) -> None:
+    """Add the routes."""
+    _add_definitions(app, host)
+    _add_snapshot(app, host)
+    _add_reports(app, host)
+    _add_faults(app, host)
+    _add_clock(app, host)
+
+
+class _Definitions(BaseModel):
+    """Definitions as text."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: Annotated[str, Field(max_length=BOUNDS["body_bytes"], description="the text of one file")]
+    form: Annotated[
+        Literal["yaml", "csd", "dct"], Field(description="definition file, DFHCSDUP commands, or DFHDCT macros")
+    ] = "yaml"
+    install: Annotated[bool, Field(description="False only reads them")] = True
+
+
+def _add_definitions(app: FastAPI, host: Host) -> None:
+    @app.post(f"{PREFIX}/regions/{{name}}/definitions", tags=["definitions"], status_code=201)
+    async def install(name: str, given: _Definitions, user: Operator) -> dict[str, Any]:
+        """Install definitions into the running region, all or none; from CSD or DCT text they are imported first."""
+        region = host.region(name)
+        read: Callable[[str], Any] = {"yaml": _from_yaml, "csd": _from_csd, "dct": _from_dct}[given.form]
+        definitions, reports = read(given.text)
+        if given.install:
+            await host.ask(lambda: region.install(definitions, user=user.id))
+        names = [str(entry.resource.name) for entry in definitions.entries]
+        return {"installed": given.install, "names": names, "yaml": dump_definitions(definitions), "reports": reports}
+
+
+def _from_yaml(text: str) -> tuple[Any, list[str]]:
+    return parse_definitions(text, file="text"), []
+
+
+def _from_csd(text: str) -> tuple[Any, list[str]]:
+    found = parse_csd(text, file="text")
+    return found.definitions, [str(each) for each in found.reports]
+
+
+def _from_dct(text: str) -> tuple[Any, list[str]]:
+    found = parse_dct(text, file="text")
+    return found.definitions, [str(each) for each in found.reports]
+
+
+# -- snapshot and restore ---------------------------------------------------------------------------------------------
+
+
+class _Kept(BaseModel):
+    """A queue of a snapshot."""
+
+    model_config = ConfigDict(extra="forbid")
+    enablestatus: Literal["ENABLED", "DISABLED"] = "ENABLED"
+    records: Annotated[list[Record], Field(max_length=BOUNDS["snapshot_records"])] = []
+
+
+class _Snapshot(BaseModel):
+    """What a snapshot gave; queues that are not named stay as they are."""
+
+    model_config = ConfigDict(extra="ignore")
+    queues: Annotated[dict[str, _Kept], Field(max_length=BOUNDS["snapshot_records"])]
+
+
+def _add_snapshot(app: FastAPI, host: Host) -> None:
+    @app.get(f"{PREFIX}/regions/{{name}}/snapshot", tags=["records"])
+    async def snapshot(name: str, _user: Looker) -> dict[str, Any]:
+        """The intrapartition queues with their records, for restore; refused where there are too many for an answer."""
+        region = host.region(name)
+        return await host.ask(lambda: _taken(region))
+
+    @app.put(f"{PREFIX}/regions/{{name}}/snapshot", tags=["records"])
+    async def restore(name: str, given: _Snapshot, user: Breaker) -> dict[str, Any]:
+        """Give the queues of a snapshot its records and its ENABLESTATUS; nothing is done where one cannot have it."""
+        region = host.region(name)
+        wanted = {queue: [each.bytes_for(region) for each in kept.records] for queue, kept in given.queues.items()}
+        states = {queue: kept.enablestatus for queue, kept in given.queues.items()}
+        await host.ask(lambda: _restore(region, wanted, states, user.id or region.default_user))
+        return {"restored": len(wanted)}
+
+
+def _taken(region: Region) -> dict[str, Any]:
+    queues = list(region.intra_queues())
+    count = sum(queue.numitems for queue in queues)
+    if count > BOUNDS["snapshot_records"]:
+        raise TdqError(f"{count} records are too many for one answer; look at {BOUNDS['page_records']} at a time")
+    held = {
+        queue.name: {
+            "enablestatus": "ENABLED" if queue.enablestatus is Cvda.ENABLED else "DISABLED",
+            "records": [{"hex": record.hex().upper()} for record in region.peek(queue.name)],
+        }
+        for queue in queues
+    }
+    return {"applid": region.applid, "queues": held}
+
+
+def _restore(region: Region, wanted: dict[str, list[bytes]], states: dict[str, Any], userid: str) -> None:
+    intra = {queue.name: queue for queue in region.intra_queues()}
+    for name in wanted:
+        if name not in intra:
+            raise TdqError(f"queue {name[:20]!r}: the region has no intrapartition queue of that name")
+        if intra[name].locks and any(lock.owner is not None for lock in intra[name].locks):
+            raise TdqError(f"queue {name}: a unit of work has it; end that first")
+    for name, records in wanted.items():
+        with region.task(userid=userid) as task:
+            if intra[name].enablestatus is not Cvda.ENABLED:
+                task.set_tdqueue(name, enablestatus="ENABLED")
+            task.deleteq_td(name)
+        region.seed(name, records)
+        if states[name] == "DISABLED":
+            with region.task(userid=userid) as task:
+                task.set_tdqueue(name, enablestatus="DISABLED")
+
+
+# -- reports ----------------------------------------------------------------------------------------------------------
+
+
+def _add_reports(app: FastAPI, host: Host) -> None:
+    @app.get(f"{PREFIX}/regions/{{name}}/statistics", tags=["regions"])
+    async def statistics(name: str, _user: Looker) -> dict[str, Any]:
+        """The statistics of this moment."""
+        region = host.region(name)
+        return await host.ask(lambda: region.statistics.now().as_dict())
+
+    @app.get(f"{PREFIX}/regions/{{name}}/jobs", tags=["regions"])
+    async def jobs(name: str, _user: Looker) -> list[dict[str, Any]]:
+        """The jobs that were submitted through the internal reader, the last of them."""
+        region = host.region(name)
+
+        def look() -> list[dict[str, Any]]:
+            return [
+                {"id": each.id, "name": each.name, "submitter": each.submitter, "time_ns": each.time_ns,
+                 "scan": each.scan_only, "lines": each.text()[: BOUNDS["page_records"]]}
+                for each in list(region.data_sets.jobs)[-BOUNDS["page_jobs"] :]
+            ]  # fmt: skip
+
+        return await host.ask(look)
+
+
+# -- faults and the clock ---------------------------------------------------------------------------------------------
+
+
+def _add_faults(app: FastAPI, host: Host) -> None:
+    plans: dict[str, ActivePlan] = {}
+    path = f"{PREFIX}/regions/{{name}}/faults"
+
+    @app.get(path, tags=["faults"])
+    async def faults(name: str, _user: Looker) -> dict[str, Any]:
+        """The fault plan that is at work, and what has happened by it."""
+        plan = plans.get(host.region(name).applid)
+        if plan is None:
+            return {"faults": [], "happened": []}
+        return await host.ask(lambda: {"faults": json.loads(plan.plan.to_json()), "happened": plan.happened[-100:]})
+
+    @app.put(path, tags=["faults"])
+    async def put(
+        name: str, faults: Annotated[list[dict[str, Any]], Body(max_length=100)], _user: Breaker
+    ) -> dict[str, Any]:
+        """Put a fault plan to work, as FaultPlan.to_json writes it, instead of the one before; it begins to count."""
+        region = host.region(name)
+        plan = _plan(faults)
+
+        def attach() -> None:
+            before = plans.pop(region.applid, None)
+            if before is not None:
+                before.detach()
+            active = ActivePlan(plan)
+            try:
+                active.attach(region)
+            except BaseException:
+                active.detach()
+                raise
+            plans[region.applid] = active
+
+        await host.ask(attach)
+        return {"faults": json.loads(plan.to_json()), "happened": []}
+
+    @app.delete(path, tags=["faults"], status_code=204)
+    async def remove(name: str, _user: Breaker) -> None:
+        """Take the fault plan away."""
+        region = host.region(name)
+
+        def detach() -> None:
+            plan = plans.pop(region.applid, None)
+            if plan is not None:
+                plan.detach()
+
+        await host.ask(detach)
+
+
+def _plan(faults: list[dict[str, Any]]) -> FaultPlan:
+    try:
+        plan = FaultPlan.from_json(json.dumps(faults))
+    except ValueError as error:
+        raise TdqError(str(error)) from error
+    for each in plan.faults:
+        if isinstance(each, CrashPoint | TornWrite):
+            raise TdqError(f"{each.kind}: it would end the server; a test kills the process instead")
+    return plan
+
+
+def _add_clock(app: FastAPI, host: Host) -> None:
+    dispatcher: Dispatcher = host.engine.dispatcher
+
+    def shown_clock() -> dict[str, Any]:
+        return {"time_ns": dispatcher.clock.time_ns(), "frozen": dispatcher.clock.frozen}
+
+    @app.get(f"{PREFIX}/clock", tags=["clock"])
+    async def clock(_user: Looker) -> dict[str, Any]:
+        """The time, and whether it stands still."""
+        return await host.ask(shown_clock)
+
+    @app.post(f"{PREFIX}/clock", tags=["clock"])
+    async def move(
+        _user: Breaker,
+        frozen: bool | None = None,
+        advance: Annotated[float, Query(ge=0, le=10**9, description="seconds")] = 0,
+    ) -> dict[str, Any]:
+        """Freeze or thaw the clock, or move it forward."""
+
+        def change() -> dict[str, Any]:
+            if frozen is not None:
+                (dispatcher.clock.freeze if frozen else dispatcher.clock.thaw)()
+            if advance:
+                dispatcher.clock.advance(advance)
+            return shown_clock()
+
+        return await host.ask(change)

@@ -1,0 +1,128 @@
+"""Records: peek by page and position, WRITEQ, READQ, DELETEQ, seed."""
+
+# Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
+
+import asyncio
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import Body, FastAPI, Query, Request
+
+from tdqsim.cics import Condition, Region, Task
+from tdqsim.facts import Resp
+from tdqsim.server.host import Host
+from tdqsim.server.http.access import Breaker, Looker, Operator
+from tdqsim.server.http.common import BOUNDS, PREFIX, as_task, attended, in_a_task
+from tdqsim.server.http.values import Decoding, Encoding, Record, decoded, shown
+
+__all__ = ["add_records"]
+
+_Limit = Annotated[int, Query(ge=1, le=BOUNDS["page_records"])]
+_Position = Annotated[int, Query(ge=0, le=2**63 - 1, description="from this record on, the first is 0")]
+
+
+def _page(region: Region, queue: str, position: int, limit: int, *, uncommitted: bool = False) -> list[bytes]:
+    return region.peek(queue, skip=position, limit=limit, uncommitted=uncommitted)
+
+
+def add_records(app: FastAPI, host: Host) -> None:
+    """Add the routes of records."""
+    base = f"{PREFIX}/regions/{{name}}/queues/{{queue}}"
+
+    @app.get(f"{base}/records", tags=["records"])
+    async def peek(
+        name: str,
+        queue: str,
+        _user: Looker,
+        position: _Position = 0,
+        limit: _Limit = 100,
+        encoding: Encoding = "text",
+        uncommitted: Annotated[bool, Query(description="what units of work have written, not what they read")] = False,
+    ) -> dict[str, Any]:
+        """Look at records without taking them, a page at a time."""
+        region = host.region(name)
+        records = await host.ask(lambda: _page(region, queue, position, limit, uncommitted=uncommitted))
+        return {"position": position, "records": [shown(record, region, encoding) for record in records]}
+
+    @app.post(f"{base}/records/decoded", tags=["records"])
+    async def peek_decoded(
+        name: str, queue: str, layout: Decoding, _user: Looker, position: _Position = 0, limit: _Limit = 100
+    ) -> dict[str, Any]:
+        """Look at records by a layout: a copybook, or the YAML form. A record that does not fit says why."""
+        region = host.region(name)
+        made = layout.layout()
+        records = await host.ask(lambda: _page(region, queue, position, limit))
+        found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
+        return {"position": position, "records": found}
+
+    @app.post(f"{base}/records", tags=["records"], status_code=201)
+    async def write(
+        name: str,
+        queue: str,
+        record: Annotated[Record | Annotated[list[Record], Body(max_length=BOUNDS["page_records"])], Body()],
+        user: Operator,
+    ) -> dict[str, Any]:
+        """WRITEQ TD, as a task of its own; several records are one task and one unit of work."""
+        region = host.region(name)
+        several = isinstance(record, list)
+        data = [each.bytes_for(region) for each in (record if isinstance(record, list) else [record])]
+
+        def put(task: Task) -> None:
+            for each in data:
+                task.writeq_td(queue, each)
+
+        await as_task(host, region, user, put)
+        return {"written": sum(map(len, data)), **({"records": len(data)} if several else {})}
+
+    @app.post(f"{base}/read", tags=["records"])
+    async def read(
+        request: Request,
+        name: str,
+        queue: str,
+        user: Operator,
+        nosuspend: Annotated[bool, Query(description="QBUSY rather than a wait")] = False,
+        encoding: Encoding = "text",
+        count: Annotated[
+            int | None, Query(ge=1, le=BOUNDS["page_records"], description="up to QZERO, as a list")
+        ] = None,
+    ) -> dict[str, Any]:
+        """READQ TD, as a task of its own: the record is gone."""
+        region = host.region(name)
+        if count is not None:
+            take = partial(in_a_task, region, user, lambda task: _several(task, queue, count, nosuspend=nosuspend))
+            records: list[bytes] = await attended(request, asyncio.ensure_future(host.ask(take)))
+            return {"records": [shown(each, region, encoding) for each in records]}
+        call = partial(in_a_task, region, user, lambda task: task.readq_td(queue, nosuspend=nosuspend))
+        record: bytes = await attended(request, asyncio.ensure_future(host.ask(call)))
+        return {"record": shown(record, region, encoding), "length": len(record)}
+
+    @app.delete(f"{base}/records", tags=["records"], status_code=204)
+    async def clear(name: str, queue: str, user: Operator) -> None:
+        """DELETEQ TD."""
+        region = host.region(name)
+        await as_task(host, region, user, lambda task: task.deleteq_td(queue))
+
+    @app.post(f"{base}/seed", tags=["records"], status_code=201)
+    async def seed(
+        name: str,
+        queue: str,
+        records: Annotated[list[Record], Body(max_length=BOUNDS["page_records"])],
+        _user: Breaker,
+    ) -> dict[str, Any]:
+        """Put records on a queue outside any task: no trigger, no statistics."""
+        region = host.region(name)
+        data = [record.bytes_for(region) for record in records]
+        return {"seeded": await host.ask(lambda: region.seed(queue, data))}
+
+
+def _several(task: Task, queue: str, count: int, *, nosuspend: bool) -> list[bytes]:
+    """Records up to a number, or up to QZERO behind the first."""
+    found: list[bytes] = []
+    while len(found) < count:
+        try:
+            found.append(task.readq_td(queue, nosuspend=nosuspend))
+        except Condition as condition:
+            if condition.resp is not Resp.QZERO or not found:
+                raise
+            break
+    return found

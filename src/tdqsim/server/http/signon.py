@@ -1,0 +1,173 @@
+"""Signing on and off: a page for browsers, ``/api/v1/session`` for programs.
+
+The page is plain HTML without a script: it works before anything else does. Its answer is a page that goes on by
+itself, not a redirect, because a browser does not send a strict cookie along where another site began the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from html import escape
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+from urllib.parse import parse_qsl
+
+from fastapi import FastAPI, HTTPException, Query, Request, Response
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from tdqsim.facts import table
+from tdqsim.server.http.access import Gate, Looker, session_of, signed_on
+from tdqsim.server.http.guard import same_site
+from tdqsim.server.users import Role, SignOnRefused, TooManySignOns
+
+__all__ = ["add_sign_on"]
+
+_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
+_AT_ONCE: Final = 2  # each takes 64 MB and a processor for a moment
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",  # with no-referrer a browser would send its form with Origin: null
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'",
+}
+_STYLE: Final = """:root{color-scheme:light dark;font-family:system-ui,sans-serif}body{max-width:22rem;margin:10vh auto;
+padding:0 1rem}label{display:block;margin-top:1rem}input{width:100%;box-sizing:border-box;font-size:1rem;padding:.5rem}
+button{margin-top:1.5rem;font-size:1rem;padding:.5rem 1.5rem}p[role=alert]{font-weight:bold}"""
+
+
+class _SignOn(BaseModel):
+    """User and password."""
+
+    model_config = ConfigDict(extra="forbid")
+    user: Annotated[str, Field(min_length=1, max_length=20)]
+    password: Annotated[str, Field(min_length=1, max_length=_BOUNDS["password_length"])]
+
+
+def add_sign_on(app: FastAPI, access: Gate) -> None:
+    """Add the page and the routes."""
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def sign_on(request: Request, user: str, password: str) -> str:
+        """The id of who signs on; empty for the owner, whose password is the token of the run."""
+        origin = request.client.host if request.client else "local"
+        if not user and access.is_token(password):
+            return ""
+        if access.users is None or not user:
+            raise SignOnRefused("the user or the password is not right")
+        async with turns:
+            return (await asyncio.to_thread(access.users.authenticate, user, password, origin)).id
+
+    _add_page(app, access, sign_on)
+    _add_session(app, access, sign_on)
+
+
+def _add_page(app: FastAPI, access: Gate, sign_on: Any) -> None:
+    @app.get("/sign-on", include_in_schema=False)
+    async def page(
+        link: Annotated[str, Query(max_length=100)] = "", to: Annotated[str, Query(alias="next", max_length=200)] = "/"
+    ) -> Response:
+        if link and access.use_link(link):
+            return _welcome(access, "", to)
+        said = "This link has been used, or is none. The token that the server printed signs on too." if link else ""
+        return _form(access, to, said, HTTPStatus.FORBIDDEN if link else HTTPStatus.OK)
+
+    @app.post("/sign-on", include_in_schema=False)
+    async def submitted(request: Request) -> Response:
+        if not same_site(request.headers):
+            raise HTTPException(HTTPStatus.FORBIDDEN, "the sign-on must come from the page of this site")
+        try:
+            given = dict(parse_qsl((await request.body()).decode(), max_num_fields=5))
+        except ValueError:
+            raise HTTPException(HTTPStatus.BAD_REQUEST, "the form cannot be read") from None
+        to = given.get("next", "/")
+        try:
+            user_id = await sign_on(request, given.get("user", "").strip(), given.get("password", ""))
+        except SignOnRefused as error:
+            return _form(access, to, f"Not signed on: {error}.", _status(error))
+        return _welcome(access, user_id, to)
+
+    @app.post("/sign-off", include_in_schema=False)
+    async def sign_off(request: Request) -> Response:
+        session = session_of(request)
+        if session is not None:
+            access.sessions.end(session)
+        answer = _form(access, "/", "Signed off.", HTTPStatus.OK)
+        answer.delete_cookie(access.cookie, secure=access.secure, httponly=True, samesite="strict")
+        return answer
+
+
+def _add_session(app: FastAPI, access: Gate, sign_on: Any) -> None:
+    @app.post("/api/v1/session", tags=["session"], status_code=201)
+    async def begin(request: Request, who: _SignOn) -> dict[str, Any]:
+        """Sign on, for a bearer token; it ends after a time, or when it was not used for a time."""
+        try:
+            user_id = await sign_on(request, who.user, who.password)
+        except SignOnRefused as error:
+            waits = {"Retry-After": str(round(error.seconds))} if isinstance(error, TooManySignOns) else None
+            raise HTTPException(_status(error), str(error), waits) from None
+        token, session = access.sessions.begin(user_id, cookie=False)
+        user = access.user_of(session)
+        return {"token": token, "user": user_id, "roles": _roles(user), "seconds": _BOUNDS["session_seconds"]}
+
+    @app.get("/api/v1/session", tags=["session"])
+    async def about(request: Request) -> dict[str, Any]:
+        """Who has signed on, with which roles, and what changing requests of a browser carry as X-CSRF-Token."""
+        user = signed_on(request)
+        session = session_of(request)
+        csrf = session.csrf if session is not None and session.cookie else None
+        return {"user": user.id, "roles": _roles(user), "groups": list(user.groups), "csrf": csrf}
+
+    @app.delete("/api/v1/session", tags=["session"], status_code=204)
+    async def end(request: Request, _user: Looker) -> None:
+        """Sign off; the token of the run stays."""
+        session = session_of(request)
+        if session is not None:
+            access.sessions.end(session)
+
+
+def _roles(user: Any) -> list[str]:
+    return [role.value for role in Role if user is not None and user.may(role)]
+
+
+def _status(error: SignOnRefused) -> HTTPStatus:
+    return HTTPStatus.TOO_MANY_REQUESTS if isinstance(error, TooManySignOns) else HTTPStatus.UNAUTHORIZED
+
+
+def _here(to: str) -> str:
+    """A path of this site, whatever was given."""
+    safe = to.startswith("/") and not to.startswith(("//", "/\\")) and to.isascii() and to.isprintable()
+    return to if safe else "/"
+
+
+def _welcome(access: Gate, user_id: str, to: str) -> Response:
+    secret, _session = access.sessions.begin(user_id, cookie=True)
+    target = escape(_here(to), quote=True)
+    answer = HTMLResponse(
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Signed on</title>'
+        f'<meta http-equiv="refresh" content="0;url={target}"><p><a href="{target}">Go on</a></p></html>',
+        headers=_HEADERS,
+    )
+    answer.set_cookie(
+        access.cookie, secret, secure=access.secure, httponly=True, samesite="strict",
+        max_age=_BOUNDS["session_seconds"],
+    )  # fmt: skip
+    return answer
+
+
+def _form(access: Gate, to: str, said: str, status: HTTPStatus) -> Response:
+    alert = f'<p role="alert">{escape(said)}</p>' if said else ""
+    target = escape(_here(to), quote=True)
+    user = '<label>User <input name="user" autocomplete="username" autofocus></label>' if access.users else ""
+    word = "Password" if access.users else "Token"
+    return HTMLResponse(
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>Sign on</title><style>{_STYLE}</style><main><h1>tdqsim</h1>{alert}"
+        f'<form method="post" action="/sign-on">{user}<label>{word} <input name="password" type="password" '
+        f'autocomplete="current-password"></label><input type="hidden" name="next" value="{target}">'
+        f"<button>Sign on</button></form></main></html>",
+        status_code=status,
+        headers=_HEADERS,
+    )

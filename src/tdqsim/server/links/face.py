@@ -1,0 +1,273 @@
+"""The links of one process: those that it waits for, those that it dials, and the connections under them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tdqsim.cics import Region
+from tdqsim.cics.ship.network import FarLink
+from tdqsim.core.engine import Engine
+from tdqsim.core.messages import FrameDecoder, MessageError, MessageFrame
+from tdqsim.core.transport import Transport
+from tdqsim.errors import TdqError
+from tdqsim.ibmi import System
+from tdqsim.ibmi.remote import DdmLink, DdmServer
+from tdqsim.server.links.opening import (
+    DDM,
+    ISC,
+    Identity,
+    common_name,
+    decoder,
+    opening,
+    read_opening,
+    refusal,
+    taken,
+)
+from tdqsim.server.links.wire import BOUNDS, Connection, Watch
+
+__all__ = ["Links"]
+
+_LOG: Final = logging.getLogger(__name__)
+_Attach = Callable[[Transport], Any]
+
+
+@dataclass(slots=True, eq=False)
+class _Wanted:
+    """A link that this side dials."""
+
+    kind: str
+    here: str
+    there: str
+    address: tuple[str, int]
+    attach: _Attach
+    up: asyncio.Event = field(default_factory=asyncio.Event)
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    connection: Connection | None = None
+
+
+class Links:
+    """The links of the regions and systems of one engine to those of other processes.
+
+    Both ends of a link are named: one dials (``to``), the other waits for it. A link that is lost is dialled again.
+
+    Args:
+        engine: who owns the regions and systems.
+        identity: who this process is; one region or system, since a certificate has one name.
+        address: where to listen.
+        port: 0 for any that is free, None not to listen.
+        watch: told of all that goes over the links; see :data:`~tdqsim.server.links.wire.Watch`.
+
+    Attributes:
+        port: the port in use, once started.
+    """
+
+    def __init__(
+        self, engine: Engine, identity: Identity, *, address: str = "127.0.0.1", port: int | None = None,
+        watch: Watch | None = None,
+    ) -> None:  # fmt: skip
+        self.port = port
+        self._engine = engine
+        self._address = address
+        self._watch = watch
+        self._client, self._server = identity.context(server=False), identity.context(server=True)
+        self._awaited: dict[tuple[str, str, str], _Attach] = {}
+        self._wanted: list[_Wanted] = []
+        self._dialling: set[asyncio.Task[None]] = set()
+        self.connections: set[Connection] = set()
+        self._listener: asyncio.Server | None = None
+
+    # -- which links there are ------------------------------------------------------------------------------------
+
+    def join(self, region: Region, name: str, applid: str, to: tuple[str, int] | None = None) -> FarLink:
+        """Link a region to one in another process, for function shipping.
+
+        Args:
+            region: the region here.
+            name: how it calls the other one: 1 to 4 characters, as SYSID and REMOTESYSTEM name it.
+            applid: the other one's APPLID, the common name of its certificate.
+            to: address and port where it waits; None to wait for it here.
+
+        Raises:
+            TdqError: the region is linked to that one already.
+        """
+        link = self._engine.outside(lambda: FarLink(region, name, applid.upper())).result()
+        self._add(ISC, region.applid.upper(), applid.upper(), to, link.attach)
+        return link
+
+    def reach(self, system: System, location: str, name: str, to: tuple[str, int]) -> None:
+        """Let the DDM queues of a system reach another system.
+
+        Args:
+            system: the system here.
+            location: RMTLOCNAME or RDB name of its DDM queues.
+            name: the other system's name, the common name of its certificate.
+            to: address and port where that one waits.
+        """
+
+        def attach(transport: Transport) -> None:
+            system.connect(location, DdmLink(system.dispatcher, transport))
+
+        self._add(DDM, system.name.upper(), name.upper(), to, attach)
+
+    def admit(self, system: System, name: str) -> None:
+        """Let the DDM queues of another system reach one here. Its users are believed to be who they say.
+
+        Args:
+            system: the system here.
+            name: the other system's name, the common name of its certificate.
+        """
+
+        def attach(transport: Transport) -> None:
+            DdmServer(system, transport, at_once=False)
+
+        self._add(DDM, system.name.upper(), name.upper(), None, attach)
+
+    def _add(self, kind: str, here: str, there: str, to: tuple[str, int] | None, attach: _Attach) -> None:
+        if to is not None:
+            self._wanted.append(_Wanted(kind, here, there, to, attach))
+            return
+        if (kind, there, here) in self._awaited:
+            raise TdqError(f"{here} waits for {there} already")
+        self._awaited[kind, there, here] = attach
+
+    # -- start and stop -------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Listen and dial.
+
+        Raises:
+            OSError: the port cannot be had.
+        """
+        loop = asyncio.get_running_loop()
+        if self.port is not None:
+            self._listener = await loop.create_server(self._caller, self._address, self.port, ssl=self._server)
+            self.port = self._listener.sockets[0].getsockname()[1]
+        for one in self._wanted:
+            self._dialling.add(asyncio.create_task(self._keep_dialled(one)))
+
+    async def stop(self) -> None:
+        """Give all links up and listen no more."""
+        if self._listener is not None:
+            self._listener.close()
+        for task in self._dialling:
+            task.cancel()
+        await asyncio.gather(*self._dialling, return_exceptions=True)
+        self._dialling.clear()
+        for connection in tuple(self.connections):
+            connection.drop()
+
+    async def up(self) -> None:
+        """Wait until all that are dialled are there."""
+        for one in self._wanted:
+            await one.up.wait()
+
+    # -- this side dials ------------------------------------------------------------------------------------------
+
+    async def _keep_dialled(self, wanted: _Wanted) -> None:
+        pause = BOUNDS["redial_first_ms"]
+        while True:
+            if await self._dial(wanted):
+                pause = BOUNDS["redial_first_ms"]
+                await wanted.gone.wait()
+            await asyncio.sleep(pause / 1000)
+            pause = min(2 * pause, BOUNDS["redial_most_ms"])
+
+    async def _dial(self, wanted: _Wanted) -> bool:
+        """Dial once; whether the link is there."""
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Future[object]] = loop.create_future()
+        wanted.gone.clear()
+        answers = decoder()
+
+        def heard(connection: Connection, data: bytes) -> None:
+            if answered.done():
+                return
+            try:
+                found = read_opening(answers, data, ("OPENED", "REFUSED"))
+            except MessageError as error:
+                answered.set_exception(error)
+                return
+            if found is not None and found[0].kind == "REFUSED":
+                answered.set_exception(MessageError(f"it refuses: {found[0].fields['reason']}"))
+            elif found is not None:
+                answered.set_result(connection.begin(lambda: wanted.attach(connection), found[1]))
+
+        def ended(connection: Connection) -> None:
+            self.connections.discard(connection)
+            wanted.gone.set()
+            wanted.up.clear()
+            if not answered.done():
+                answered.set_exception(ConnectionError("closed"))
+
+        connection: Connection | None = None
+        try:
+            async with asyncio.timeout(BOUNDS["opening_seconds"]):
+                _, connection = await loop.create_connection(
+                    lambda: Connection(self._engine, heard, ended, self._watch), *wanted.address, ssl=self._client
+                )
+                self.connections.add(connection)
+                self._check_name(connection, wanted.there)
+                connection.write(opening(wanted.kind, wanted.here, wanted.there))
+                await asyncio.wrap_future(await answered)
+        except (OSError, TdqError, TimeoutError) as error:
+            _LOG.info("%s: %s cannot be reached at %s: %s", wanted.here, wanted.there, wanted.address, error)
+            if connection is not None:
+                connection.drop()
+            if answered.done() and not answered.cancelled():
+                answered.exception()
+            return False
+        wanted.up.set()
+        return True
+
+    @staticmethod
+    def _check_name(connection: Connection, expected: str) -> None:
+        found = common_name(connection.peer)
+        if found != expected:
+            raise TdqError(f"the certificate there is of {found or 'nobody'}, not of {expected}")
+
+    # -- the other side dials -------------------------------------------------------------------------------------
+
+    def _caller(self) -> Connection:
+        said = decoder()
+        connection = Connection(self._engine, lambda one, data: self._opened(one, said, data), self._gone, self._watch)
+        self.connections.add(connection)
+        asyncio.get_running_loop().call_later(BOUNDS["opening_seconds"], self._too_late, connection)
+        return connection
+
+    def _gone(self, connection: Connection) -> None:
+        self.connections.discard(connection)
+
+    @staticmethod
+    def _too_late(connection: Connection) -> None:
+        """It has not said what it is for."""
+        if connection.unopened:
+            connection.drop()
+
+    def _opened(self, connection: Connection, said: FrameDecoder, data: bytes) -> None:
+        try:
+            found = read_opening(said, data, ("OPEN",))
+            if found is None:
+                return
+            attach = self._attach_for(connection, found[0])
+        except TdqError as error:
+            _LOG.warning("a link was refused: %s", error)
+            connection.write(refusal(str(error)))
+            connection.hang_up()
+            return
+        connection.write(taken())
+        attached = connection.begin(lambda: attach(connection), found[1])
+        attached.add_done_callback(lambda done: connection.fail() if done.exception() is not None else None)
+
+    def _attach_for(self, connection: Connection, frame: MessageFrame) -> _Attach:
+        """What takes a connection that was opened so."""
+        kind, caller, called = (frame.fields[name] for name in ("kind", "from", "to"))
+        self._check_name(connection, caller)
+        attach = self._awaited.get((kind, caller, called))
+        if attach is None:
+            raise TdqError(f"no {kind} link of {caller} to {called} is known here")
+        return attach

@@ -1,0 +1,172 @@
+"""A transport over one TCP connection, between an asyncio loop and an engine's thread.
+
+The loop reads and writes; what arrives is taken by the channel in the engine's thread, in order. A side that does not
+keep up is not read from any more; one that does not take what is sent is given up, as is one that is silent for good
+(the operating system probes it).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from tdqsim.core.engine import Engine, EngineStopped
+from tdqsim.core.transport import LinkDown
+from tdqsim.facts import table
+
+__all__ = ["BOUNDS", "Connection", "Watch"]
+
+BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("links")}
+_PROBES: Final = (("TCP_KEEPIDLE", "probe_after"), ("TCP_KEEPINTVL", "probe_every"), ("TCP_KEEPCNT", "probes"))
+Watch = Callable[[str, bytes], None]
+"""Told, in the engine's thread, of what is about to be sent (``out``) and of what has come (``in``)."""
+
+
+class Connection(asyncio.Protocol):
+    """One connection: first for whoever opens it, in the loop; then a transport, in the engine's thread.
+
+    Args:
+        engine: whose thread takes what arrives.
+        heard: called in the loop with what arrives before :meth:`begin`.
+        ended: called in the loop when it is gone.
+        watch: told of all that goes over it; None for nobody.
+    """
+
+    def __init__(
+        self, engine: Engine, heard: Callable[[Connection, bytes], None], ended: Callable[[Connection], None],
+        watch: Watch | None = None,
+    ) -> None:  # fmt: skip
+        self._engine = engine
+        self._heard: Callable[[Connection, bytes], None] | None = heard
+        self._ended = ended
+        self._watch = watch
+        self._loop = asyncio.get_running_loop()
+        self._socket: asyncio.Transport | None = None
+        self._receive: Callable[[bytes], None] | None = None
+        self._lost: Callable[[str], None] | None = None
+        self._waiting = 0
+        self._closed = False
+
+    # -- in the loop ----------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is open."""
+        assert isinstance(transport, asyncio.Transport)
+        self._socket = transport
+        transport.set_write_buffer_limits(high=BOUNDS["unsent_bytes"])
+        found: socket.socket | None = transport.get_extra_info("socket")
+        if found is not None:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option, bound in _PROBES:
+                if hasattr(socket, option):
+                    found.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), BOUNDS[bound])
+
+    @property
+    def peer(self) -> dict[str, object]:
+        """The certificate of the other side, as :meth:`ssl.SSLSocket.getpeercert` gives it."""
+        assert self._socket is not None
+        return self._socket.get_extra_info("peercert") or {}
+
+    def write(self, data: bytes) -> None:
+        """Send, from the loop."""
+        if self._socket is not None:
+            self._socket.write(data)
+
+    @property
+    def unopened(self) -> bool:
+        """Whether it is not the link's yet."""
+        return self._heard is not None
+
+    def fail(self) -> None:
+        """Close it, from any thread."""
+        self._in_loop(self.drop)
+
+    def begin(self, attach: Callable[[], object], rest: bytes) -> Future[object]:
+        """From now on what arrives is the link's; first it is given to that, then what has come of it already."""
+        self._heard = None
+        attached = self._engine.outside(attach)
+        if rest:
+            self.data_received(rest)
+        return attached
+
+    def drop(self) -> None:
+        """Close it at once."""
+        if self._socket is not None:
+            self._socket.abort()
+
+    def hang_up(self) -> None:
+        """Close it when all is sent."""
+        if self._socket is not None:
+            self._socket.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Something came."""
+        if self._heard is not None:
+            self._heard(self, data)
+            return
+        self._waiting += len(data)
+        if self._waiting > BOUNDS["untaken_bytes"] and self._socket is not None:
+            self._socket.pause_reading()
+        try:
+            self._engine.outside(partial(self._take, data))
+        except EngineStopped:
+            self.drop()
+
+    def pause_writing(self) -> None:
+        """The other side does not take what is sent: more than that is not kept for it."""
+        self.drop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is gone."""
+        self._ended(self)
+        why = f"the connection is gone: {exc}" if exc is not None else "the other side closed the connection"
+        with suppress(EngineStopped):
+            self._engine.outside(partial(self._tell, why))
+
+    def _taken(self, length: int) -> None:
+        self._waiting -= length
+        if self._socket is not None and not self._socket.is_closing():
+            self._socket.resume_reading()
+
+    # -- in the engine's thread -----------------------------------------------------------------------------------
+
+    def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
+        """See :class:`~tdqsim.core.transport.Transport`."""
+        self._receive, self._lost = receive, lost
+
+    def send(self, data: bytes) -> None:
+        """See :class:`~tdqsim.core.transport.Transport`."""
+        if self._watch is not None and not self._closed:
+            self._watch("out", data)
+        if self._closed:
+            raise LinkDown("the link is gone")
+        self._in_loop(self.write, data)
+
+    def close(self) -> None:
+        """See :class:`~tdqsim.core.transport.Transport`."""
+        self._in_loop(self.drop)
+        self._tell("the link was given up here")
+
+    def _take(self, data: bytes) -> None:
+        if self._watch is not None and not self._closed:
+            self._watch("in", data)
+        try:
+            if self._receive is not None and not self._closed:
+                self._receive(data)
+        finally:
+            self._in_loop(self._taken, len(data))
+
+    def _tell(self, why: str) -> None:
+        if not self._closed:
+            self._closed = True
+            if self._lost is not None:
+                self._lost(why)
+
+    def _in_loop(self, call: Callable[..., None], *args: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed, and the connection with it
+            self._loop.call_soon_threadsafe(call, *args)

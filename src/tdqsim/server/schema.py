@@ -1,0 +1,25 @@
+"""The JSON schema of ``serve.yaml``, so that editors complete and check it while people type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdqsim.definitions.schema import described_schema
+from tdqsim.server.servefile import Faces, ServedPlace, ServeFile, TlsFiles
+
+__all__ = ["serve_json_schema"]
+
+_YES: dict[str, Any] = {"type": ["boolean", "string"], "enum": [True, False, "yes", "no", "true", "false"]}
+"""An editor may take yes for a word."""
+
+
+def serve_json_schema() -> dict[str, Any]:
+    """The schema of a ``serve.yaml`` (JSON Schema 2020-12)."""
+    schema = described_schema(ServeFile, "tdqsim serve file", (Faces, ServedPlace, TlsFiles))
+    directories = schema["properties"]["directories"]
+    directories["items"] = {"anyOf": [{"type": "string", "minLength": 1}, directories["items"]]}
+    directories["minItems"] = 1
+    faces = schema["$defs"]["Faces"]["properties"]
+    faces["control"] = _YES | {"description": faces["control"]["description"]}
+    faces["ibmi"]["anyOf"] = [_YES, *(each for each in faces["ibmi"]["anyOf"] if each.get("type") != "boolean")]
+    return schema

@@ -1,0 +1,176 @@
+"""``serve.yaml``: which directories are served, by which faces, to whom.
+
+::
+
+    directories:
+    - pay
+    - {path: ship, store: stores/ship}
+    address: 127.0.0.1
+    faces: {http: 8470, control: yes, ibmi: 0}
+    tls: generated
+    users: users.yaml
+
+What a region or a system is stays in its own ``region.yaml`` or ``system.yaml``. Paths are relative to the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from tdqsim.errors import TdqError
+from tdqsim.server._yamlfile import read_model, read_plain
+
+__all__ = ["Faces", "ServeFile", "ServedPlace", "TlsFiles", "changed", "load_serve_file", "serve_file"]
+
+_PATH = Annotated[str, Field(min_length=1, max_length=4096)]
+_WORDS = {"yes": True, "true": True, "no": False, "false": False}
+_PORT = Annotated[int, Field(ge=0, le=65535)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ServedPlace(_Strict):
+    """One directory.
+
+    Attributes:
+        path: the directory, with a ``region.yaml`` or a ``system.yaml``.
+        store: its store; without one records live as long as the process.
+    """
+
+    path: _PATH
+    store: Annotated[str, Field(max_length=4096)] = ""
+
+
+def _yes(value: Any) -> Any:
+    return _WORDS.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _places(given: Any) -> Any:
+    """A path alone is a directory without a store."""
+    if not isinstance(given, list):
+        return given
+    return [{"path": each} if isinstance(each, str) else each for each in given]
+
+
+class Faces(_Strict):
+    """The faces with their ports; 0 for any that is free.
+
+    Attributes:
+        http: the JSON API, the console and metrics.
+        control: whether the command line finds what is served.
+        ibmi: the host servers of the IBM i systems: yes for free ports, or ports by service (``as-signon``,
+            ``as-dtaq``, ``as-rmtcmd``, ``mapper``) where there is one system.
+    """
+
+    http: _PORT = 0
+    control: Annotated[bool, BeforeValidator(_yes)] = True
+    ibmi: Annotated[
+        bool | dict[Literal["as-signon", "as-dtaq", "as-rmtcmd", "mapper"], _PORT], BeforeValidator(_yes)
+    ] = False
+
+
+class TlsFiles(_Strict):
+    """A certificate and its key, as PEM files.
+
+    Attributes:
+        certificate: the certificate, and those that signed it.
+        key: its private key.
+    """
+
+    certificate: _PATH
+    key: _PATH
+
+
+def _check_address(value: str) -> str:
+    try:
+        return str(ip_address(value))
+    except ValueError:
+        raise ValueError("must be an IP address, such as 127.0.0.1") from None
+
+
+class ServeFile(_Strict):
+    """What ``serve.yaml`` says.
+
+    Attributes:
+        directories: what is served.
+        address: where the faces listen.
+        faces: which, with their ports.
+        tls: ``generated``, or certificate and key; none unless given.
+        users: the users file; none unless given.
+    """
+
+    directories: Annotated[tuple[ServedPlace, ...], BeforeValidator(_places), Field(min_length=1, max_length=100)]
+    address: Annotated[str, Field(max_length=45), AfterValidator(_check_address)] = "127.0.0.1"
+    faces: Faces = Faces()
+    tls: Literal["generated"] | TlsFiles | None = None
+    users: Annotated[str, Field(max_length=4096)] = ""
+
+
+def load_serve_file(path: Path) -> ServeFile:
+    """What a file says, its paths made absolute.
+
+    Raises:
+        DefinitionError: it cannot be read, or something in it is wrong; all problems are listed, with lines.
+    """
+    found = read_model(path, read_plain(path), ServeFile)
+    base = path.resolve().parent
+
+    def placed(given: str) -> str:
+        return str(base / given) if given else ""
+
+    places = tuple(ServedPlace(path=placed(each.path), store=placed(each.store)) for each in found.directories)
+    tls = found.tls
+    if isinstance(tls, TlsFiles):
+        tls = TlsFiles(certificate=placed(tls.certificate), key=placed(tls.key))
+    return found.model_copy(update={"directories": places, "users": placed(found.users), "tls": tls})
+
+
+def serve_file(directories: Sequence[Path], store: Path | None = None) -> ServeFile:
+    """What a file would say that names directories alone: every face on free ports.
+
+    Raises:
+        TdqError: a store is given where there are several directories.
+    """
+    if store is not None and len(directories) != 1:
+        raise TdqError("a store is given where one directory is served; serve.yaml gives each its own")
+    places = [ServedPlace(path=str(each), store="" if store is None else str(store)) for each in directories]
+    return ServeFile(directories=tuple(places), faces=Faces(ibmi=True))
+
+
+def changed(
+    config: ServeFile,
+    *,
+    address: str | None = None,
+    port: int | None = None,
+    users: Path | None = None,
+    tls: bool = False,
+    certificate: Path | None = None,
+    key: Path | None = None,
+) -> ServeFile:
+    """The same with what is given in place of what it says.
+
+    Raises:
+        TdqError: the address is none.
+    """
+    update: dict[str, Any] = {}
+    if address is not None:
+        try:
+            update["address"] = _check_address(address)
+        except ValueError as error:
+            raise TdqError(f"address {address[:45]!r}: {error}") from None
+    if port is not None:
+        update["faces"] = config.faces.model_copy(update={"http": port})
+    if users is not None:
+        update["users"] = str(users)
+    if certificate is not None and key is not None:
+        update["tls"] = TlsFiles(certificate=str(certificate), key=str(key))
+    elif tls:
+        update["tls"] = "generated"
+    return config.model_copy(update=update)

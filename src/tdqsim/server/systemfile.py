@@ -1,0 +1,84 @@
+"""An IBM i system's directory: ``system.yaml``, what a region has in ``region.yaml``.
+
+::
+
+    name: PAYSYS
+    ccsid: 37
+    time_zone: Europe/Berlin
+    definitions: [queues.yaml]
+    libraries: [PAYLIB]
+
+Every key may be left out. Paths are relative to the directory. The libraries that definitions name are made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tdqsim.definitions import Definitions, Dtaq, load_definitions
+from tdqsim.ibmi import System
+from tdqsim.server._yamlfile import read_model, read_plain
+
+__all__ = ["SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "system_from_directory"]
+
+SYSTEM_FILE_NAME: Final = "system.yaml"
+_NAME = r"^[A-Z$#@][A-Z0-9$#@_.]{0,9}$"
+
+
+class SystemFile(BaseModel):
+    """What ``system.yaml`` says.
+
+    Attributes:
+        name: the system's name, 1 to 8 characters.
+        ccsid: of its jobs.
+        time_zone: UTC or the name of a time zone.
+        definitions: files with data queues.
+        libraries: those that are made beside the ones that definitions name.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: Annotated[str, Field(pattern=r"^[A-Z$#@][A-Z0-9$#@]{0,7}$")] = "TDQSYS"
+    ccsid: Annotated[int, Field(ge=1, le=65534)] = 37
+    time_zone: Annotated[str, Field(max_length=64)] = "UTC"
+    definitions: Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=1000)] = ()
+    libraries: Annotated[tuple[Annotated[str, Field(pattern=_NAME)], ...], Field(max_length=10000)] = ()
+
+
+def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
+    """What ``system.yaml`` in a directory says, and the definitions that it names.
+
+    Raises:
+        DefinitionError: something in a file is wrong.
+    """
+    path = directory / SYSTEM_FILE_NAME
+    found = read_model(path, read_plain(path), SystemFile)
+    return found, load_definitions(*[directory / each for each in found.definitions])
+
+
+def system_from_directory(directory: Path, store: Path | None = None, **options: Any) -> System:
+    """The system that ``system.yaml`` in a directory describes; what its store has already stays as it is.
+
+    Raises:
+        DefinitionError: something in a file is wrong. StoreError: the store cannot be used.
+    """
+    found, definitions = load_system_file(directory)
+    system = System(found.name, store, ccsid=found.ccsid, timezone=found.time_zone, **options)
+    try:
+        for library in found.libraries:
+            if library not in system.libraries:
+                system.crtlib(library)
+        if definitions.entries:
+            known = {(queue.library, queue.name) for queue in system.queues()}
+            missing = [each for each in definitions.dtaqs if (_library(each), each.name) not in known]
+            system.install(Definitions.of(missing), create_libraries=True)
+    except BaseException:
+        system.close(clean=False)
+        raise
+    return system
+
+
+def _library(queue: Dtaq) -> str:
+    return "QGPL" if queue.library == "*CURLIB" else queue.library

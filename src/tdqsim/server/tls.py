@@ -1,0 +1,103 @@
+"""Certificates: given ones, or one that is made for this run."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from dataclasses import dataclass
+from datetime import timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tdqsim.core.clock import Clock
+from tdqsim.errors import TdqError
+
+__all__ = ["Certificate", "given", "made"]
+
+_LIFE = timedelta(days=90)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A certificate and its key, as PEM files.
+
+    Attributes:
+        certificate: the chain.
+        key: its key.
+        generated: it was made for this run, so that a client must be told to trust it.
+    """
+
+    certificate: Path
+    key: Path
+    generated: bool = False
+
+    def context(self) -> ssl.SSLContext:
+        """For a server.
+
+        Raises:
+            TdqError: the files are no certificate and key that belong together.
+        """
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        try:
+            context.load_cert_chain(self.certificate, self.key, password=lambda: "")
+        except (OSError, ssl.SSLError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or getattr(error, "reason", None) or error
+            raise TdqError(f"certificate {self.certificate} with key {self.key}: {reason}") from error
+        return context
+
+
+def given(certificate: Path, key: Path) -> Certificate:
+    """A certificate that the user has.
+
+    Raises:
+        TdqError: a file cannot be read, or others can read the key.
+    """
+    for path in (certificate, key):
+        if not path.is_file():
+            raise TdqError(f"{path}: there is no such file")
+    if key.stat().st_mode & 0o077 and os.name == "posix":
+        raise TdqError(f"{key}: others can read the key; chmod 600 mends that")
+    return Certificate(certificate, key)
+
+
+def made(folder: Path, address: str) -> Certificate:
+    """A certificate for this machine, signed by itself, in a private folder.
+
+    Args:
+        folder: where the two files go.
+        address: that is listened on.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tdqsim")])
+    hosts = {"localhost", socket.gethostname()}
+    addresses = {ip_address("127.0.0.1"), ip_address("::1"), ip_address(address)}
+    names: list[x509.GeneralName] = [x509.DNSName(each) for each in sorted(hosts) if each.isascii()]
+    now = Clock(simulated=False).now()
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + _LIFE)
+        .add_extension(x509.SubjectAlternativeName([*names, *map(x509.IPAddress, addresses)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    found = Certificate(folder / "certificate.pem", folder / "key.pem", generated=True)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    for path, data in ((found.certificate, built.public_bytes(serialization.Encoding.PEM)), (found.key, private)):
+        path.unlink(missing_ok=True)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
+            file.write(data)
+    return found

@@ -1,0 +1,376 @@
+"""Who may use a server: one ``users.yaml`` for all its faces.
+
+::
+
+    users:
+    - id: ALICE
+      roles: [operate]
+      groups: [PAYTEAM]
+      password: $argon2id$v=19$...
+      ibmi: {2: 1C0E...}
+
+``tdq users`` writes it, readable by its owner alone. A password is kept as its Argon2 hash, which is of no use to a
+thief. The verifiers of ``ibmi`` are different: IBM i clients prove a password by a value made of it, so who has the
+value can sign on with it. They are *password-equivalent*, and are there only where they were asked for.
+
+Whoever asks is told the same of an unknown user, a wrong password and a disabled user, after the same work. Sign-ons
+are counted before they are looked at, by user and origin, so that many at once find no more than one after the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import yaml
+from argon2 import PasswordHasher, Type, extract_parameters
+from argon2.exceptions import InvalidHashError, VerificationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from tdqsim.errors import TdqError
+from tdqsim.facts import table
+from tdqsim.server._yamlfile import read_model, read_private
+
+__all__ = ["Role", "SignOnRefused", "TooManySignOns", "User", "Users", "hashed"]
+
+_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
+_ID: Final = re.compile(r"[A-Z$#@][A-Z0-9$#@_]{0,9}", re.ASCII)
+_VERIFIERS: Final = {0: 8, 2: 20, 4: 64}  # bytes by password level: DES, SHA-1, PBKDF2 with SHA-512
+_HASHER: Final = PasswordHasher()
+_HEAD: Final = "# Written by tdq users. Verifiers under ibmi are password-equivalent: who reads them can sign on.\n"
+
+
+class SignOnRefused(TdqError):
+    """User and password are not those of anybody who may sign on."""
+
+
+class TooManySignOns(SignOnRefused):
+    """Too many sign-ons of this user or from this origin have failed.
+
+    Attributes:
+        seconds: after which it may be tried again.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"too many sign-ons have failed; try again in {seconds:.0f} seconds")
+        self.seconds = seconds
+
+
+class Role(StrEnum):
+    """What a user may do; each includes those before it."""
+
+    look = "look"
+    operate = "operate"
+    break_ = "break"
+
+
+_RANK: Final = {role: rank for rank, role in enumerate(Role)}
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """One user.
+
+    Attributes:
+        id: 1 to 10 characters, capitals; the user id of its tasks and jobs. Empty for the default user of each region.
+        roles: what it may do.
+        groups: the groups that it is in.
+        password: the Argon2 hash of its password; empty for none, so that it cannot sign on by one.
+        ibmi: what IBM i clients prove the password by, by password level (0, 2, 4); password-equivalent.
+        disabled: it may not sign on.
+    """
+
+    id: str
+    roles: frozenset[Role] = frozenset()
+    groups: tuple[str, ...] = ()
+    password: str = field(default="", repr=False)
+    ibmi: Mapping[int, bytes] = field(default_factory=dict, repr=False)
+    disabled: bool = False
+
+    def may(self, role: Role) -> bool:
+        """Whether it has a role, or one that includes it."""
+        return any(_RANK[each] >= _RANK[role] for each in self.roles)
+
+
+def hashed(password: str) -> str:
+    """The Argon2 hash of a password.
+
+    Raises:
+        TdqError: it is empty or too long.
+    """
+    if not 1 <= len(password) <= _BOUNDS["password_length"]:
+        raise TdqError(f"a password has 1 to {_BOUNDS['password_length']} characters")
+    return _HASHER.hash(password)
+
+
+@cache
+def _nobody() -> str:
+    """What the password of an unknown user is compared with, for the same work."""
+    return _HASHER.hash("nobody's password")
+
+
+class Users:
+    """The users of a server.
+
+    Args:
+        users: each with an id of its own.
+        now: seconds that only grow, for counting sign-ons.
+    """
+
+    def __init__(self, users: Iterable[User] = (), *, now: Callable[[], float] = time.monotonic) -> None:
+        self._users: dict[str, User] = {}
+        self._attempts = _Attempts(now)
+        for user in users:
+            self.put(user)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Users:
+        """The users of a file.
+
+        Raises:
+            DefinitionError: it cannot be read, is open to other users of the machine, or is not as it must be.
+        """
+        file = Path(path)
+        found = read_model(file, read_private(file, _BOUNDS["users_file_bytes"]), _File, secrets=True)
+        return cls(entry.user() for entry in found.users)
+
+    def write(self, path: Path | str) -> None:
+        """Write the file anew, as a whole or not at all; only its owner can read it.
+
+        Raises:
+            TdqError: it cannot be written.
+        """
+        file = Path(path)
+        part = file.with_name(f".{file.name}.{os.getpid()}.part")
+        text = _HEAD + yaml.safe_dump({"users": [_written(user) for user in self]}, sort_keys=False)
+        try:
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:  # noqa: PTH123
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            part.replace(file)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise TdqError(f"{file}: cannot be written: {error.strerror}") from error
+
+    def __iter__(self) -> Iterator[User]:
+        return iter(self._users.values())
+
+    def __len__(self) -> int:
+        return len(self._users)
+
+    def get(self, user_id: str) -> User | None:
+        """The user of that id, in capitals or not."""
+        return self._users.get(user_id.upper())
+
+    def put(self, user: User) -> None:
+        """Add a user, or have it replace the one of that id.
+
+        Raises:
+            TdqError: the id is none, or there are as many as there may be.
+        """
+        if not _ID.fullmatch(user.id):
+            raise TdqError(f"user id {user.id[:20]!r}: {_ID_RULE}")
+        if user.id not in self._users and len(self._users) >= _BOUNDS["users"]:
+            raise TdqError(f"there are {len(self._users)} users, which is all there may be")
+        self._users[user.id] = user
+
+    def remove(self, user_id: str) -> None:
+        """Take a user away.
+
+        Raises:
+            TdqError: there is none of that id.
+        """
+        if self._users.pop(user_id.upper(), None) is None:
+            raise TdqError(f"there is no user {user_id}")
+
+    def authenticate(self, user_id: str, password: str, origin: str = "") -> User:
+        """The user who signs on. It takes some 50 ms of a processor: not for a loop's thread.
+
+        Args:
+            user_id: in capitals or not.
+            password: as it was given.
+            origin: where the sign-on comes from, such as an address; sign-ons are counted by it.
+
+        Raises:
+            TooManySignOns: too many have failed. SignOnRefused: there is no such user, or the password is another.
+        """
+        self.admit(user_id, origin)
+        user = self.get(user_id)
+        kept = user.password if user is not None and user.password else _nobody()
+        right = _matches(kept, password[: _BOUNDS["password_length"] + 1])
+        if not right or user is None or not user.password or user.disabled:
+            raise SignOnRefused("the user or the password is not right")
+        self.succeeded(user_id, origin)
+        return user
+
+    def ibmi(self, user_id: str) -> Mapping[int, bytes]:
+        """The verifiers of a user by password level; none for an unknown or a disabled one."""
+        user = self.get(user_id)
+        return {} if user is None or user.disabled else user.ibmi
+
+    def admit(self, user_id: str, origin: str) -> None:
+        """Count a sign-on, before it is looked at.
+
+        Raises:
+            TooManySignOns: too many have failed; this one is not to be looked at.
+        """
+        self._attempts.count(user_id.upper()[:20], origin)
+
+    def succeeded(self, user_id: str, origin: str) -> None:
+        """The sign-on that was counted was a good one."""
+        self._attempts.forgive(user_id.upper()[:20], origin)
+
+
+def _matches(kept: str, password: str) -> bool:
+    try:
+        return _HASHER.verify(kept, password)
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+class _Attempts:
+    """Sign-ons that have not been good ones, by user and origin, by origin and by user, each over a time."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._seen: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+
+    def count(self, user: str, origin: str) -> None:
+        now = self._now()
+        kept = {key: self._current(key, now) for key in self._keys(user, origin)}
+        for key, limit in self._keys(user, origin).items():
+            since, count = kept[key]
+            if count >= limit:
+                raise TooManySignOns(max(since + _BOUNDS["sign_on_seconds"] - now, 1))
+        for key, (since, count) in kept.items():
+            self._seen[key] = (since, count + 1)
+            self._seen.move_to_end(key)
+        while len(self._seen) > _BOUNDS["sign_on_counted"]:
+            self._seen.popitem(last=False)
+
+    def forgive(self, user: str, origin: str) -> None:
+        own, *others = self._keys(user, origin)
+        self._seen.pop(own, None)
+        for key in others:
+            since, count = self._seen.get(key, (0.0, 0))
+            if count > 0:
+                self._seen[key] = (since, count - 1)
+
+    def _current(self, key: tuple[str, str], now: float) -> tuple[float, int]:
+        since, count = self._seen.get(key, (now, 0))
+        return (since, count) if now - since < _BOUNDS["sign_on_seconds"] else (now, 0)
+
+    @staticmethod
+    def _keys(user: str, origin: str) -> dict[tuple[str, str], int]:
+        return {
+            (f"u:{user}", f"o:{origin}"): _BOUNDS["sign_on_user_origin"],
+            ("", f"o:{origin}"): _BOUNDS["sign_on_origin"],
+            (f"u:{user}", ""): _BOUNDS["sign_on_user"],
+        }
+
+
+# -- the file ---------------------------------------------------------------------------------------------------------
+
+_ID_RULE: Final = "must be 1 to 10 of A-Z, 0-9, $, #, @ and _, the first no digit"
+
+
+def _check_id(value: str) -> str:
+    if not _ID.fullmatch(value.upper()):
+        raise ValueError(_ID_RULE)
+    return value.upper()
+
+
+def _check_hash(value: str) -> str:
+    if not value:
+        return value
+    try:
+        found = extract_parameters(value)
+    except InvalidHashError:
+        raise ValueError("must be an Argon2 hash as tdq users writes it") from None
+    if found.type is not Type.ID:
+        raise ValueError("must be an Argon2id hash")
+    limits = (
+        ("hash_memory_kib", found.memory_cost),
+        ("hash_rounds", found.time_cost),
+        ("hash_lanes", found.parallelism),
+    )
+    for name, given in limits:
+        if not 1 <= given <= _BOUNDS[name]:
+            raise ValueError(f"asks for {given} of {name}; at most {_BOUNDS[name]} are taken")
+    return value
+
+
+def _check_verifiers(value: Any) -> dict[int, bytes]:
+    if not isinstance(value, dict):
+        raise ValueError("must be a mapping of password levels")  # noqa: TRY004  (pydantic's way)
+    found = {}
+    for level, digits in value.items():
+        number = int(level) if isinstance(level, str) and level in map(str, _VERIFIERS) else -1
+        if number not in _VERIFIERS:
+            raise ValueError("password levels are 0, 2 and 4")
+        if not isinstance(digits, str) or not re.fullmatch(
+            rf"[0-9A-Fa-f]{{{2 * _VERIFIERS[number]}}}", digits, re.ASCII
+        ):
+            raise ValueError(f"a verifier of level {number} has {2 * _VERIFIERS[number]} hexadecimal digits")
+        found[number] = bytes.fromhex(digits)
+    return found
+
+
+def _check_flag(value: object) -> bool:
+    if not isinstance(value, str) or value.lower() not in ("yes", "no", "true", "false"):
+        raise ValueError("must be yes or no")
+    return value.lower() in ("yes", "true")
+
+
+_Id = Annotated[str, Field(max_length=20), AfterValidator(_check_id)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    id: _Id
+    roles: Annotated[frozenset[Role], Field(min_length=1)]
+    groups: Annotated[tuple[_Id, ...], Field(max_length=100)] = ()
+    password: Annotated[str, Field(max_length=512), AfterValidator(_check_hash)] = ""
+    ibmi: Annotated[dict[int, bytes], BeforeValidator(_check_verifiers)] = {}
+    disabled: Annotated[bool, BeforeValidator(_check_flag)] = False
+
+    def user(self) -> User:
+        return User(self.id, self.roles, self.groups, self.password, self.ibmi, self.disabled)
+
+
+def _check_once(entries: tuple[_Entry, ...]) -> tuple[_Entry, ...]:
+    seen: set[str] = set()
+    for entry in entries:
+        if entry.id in seen:
+            raise ValueError(f"user {entry.id} is given twice")
+        seen.add(entry.id)
+    return entries
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    users: Annotated[tuple[_Entry, ...], Field(max_length=_BOUNDS["users"]), AfterValidator(_check_once)] = ()
+
+
+def _written(user: User) -> dict[str, Any]:
+    given: dict[str, Any] = {"id": user.id, "roles": [role.value for role in Role if role in user.roles]}
+    if user.groups:
+        given["groups"] = list(user.groups)
+    if user.password:
+        given["password"] = user.password
+    if user.ibmi:
+        given["ibmi"] = {level: kept.hex().upper() for level, kept in sorted(user.ibmi.items())}
+    if user.disabled:
+        given["disabled"] = "yes"
+    return given

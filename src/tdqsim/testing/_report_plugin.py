@@ -1,0 +1,225 @@
+"""What ``--tdq-report FILE`` adds to the pytest plugin: one page with a section for each test, failures first.
+
+A test's section is made in the process that ran it and goes to the one that began them all with the test's report, as
+text. The page is bounded: sections up to so many bytes, failures before others, and a line for each test beyond; what
+is left out is said.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+
+from tdqsim.errors import TdqError
+from tdqsim.report import happened
+from tdqsim.report.digest import Digest
+from tdqsim.report.page import Page, check_target
+from tdqsim.report.parts import Mark, Part, Prose, Ready, Section, Table
+from tdqsim.testing.clock import waiting
+from tdqsim.testing.happenings import Follower, Waits
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+    from tdqsim.ibmi import System
+    from tdqsim.testing.history import History
+    from tdqsim.testing.kit import Kit
+
+__all__ = ["ReportPlugin"]
+
+_SECTION: Final = "tdq_section"
+_FAILED_BYTES: Final = 8_000_000
+_OTHER_BYTES: Final = 4_000_000
+_LARGEST: Final = 400_000
+_ROWS: Final = 20_000
+_OPEN: Final = 3
+_STEPS, _TASKS, _FOLLOWERS, _QUEUES, _TRIGGERS = 60, 15, 8, 12, 12
+_TEXT: Final = 20_000
+_GOOD: Final = ("passed", "skipped", "xfailed")
+_TESTS: Final = ("test", "outcome", "seconds")
+
+_followed = pytest.StashKey["_Followed"]()
+
+
+class _Followed:
+    """The regions and systems of one test."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._waits = Waits(kit.dispatcher)
+        kit.on_made.append(self._made)
+
+    def _made(self, target: Region | System, history: History) -> None:
+        if len(self._waits.followers) < _FOLLOWERS:
+            digest = Digest(steps=_STEPS, tasks=_TASKS)
+            self._waits.followers.append(Follower(target, history, digest))
+
+    def parts(self) -> Iterator[Part]:
+        """What happened, region by region."""
+        self._waits.end()
+        kit = self._kit
+        for text in waiting(kit.dispatcher):
+            yield Prose(f"waiting: {text}")
+        for follower in self._waits.followers:
+            digest = follower.digest()
+            parts = [
+                *happened.depth(digest), *happened.tasks(digest), *happened.triggers(digest, _TRIGGERS),
+                *happened.operations(digest, _QUEUES),
+            ]  # fmt: skip
+            if parts:
+                yield Prose(f"{follower.name}, seed {kit.seed}: {digest.events:,} events")
+                yield from parts
+        more = len(kit.regions) + len(kit.systems) - len(self._waits.followers)
+        if more > 0:
+            yield Prose(f"{more:,} more regions and systems of this test are not shown.", quiet=True)
+
+
+class _Test(NamedTuple):
+    """How a test came out."""
+
+    name: str
+    outcome: str
+    seconds: float
+    section: str
+
+
+class ReportPlugin:
+    """Makes the sections of the tests that its process runs; the one that began them all writes the page."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._is_worker = hasattr(config, "workerinput")
+        self._path = Path(config.invocation_params.dir, config.getoption("--tdq-report"))
+        self._sent: Counter[bool] = Counter()
+        self._kept: Counter[bool] = Counter()
+        self._outcomes: Counter[str] = Counter()
+        self._wrong: list[_Test] = []
+        self._others: list[_Test] = []
+        self._setup: dict[str, float] = {}
+        self._told = ""
+        if not self._is_worker:
+            try:
+                check_target(self._path)
+            except TdqError as error:
+                raise pytest.UsageError(f"--tdq-report {error}") from error
+
+    # -- in the process that runs the test ------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, Any, Any]:
+        """Follow what a test makes."""
+        made = yield
+        if fixturedef.argname == "_tdq_kit":
+            request.node.stash[_followed] = _Followed(made)
+        return made
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Put the test's section on its report."""
+        report = yield
+        if report.when == "call" or report.failed:
+            setattr(report, _SECTION, self._section(item, report))
+        return report
+
+    def _section(self, item: pytest.Item, report: pytest.TestReport) -> str:
+        followed = item.stash.get(_followed, None)
+        if followed is not None:
+            del item.stash[_followed]
+        failed = report.failed
+        if self._sent[failed] >= (_FAILED_BYTES if failed else _OTHER_BYTES):
+            return ""
+        parts: list[Part] = [Prose(_end_of(report.longreprtext), code=True)] if failed else []
+        parts += followed.parts() if followed is not None else ()
+        if not parts:
+            return ""
+        outcome = _outcome(report)
+        section = Section(item.nodeid, parts, folded=True, mark=Mark(outcome, good=outcome in _GOOD))
+        text = "".join(section.html())
+        if len(text) > _LARGEST:
+            section.parts = [parts[0] if failed else Prose("What happened is too large for this page.", quiet=True)]
+            text = "".join(section.html())
+        self._sent[failed] += len(text)
+        return text
+
+    # -- in the process that began them all -----------------------------------------------------------------------
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take a part of a test: its own run, or what went wrong before or after it."""
+        if self._is_worker:
+            return
+        if report.when == "setup":
+            self._setup[report.nodeid] = report.duration
+        if report.when == "call" or report.failed or (report.when == "setup" and report.skipped):
+            outcome = _outcome(report)
+            self._outcomes[outcome] += 1
+            seconds = report.duration + self._setup.get(report.nodeid, 0.0) * (report.when == "call")
+            self._keep(_Test(report.nodeid, outcome, round(seconds, 3), getattr(report, _SECTION, "")), report.failed)
+        if report.when == "teardown":
+            self._setup.pop(report.nodeid, None)
+
+    def _keep(self, test: _Test, failed: bool) -> None:
+        if self._kept[failed] + len(test.section) > (_FAILED_BYTES if failed else _OTHER_BYTES):
+            test = test._replace(section="")
+        self._kept[failed] += len(test.section)
+        kept = self._wrong if failed else self._others
+        if len(kept) < _ROWS:
+            kept.append(test)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the page."""
+        if self._is_worker:
+            return
+        try:
+            self._page().write(self._path)
+        except (OSError, TdqError) as error:
+            self._told = f"tdqsim report: {self._path} could not be written: {error}"
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+        else:
+            self._told = f"tdqsim report: {self._path}"
+
+    def _page(self) -> Page:
+        total = self._outcomes.total()
+        counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(self._outcomes.items()))
+        good = not self._wrong
+        mark = Mark("all tests passed" if good else f"{len(self._wrong):,} of {total:,} went wrong", good=good)
+        page = Page("Tests", mark if total else None, f"{counts or 'No test was run'}.")
+        for title, tests in (("What went wrong", self._wrong), ("The other tests", self._others)):
+            sections = [each.section for each in tests if each.section]
+            unfolded = _OPEN if tests is self._wrong else 0
+            parts: list[Part] = [
+                Ready(text.replace("<details>", "<details open>", 1) if at < unfolded else text)
+                for at, text in enumerate(sections)
+            ]
+            without = len(tests) - len(sections)
+            if without and parts:
+                parts.append(
+                    Prose(f"{without:,} more have no section: they used nothing, or there is no room.", quiet=True)
+                )
+            page.add(f"{title}: {len(tests):,}", *parts)
+        rows = [
+            (each.name, Mark(each.outcome, each.outcome in _GOOD), each.seconds) for each in self._wrong + self._others
+        ]
+        if rows:
+            page.add("All tests", Table(_TESTS, rows, "Failures first", total=total, most=_ROWS), folded=True)
+        return page
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say where the page is."""
+        if self._told:
+            terminalreporter.write_line(self._told)
+
+
+def _outcome(report: pytest.TestReport) -> str:
+    if hasattr(report, "wasxfail"):
+        return "xfailed" if report.skipped else "xpassed"
+    return str(report.outcome) if report.when == "call" or not report.failed else f"error in {report.when}"
+
+
+def _end_of(text: str) -> str:
+    """The end of a long text: what was wrong stands there."""
+    return text if len(text) <= _TEXT else f"...{os.linesep}{text[-_TEXT:]}"

@@ -1,0 +1,193 @@
+"""One side of the race against Cobrix: a session of its own, warm rounds, then the medians of three, as JSON.
+
+``python -m tests.bench._race cobrix|qsam FOLDER`` where FOLDER has what :func:`prepare` made. With ``cobrix`` the jar is that of TDQ_COBRIX_JAR.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from tdqsim.datasets import Dcb, RecordFormat, write_records
+from tdqsim.layouts import parse_copybook
+from tests.bench._tree import cpu_seconds
+
+WARM, MEASURED = 3, 3
+TEN = """
+       01  R.
+           05  ID        PIC 9(8).
+           05  KIND      PIC X(2).
+           05  NAME      PIC X(20).
+           05  CITY      PIC X(12).
+           05  AMOUNT    PIC S9(9)V99 COMP-3.
+           05  TAX       PIC S9(7)V99 COMP-3.
+           05  COUNT-A   PIC 9(9) COMP.
+           05  COUNT-B   PIC 9(4) COMP.
+           05  TEXT-A    PIC X(15).
+           05  TEXT-B    PIC X(6).
+"""
+SEGMENTS = """
+       01  R.
+           05  SEGMENT   PIC X.
+           05  HEAD.
+               10  NO-A  PIC 9(9).
+               10  NAME  PIC X(30).
+           05  ITEM REDEFINES HEAD.
+               10  PRICE PIC S9(9)V99 COMP-3.
+               10  TEXT-A PIC X(33).
+"""
+COUNTED = """
+       01  R.
+           05  ID        PIC 9(8).
+           05  N         PIC 9(2).
+           05  T OCCURS 0 TO 10 DEPENDING ON N.
+               10  VALUE-A PIC S9(7) COMP-3.
+               10  TEXT-A  PIC X(6).
+"""
+WIDE = "       01  R.\n" + "".join(
+    f"           05  F{n:03d}      PIC {('X(8)', '9(7)', 'S9(7)V99 COMP-3')[n % 3]}.\n" for n in range(200)
+)
+BIG_ENDIAN = {"is_rdw_big_endian": "true", "is_bdw_big_endian": "true", "rdw_adjustment": "-4", "bdw_adjustment": "-4"}
+MAP = {"segment_field": "SEGMENT", "redefine_segment_id_map:0": "HEAD => H", "redefine_segment_id_map:1": "ITEM => I"}
+
+
+def _row(number: int) -> dict[str, Any]:
+    return {
+        "ID": number, "KIND": f"{number % 7:02d}", "NAME": f"NAME {number % 1000}", "CITY": "BOSTON",
+        "AMOUNT": Decimal(number % 1_000_000).scaleb(-2), "TAX": Decimal("-1.25"), "COUNT-A": number, "COUNT-B": 7,
+        "TEXT-A": "TEXT", "TEXT-B": "END",
+    }  # fmt: skip
+
+
+def _segment(number: int) -> dict[str, Any]:
+    if number % 4 == 0:
+        return {"SEGMENT": "H", "HEAD": {"NO-A": number, "NAME": "HEAD"}}
+    return {"SEGMENT": "I", "ITEM": {"PRICE": Decimal("12.50"), "TEXT-A": "ITEM"}}
+
+
+def _counted(number: int) -> dict[str, Any]:
+    return {"ID": number, "N": number % 11, "T": [{"VALUE-A": n, "TEXT-A": "ABC"} for n in range(number % 11)]}
+
+
+def _wide(number: int) -> dict[str, Any]:
+    values = ("TEXT", number % 1_000_000, Decimal("3.14"))
+    return {f"F{n:03d}": values[n % 3] for n in range(200)}
+
+
+KINDS: dict[str, tuple[str, Callable[[int], dict[str, Any]], str, dict[str, str]]] = {
+    "fb": (TEN, _row, "F", {}),
+    "vb": (TEN, _row, "VB", BIG_ENDIAN),
+    "segments": (SEGMENTS, _segment, "VB", BIG_ENDIAN | MAP),
+    "counted": (COUNTED, _counted, "VB", BIG_ENDIAN | {"variable_size_occurs": "true"}),
+    "wide": (WIDE, _wide, "F", {}),
+    "corrupt": (TEN, _row, "F", {}),
+}
+"""What files there are: copybook, a record's values, record format, and Cobrix's options for it."""
+
+
+def prepare(folder: Path, megabytes: int) -> None:
+    """Make the files: some thousand records of each kind, over and over."""
+    for kind, (copybook, row, recfm, _) in KINDS.items():
+        layout = parse_copybook(copybook).record()
+        if kind == "segments":
+            layout = layout.with_segments("SEGMENT", {"HEAD": ["H"], "ITEM": ["I"]})
+        records = [bytes(layout.encode(row(number))) for number in range(4_400)]
+        if kind == "corrupt":
+            amount = 42
+            records = [
+                record[:amount] + b"\xff" * 6 + record[amount + 6 :] if at % 100 == 0 else record
+                for at, record in enumerate(records)
+            ]
+        some = folder / f"{kind}.some"
+        dcb = (
+            Dcb(recfm=RecordFormat.FB, lrecl=len(records[0]))
+            if recfm == "F"
+            else Dcb(recfm=RecordFormat.VB, lrecl=2000)
+        )
+        write_records(str(some), records, dcb)
+        data = some.read_bytes()
+        with (folder / f"{kind}.ps").open("wb") as file:
+            for _ in range(max(1, megabytes * 1_000_000 // len(data))):
+                file.write(data)
+
+
+def work(side: str, spark: Any, folder: Path) -> dict[str, Callable[[], object]]:
+    """What is measured, by name."""
+
+    def frame(kind: str, **more: str) -> Any:
+        copybook, _, recfm, words = KINDS[kind]
+        given = {"copybook_contents": copybook, "record_format": recfm, **more}
+        given |= {name: value for name, value in words.items() if side == "cobrix" or name not in BIG_ENDIAN}
+        form = "cobol" if side == "cobrix" else "qsam"
+        return spark.read.format(form).options(**given).load(str(folder / f"{kind}.ps"))
+
+    def three() -> Any:
+        if side == "cobrix":
+            return frame("fb").select("ID", "AMOUNT", "KIND")
+        return frame("fb", columns="ID,AMOUNT,KIND")
+
+    def noop(found: Any) -> None:
+        found.write.format("noop").mode("overwrite").save()
+
+    def parquet(found: Any) -> None:
+        found.write.mode("overwrite").parquet(str(folder / f"{side}.parquet"))
+
+    def by_tasks() -> None:
+        if side == "cobrix":
+            parquet(frame("fb"))
+            return
+        from tdqsim.pipeline.data_sets import read_data_set
+
+        shutil.rmtree(folder / "stage", ignore_errors=True)
+        read_data_set(spark, folder / "fb.ps", stage=folder / "stage", copybook_contents=TEN, record_format="F")
+
+    return {
+        "fb noop": lambda: noop(frame("fb")),
+        "fb count": lambda: frame("fb").count(),
+        "fb group-by": lambda: frame("fb").groupBy("KIND").sum("AMOUNT").collect(),
+        "fb three columns": lambda: noop(three()),
+        "fb to Parquet by tasks": by_tasks,
+        "fb to Parquet by Spark": lambda: parquet(frame("fb")),
+        "vb noop": lambda: noop(frame("vb")),
+        "vb group-by": lambda: frame("vb").groupBy("KIND").sum("AMOUNT").collect(),
+        "segments noop": lambda: noop(frame("segments")),
+        "counted noop": lambda: noop(frame("counted")),
+        "wide noop": lambda: noop(frame("wide")),
+        "corrupt noop": lambda: noop(frame("corrupt")),
+    }
+
+
+def race(side: str, folder: Path, warm: int = WARM) -> dict[str, dict[str, float]]:
+    """The medians of each work: processor seconds of the whole tree, and seconds."""
+    if side == "cobrix":
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        spark = builder.config("spark.jars", os.environ["TDQ_COBRIX_JAR"]).getOrCreate()
+    else:
+        from tdqsim.pipeline.session import session
+
+        spark = session(master="local[2]")
+    found = {}
+    for name, act in work(side, spark, folder).items():
+        took = []
+        for _ in range(warm + MEASURED):
+            cpu, begun = cpu_seconds(os.getpid()), time.perf_counter()
+            act()
+            took.append((cpu_seconds(os.getpid()) - cpu, time.perf_counter() - begun))
+        cpu, seconds = (statistics.median(each) for each in zip(*took[warm:], strict=True))
+        found[name] = {"cpu": cpu, "seconds": seconds}
+    spark.stop()
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(race(sys.argv[1], Path(sys.argv[2]))))

@@ -1,0 +1,46 @@
+"""The bars of the benchmarks, asserted, and shown in one table at the end of a run.
+
+Each row has the bar that is wanted, the limit that is asserted and what was seen. Where the bar is met the two are one;
+where it is not, the limit is what holds today, with what the machine adds, and the bar beside it says so.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["hold", "lines"]
+
+
+class _Row(NamedTuple):
+    what: str
+    wanted: float
+    limit: float
+    seen: float
+
+
+_ROWS: list[_Row] = []
+
+
+def hold(limit: float, seen: float, what: str, *, wanted: float | None = None) -> None:
+    """Assert a limit, and have it shown.
+
+    Args:
+        limit: what must not be exceeded.
+        seen: what was measured.
+        what: the work, and the unit of the figures.
+        wanted: the bar, where it is another than the limit.
+    """
+    _ROWS.append(_Row(what, limit if wanted is None else wanted, limit, seen))
+    assert seen <= limit, f"{what}: {seen:.2f}, at most {limit}"
+
+
+def lines() -> list[str]:
+    """The table so far, heading first; nothing when nothing was measured."""
+    if not _ROWS:
+        return []
+    width = max(len(row.what) for row in _ROWS)
+    shown = [f"{'work':<{width}} {'bar':>8} {'limit':>8} {'seen':>8}"]
+    for row in _ROWS:
+        remark = " too much" if row.seen > row.limit else " the bar is not met" if row.seen > row.wanted else ""
+        shown.append(f"{row.what:<{width}} {row.wanted:>8g} {row.limit:>8g} {row.seen:>8.2f}{remark}")
+    return shown

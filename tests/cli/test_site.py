@@ -1,0 +1,64 @@
+"""The guide as a site: every chapter, nothing fetched, and a search that works from a folder of files."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tdq
+
+
+@pytest.fixture
+def site(tdq: Tdq, tmp_path: Path) -> Path:
+    pytest.importorskip("material", reason="the extra tdqsim[guide] is not installed")
+    made = tdq("guide", "--html", "site")
+    assert made.code == 0, made.err
+    return tmp_path / "site"
+
+
+def test_every_chapter_is_there_and_nothing_is_fetched(site: Path) -> None:
+    import tdqsim
+
+    chapters = {path.stem for path in (Path(tdqsim.__file__).parent / "guide").glob("*.md")}
+    pages = {path.stem: path.read_text("utf-8") for path in site.glob("*.html")}
+    assert chapters | {"index", "404"} == pages.keys()
+    for name, page in pages.items():
+        loaded = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?([^\" >]+)", page)
+        assert [place for place in loaded if place.startswith(("http:", "https:", "//"))] == [], name
+    for start in ("start-python", "start-cics", "start-data"):
+        assert f'href="{start}.html"' in pages["index"]
+    assert "test_first.py" in pages["testing"]
+    assert "```" not in pages["testing"]
+
+
+def test_a_directory_with_something_in_it_is_left_alone(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "mine.txt").write_text("mine")
+    refused = tdq("guide", "--html", "site")
+    assert (refused.code, "not empty" in refused.err) == (2, True)
+    assert [path.name for path in (tmp_path / "site").iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.browser
+def test_the_search_works_without_a_server(site: Path) -> None:
+    api = pytest.importorskip("playwright.sync_api")
+    browser_path = shutil.which("chromium")
+    if browser_path is None:
+        pytest.skip("there is no chromium")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_context(offline=True).new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "index.html").as_uri())
+        page.focus("input.md-search__input")  # it wakes up then
+        page.wait_for_selector(".md-search-result__meta >> text=Type to start")
+        page.locator("input.md-search__input").press_sequentially("TRIGGERLEVEL")
+        page.wait_for_selector(".md-search-result__item")
+        found = page.locator(".md-search-result__item").all_inner_texts()
+        browser.close()
+    assert any("Handlers" in text for text in found)
+    assert [url for url in asked if not url.startswith("file:")] == []

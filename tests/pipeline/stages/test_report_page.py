@@ -1,0 +1,142 @@
+"""The page of a pipeline's run, from tables made here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tdqsim.pipeline.stages.report_page import Tables, page_of
+from tdqsim.pipeline.stages.tables import TABLES
+from tdqsim.pipeline.stages.tree_memory import TreeMemory, tree_bytes
+from tdqsim.report.parts import Drawing, Section
+from tests.report.conftest import Look, look  # noqa: F401
+
+HOSTILE = "</script><script>alert(1)</script>"
+
+
+def rows(name: str, *given: dict[str, Any]) -> pa.Table:
+    """A table of replay with what is given, and empty values for the rest."""
+    empty: dict[Any, Any] = {pa.string(): "", pa.int64(): 0}
+    return pa.Table.from_pylist(
+        [{each.name: row.get(each.name, empty.get(each.type)) for each in TABLES[name]} for row in given], TABLES[name]
+    )
+
+
+class Given(Tables):
+    def manifest(self, stage: str) -> list[dict[str, Any]]:
+        took = {"replay": [4.0, 1.0, 1.0], "split.exchange": [0.5]}.get(stage, [])
+        return [{"bucket": at, "rows": 1000, "seconds": each} for at, each in enumerate(took)]
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Tables:
+    differences = [
+        {"region": f"CICS{n % 3}", "queue": "POSTED", "kind": "changed", "position": n, "key": None,
+         "field": HOSTILE if n % 4 else "AMOUNT", "expected": HOSTILE, "actual": "2"}
+        for n in range(100)
+    ]  # fmt: skip
+    return Given(
+        tmp_path,
+        rows(
+            "regions", {"region": HOSTILE, "kind": "CICS", "abends": "{}", "events": 7}, {"region": "A", "abends": "{}"}
+        ),
+        rows("queue_final", {"region": "A", "queue": "PAYQ", "kind": "TD", "peak": 9}),
+        rows(
+            "depth", *({"region": "A", "queue": "PAYQ", "step": n, "time_us": n * 1000, "depth": n} for n in range(10))
+        ),
+        rows("ati_events", {"region": "A", "depth": 5, "waited_dispatches": 2}),
+        pa.Table.from_pylist(differences),
+    )
+
+
+SUMMARY = {
+    "ok": False, "checks": {"every record as expected": False, HOSTILE: True}, "details": {}, "engine": "local",
+    "engine_why": "few", "regions": 2, "events": 7, "seconds": 8.0, "differences": {"POSTED changed": 4000},
+    "stage_seconds": {"ingest": 2.0, "replay": 5.0, "reconcile": 1.0},
+    "stage_memory": {"ingest": 100_000_000, "replay": 1_600_000_000, "reconcile": 300_000_000},
+}  # fmt: skip
+
+
+def drawings(tables: Tables) -> dict[str, Drawing]:
+    sections = [part for part in page_of(SUMMARY, tables).parts if isinstance(part, Section)]
+    return {part.title: part for section in sections for part in section.parts if isinstance(part, Drawing)}
+
+
+def test_stages_stand_one_after_the_other_with_their_rates(tables: Tables) -> None:
+    line = drawings(tables)["Stages, and what they did in a second"]
+    (trace,) = line.data
+    assert trace["base"] == [0.0, 2.0, 7.0]
+    assert trace["x"] == [2.0, 5.0, 1.0]
+    assert trace["y"] == ["ingest, 500 rows/s", "replay, 600 rows/s", "reconcile"]
+    memory = drawings(tables)["Memory of all processes, at most"]
+    assert memory.data[0]["y"] == [100.0, 1600.0, 300.0]
+
+
+def test_skew_is_told(tables: Tables, look: Look) -> None:  # noqa: F811
+    page = look("".join(page_of(SUMMARY, tables).html()))
+    assert "Replay had 3 parts; the slowest took 4.00 times as long as the one in the middle." in page.text
+    assert drawings(tables)["Seconds of the slowest parts of replay"].data[0]["y"] == [4.0, 1.0, 1.0]
+
+
+def test_differences_by_field_and_by_region(tables: Tables, look: Look) -> None:  # noqa: F811
+    found = drawings(tables)
+    by_field, by_region = found["By field, of the 100 kept"], found["By region, of the 100 kept"]
+    assert sorted(by_field.data[0]["x"]) == [25, 75]
+    assert dict(zip(by_region.data[0]["x"], by_region.data[0]["y"], strict=True)) == {
+        "CICS0": 34,
+        "CICS1": 33,
+        "CICS2": 33,
+    }
+    page = look("".join(page_of(SUMMARY, tables).html()))
+    assert (
+        "50 of 4,000 are shown; 100, the first of each kind of each queue of a region, are in reconcile/diffs."
+        in page.text
+    )
+
+
+def test_names_are_only_text(tables: Tables, look: Look) -> None:  # noqa: F811
+    page = look("".join(page_of(SUMMARY, tables).html()))
+    assert page.text.count(HOSTILE) >= 3
+    assert not any("alert(1)</" in text for text in page.code)
+    assert len(page.code) == 2
+
+
+def test_pictures_are_what_the_library_takes(tables: Tables) -> None:
+    figures = pytest.importorskip("plotly.graph_objects")
+    assert len(drawings(tables)) == 8
+    for drawing in drawings(tables).values():
+        figures.Figure({"data": drawing.data, "layout": drawing.layout})
+
+
+def test_the_memory_of_a_tree_is_that_of_its_processes() -> None:
+    with TreeMemory().watching() as memory:
+        held = bytearray(b"x" * 80_000_000)
+        first = memory.take()
+        del held
+        second = memory.take()
+    if not Path("/proc/self/stat").exists():
+        assert first == second == 0
+        return
+    assert first >= 80_000_000
+    assert second < first
+    assert tree_bytes(1 << 30) == 0
+
+
+def test_the_memory_of_children_counts() -> None:
+    import subprocess
+    import sys
+
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("no /proc")
+    memory = TreeMemory()
+    before = memory.take()
+    code = "held = bytearray(b'x' * 100_000_000); print('there', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"there\n"
+        during = memory.take()
+        child.communicate(b"\n")
+    assert during - before >= 100_000_000

@@ -1,0 +1,59 @@
+"""Pages in a real browser: drawn, quiet, fetching nothing, fitting light and dark, wide and narrow."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.report.test_page import HOSTILE, page_with
+
+pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("there is no chromium")
+    with playwright.sync_playwright() as started:
+        made = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_of_hostile_names(browser: Any, tmp_path: Path, width: int, scheme: str) -> None:
+    page = page_with(HOSTILE[1])
+    for text in HOSTILE:
+        page.parts += page_with(text).parts
+    path = page.write(tmp_path / "page.html")
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    heard: list[str] = []
+    tab = context.new_page()
+    tab.on("pageerror", lambda error: heard.append(str(error)))
+    tab.on("console", lambda message: heard.append(message.text))
+    tab.on("dialog", lambda dialog: heard.append(dialog.message))
+    tab.on("request", lambda request: heard.append(request.url) if not request.url.startswith("file:") else None)
+    tab.goto(path.as_uri())
+    tab.eval_on_selector_all("details", "all => all.forEach(each => { each.open = true; })")
+    plots = tab.query_selector_all(".plot")
+    for plot in plots:
+        plot.scroll_into_view_if_needed()
+        plot.wait_for_selector("svg.main-svg", timeout=30_000)
+    assert heard == []
+    assert len(plots) == 3 * (len(HOSTILE) + 1)
+    assert tab.query_selector("svg image, svg foreignObject, svg script, img") is None
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    first = tab.query_selector(".views button:nth-child(2)")
+    assert first is not None
+    first.focus()
+    tab.keyboard.press("Enter")
+    assert first.get_attribute("aria-pressed") == "true"
+    assert heard == []
+    context.close()

@@ -1,0 +1,200 @@
+"""What is kept of a history."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from contextlib import suppress
+
+import pytest
+
+from tdqsim import Condition, Region, System, define_tdqueue, define_transaction
+from tdqsim.report import happened
+from tdqsim.report.digest import Digest, Moment
+from tdqsim.report.parts import Prose
+from tdqsim.testing.happenings import Follower, Waits
+
+LOGICAL = define_tdqueue(
+    name="PAYQ", type="INTRA", recovstatus="LOGICAL", transid="PAYP", triggerlevel=3, atifacility="FILE"
+)
+PLAIN = define_tdqueue(name="AUDT", type="INTRA")
+
+
+def moment(what: str, at: int, **more: object) -> Moment:
+    return Moment(at, what, **more)  # type: ignore[arg-type]
+
+
+def test_depth_follows_writes_reads_and_backouts() -> None:
+    with Region([LOGICAL, PLAIN], supplied_queues=False) as region:
+        region.seed("AUDT", [b"s1", b"s2"])
+        follower = Follower(region)
+        with region.task() as task:
+            task.writeq_td("PAYQ", b"1")
+            task.writeq_td("PAYQ", b"2")
+            task.syncpoint()
+            task.readq_td("PAYQ")
+            task.writeq_td("PAYQ", b"3")
+            task.writeq_td("PAYQ", b"4")
+            task.syncpoint_rollback()
+            task.readq_td("AUDT")
+        region.writeq_td("AUDT", b"5")
+        region.deleteq_td("PAYQ")
+        digest = follower.digest()
+    pay, audit = digest.queues["PAYQ"], digest.queues["AUDT"]
+    assert [point.value for point in pay.steps] == [0, 1, 2, 1, 2, 3, 2, 0]
+    assert (pay.depth, pay.deepest) == (0, 3)
+    assert [point.value for point in audit.steps] == [2, 1, 2]
+    assert pay.counts == {"WRITEQ TD": 4, "READQ TD": 1, "DELETEQ TD": 1}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_depth_at_the_end_is_what_is_there(seed: int) -> None:
+    choose = random.Random(seed)
+    with Region([LOGICAL, PLAIN, define_transaction(name="PAYP")], supplied_queues=False) as region:
+        region.register("PAYP", lambda task: task.readq_td("PAYQ"))
+        follower = Follower(region)
+        for _ in range(200):
+            with region.task() as task:
+                for _ in range(choose.randrange(4)):
+                    name = choose.choice(("PAYQ", "AUDT"))
+                    act = choose.choice((task.readq_td, task.writeq_td, task.deleteq_td))
+                    with suppress(Condition):
+                        act(name, *([b"x"] if act == task.writeq_td else []))
+                if choose.random() < 0.4:
+                    task.syncpoint_rollback()
+            region.run()
+        digest = follower.digest()
+        there = {name: len(region.peek(name)) for name in ("PAYQ", "AUDT")}
+    assert {name: digest.queues[name].depth for name in there} == there
+
+
+def test_tasks_waits_and_abends_are_bars() -> None:
+    with Region([LOGICAL, PLAIN, define_transaction(name="BADT")], supplied_queues=False) as region:
+        follower, waits = Follower(region), Waits(region.dispatcher)
+        waits.followers.append(follower)
+
+        def bad(task):
+            task.writeq_td("PAYQ", b"1")
+            task.delay(seconds=7)
+            task.abend("OOPS")
+
+        region.register("BADT", bad)
+        region.start("BADT")
+        region.run()
+        waits.end()
+        digest = follower.digest()
+        found = {bar.kind: bar for bar in digest.bars()}
+    assert set(found) == {"abend", "backed out", "waits"}
+    assert found["waits"].seconds[1] - found["waits"].seconds[0] >= 7
+    assert "DELAY" in found["waits"].text
+    assert found["abend"].text.endswith("abend OOPS")
+    assert digest.abends == {"OOPS": 1}
+    assert digest.queues["PAYQ"].depth == 0
+
+
+def test_a_task_that_waits_for_another_is_shown_waiting() -> None:
+    with Region([LOGICAL], supplied_queues=False) as region:
+        follower, waits = Follower(region), Waits(region.dispatcher)
+        waits.followers.append(follower)
+
+        def holds(task):
+            task.writeq_td("PAYQ", b"1")
+            task.delay(seconds=2)
+
+        one, other = region.start(holds), region.start(lambda task: task.writeq_td("PAYQ", b"2"))
+        region.run()
+        one.result(), other.result()
+        waits.end()
+        bars = [bar for bar in follower.digest().bars() if bar.kind == "waits"]
+    assert len(bars) == 2
+    assert any("PAYQ" in bar.text for bar in bars)
+
+
+def test_triggers_are_kept_with_the_queue_that_started_them() -> None:
+    with Region([LOGICAL, define_transaction(name="PAYP")], supplied_queues=False) as region:
+
+        def pay(task):
+            with suppress(Condition):
+                while True:
+                    task.readq_td("PAYQ")
+
+        region.register("PAYP", pay)
+        follower = Follower(region)
+        for number in range(6):
+            region.writeq_td("PAYQ", b"%d" % number)
+        region.run()
+        digest = follower.digest()
+    assert digest.trigger_count == 2
+    assert [each.queue for each in digest.triggers] == ["PAYQ", "PAYQ"]
+    assert all(each.who.endswith("PAYP") for each in digest.triggers)
+
+
+def test_data_queues_too() -> None:
+    with System() as system, system.job() as job:
+        follower = Follower(system)
+        job.crtdtaq(dtaq="QGPL/ORDERS", maxlen=10)
+        for number in range(4):
+            job.qsnddtaq("ORDERS", "QGPL", b"%d" % number)
+        job.qrcvdtaq("ORDERS", "QGPL")
+        job.qclrdtaq("ORDERS", "QGPL")
+        job.qsnddtaq("ORDERS", "QGPL", b"last")
+        digest = follower.digest()
+    queue = digest.queues["QGPL/ORDERS"]
+    assert [point.value for point in queue.steps] == [1, 2, 3, 4, 3, 0, 1]
+    assert queue.counts["QSNDDTAQ"] == 5
+    assert len({bar.lane for bar in digest.bars()}) == 1
+
+
+def test_a_million_events_take_the_room_of_few() -> None:
+    digest = Digest()
+    tracemalloc.start()
+    for number in range(60_000):
+        who, queue = f"task {number}", f"Q{number % (700 if number < 5_000 else 7)}"
+        digest.take(moment("START", number * 1000, who=who, part="begin"))
+        digest.take(moment("WRITEQ TD", number * 1000, who=who, queue=queue, change=1, unit=f"u{number}"))
+        digest.take(moment("COMMIT", number * 1000, who=who, part="commit", unit=f"u{number}"))
+        digest.take(moment("END", number * 1000, who=who, part="end", wrong="ASRA" if number % 10 == 0 else ""))
+        if number == 20_000:
+            early = tracemalloc.get_traced_memory()[0]
+    late = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert digest.events == 240_000
+    assert late < early * 1.5
+    assert len(digest.queues) == 500
+    assert len(digest.queues_left_out) == 200
+    lanes = {bar.lane for bar in digest.bars()}
+    assert len(lanes) == 60
+    assert digest.bars_left_out == 60_000 - 60
+    assert sum(bar.kind == "abend" for bar in digest.bars()) == 30
+    assert digest.abends == {"ASRA": 6_000}
+
+
+def test_thinned_steps_keep_the_peak_and_the_end() -> None:
+    digest = Digest(steps=50)
+    for number in range(10_001):
+        digest.take(moment("WRITEQ TD", number, queue="Q", change=1))
+    for number in range(9_990):
+        digest.take(moment("READQ TD", 10_001 + number, queue="Q", change=-1))
+    steps = digest.steps("Q")
+    assert len(steps) <= 102
+    assert max(point.value for point in steps) == 10_001
+    assert steps[-1].value == 11
+    assert [point.order for point in steps] == sorted(point.order for point in steps)
+
+
+def test_tasks_of_one_command_do_not_pile_up() -> None:
+    digest = Digest(tasks=5)
+    for number in range(1000):
+        digest.take(moment("WRITEQ TD", number, who=f"task {number}", queue="Q", change=1))
+    assert len({bar.lane for bar in digest.bars()}) <= 10
+
+
+def test_operations_are_asked_for_their_line_only_when_shown() -> None:
+    digest = Digest()
+    asked = []
+    for number in range(100):
+        digest.take(moment("WRITEQ TD", number, queue="Q", line=lambda n=number: asked.append(n) or f"line {n}"))
+    assert asked == []
+    texts = [part.text for part in happened.operations(digest) if isinstance(part, Prose)]
+    assert asked == list(range(92, 100))
+    assert texts[1].splitlines() == [f"line {n}" for n in range(92, 100)]

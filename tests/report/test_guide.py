@@ -1,0 +1,31 @@
+"""The commands of the chapter that are not tdq's own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdqsim.cli.guide import chapter
+from tests.report.conftest import Look
+
+CHAPTER = chapter("report")
+COMMANDS = re.findall(r"^    (pytest .*)$", CHAPTER, re.MULTILINE)
+
+
+def test_there_are_commands() -> None:
+    assert len(COMMANDS) == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_the_chapter(command: str, tmp_path: Path, look: Look) -> None:
+    (source,) = re.findall(r"```python file=test_payments.py\n(.*?)```", CHAPTER, re.DOTALL)
+    (tmp_path / "test_payments.py").write_text(source, "utf-8")
+    words = [sys.executable, "-m", *shlex.split(command), "-p", "no:cacheprovider"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test_payments.py::test_payments_are_taken passed" in look(tmp_path / "tests.html").text

@@ -1,0 +1,148 @@
+"""The page and what stands on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tdqsim.errors import TdqError
+from tdqsim.report.page import Page, check_target
+from tdqsim.report.parts import Drawing, Mark, Prose, Table
+from tdqsim.report.pictures import Point, Series, Stretch, bars, lines, time_line
+from tests.report.conftest import Look, Seen
+
+HOSTILE = (
+    "<script>alert(1)</script>", "</script><script>alert(2)</script>", "<!--<script>", "]]>", "&lt;b&gt;", "\"'><img src=x onerror=x>",
+    "%{x}<extra></extra>", "<a href='javascript:x'>", "\x1b[31m\x00\x85\u202e\u2028\ud800",
+)  # fmt: skip
+
+
+def page_with(text: str) -> Page:
+    page = Page(text, Mark(text, good=False), text)
+    table = Table((text, "n"), [(text, 1), (Mark(text, good=True), 2)], text)
+    points = [Point(1, 0.0, 1), Point(2, 1.0, 7)]
+    page.add(text, Prose(text), Prose(text, code=True), table, mark=Mark(text, good=True))
+    page.add("pictures", lines(text, [Series(text, points)], text, text, table), bars(text, [(text, 3)], text, text))
+    bar = Stretch(text, "task", text, (1, 2), (0.0, 1.0))
+    page.add(text, time_line(text, [bar], {"task": ("#123456", 0.8)}, text, table), folded=True)
+    return page
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_comes_from_outside_is_only_text(text: str, look: Look) -> None:
+    plain, seen = look("".join(page_with("plain").html())), look("".join(page_with(text).html()))
+    assert seen.tags == plain.tags
+    assert seen.code == plain.code, "no script but the page's own"
+    assert len(seen.figures) == len(plain.figures) == 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=20))
+def test_any_text_leaves_the_page_as_it_is(text: str) -> None:
+    seen = Seen()
+    seen.feed("".join(Page(text).html()) + "".join(Table((text,), [(text,)], text).html()))
+    assert seen.open_tags == []
+    assert set(seen.tags) <= {"html", "head", "meta", "title", "style", "body", "main", "h1", "p", "div", "table",
+                              "caption", "thead", "tr", "th", "tbody", "td", "br"}  # fmt: skip
+
+
+def test_labels_show_markup_as_text(look: Look) -> None:
+    seen = look("".join(page_with("<b>&lt;</b> %{y}").html()))
+    labels = [trace["name"] for figure in seen.figures for trace in figure["data"] if "name" in trace]
+    assert labels[0] == "&lt;b&gt;&amp;lt;&lt;/b&gt; %&#123;y}"
+
+
+def test_controls_and_turned_text_are_seen() -> None:
+    shown = "".join(Prose("a\x1b[31m\u202eb").html())
+    assert shown == "<p>a\\x1b[31m\\u202eb</p>"
+
+
+def test_a_table_says_what_it_leaves_out() -> None:
+    rows = [(f"row {n}", n) for n in range(1234)]
+    shown = "".join(Table(("name", "n"), rows, "Rows", rest="the rest is in a file", most=10).html())
+    assert shown.count("<tr>") == 11
+    assert "10 of 1,234 are shown; the rest is in a file." in shown
+    assert "<caption>Rows</caption>" in shown
+    assert '<th scope="col" class=n>n</th>' in shown
+
+
+def test_a_table_of_many_is_taken_from_what_gives_them(look: Look) -> None:
+    shown = "".join(Table(("n",), ((n,) for n in range(100_000)), most=3).html())
+    assert "3 of 100,000 are shown" in shown
+
+
+def test_the_library_stands_on_the_page_once_and_only_with_pictures(look: Look) -> None:
+    page = Page("one")
+    page.add("words", Prose("only"))
+    assert look("".join(page.html())).code == []
+    found = look("".join(page_with("plain").html()))
+    assert len(found.code) == 2
+    assert sum("plotly.js v" in text[:400] for text in found.code) == 1
+
+
+def test_every_picture_has_its_words(look: Look) -> None:
+    seen = look("".join(page_with("plain").html()))
+    assert seen.tags.count("figure") == seen.tags.count("figcaption") == 3
+    labels = [value for _, name, value in seen.attributes if name == "aria-label"]
+    assert len(labels) == 3
+    assert all("the table below says the same" in label for label in labels)
+    assert seen.tags.count("table") >= 3
+
+
+def test_the_page_lets_the_browser_fetch_nothing(look: Look) -> None:
+    seen = look("".join(page_with("plain").html()))
+    (policy,) = [value for _, name, value in seen.attributes if name == "content" and "default-src" in value]
+    assert "default-src 'none'" in policy
+    assert "http" not in policy
+
+
+def test_pictures_are_what_the_library_takes() -> None:
+    figures = pytest.importorskip("plotly.graph_objects")
+    for section in page_with("plain").parts:
+        for part in section.parts:  # type: ignore[attr-defined]
+            if isinstance(part, Drawing):
+                figures.Figure({"data": part.data, "layout": part.layout})
+
+
+def test_views_are_only_offered_where_the_clock_moves() -> None:
+    def drawn(*seconds: float) -> Drawing:
+        points = [Point(at, each, 1) for at, each in enumerate(seconds, 1)]
+        return lines("depth", [Series("Q", points)], "order", "records", Prose(""))
+
+    assert drawn(0.0, 0.0).views == []
+    assert [view["name"] for view in drawn(0.0, 2.5).views] == ["by order", "by clock"]
+    assert drawn(0.0, 2.5).views[1]["data"]["x"] == [[0.0, 2.5]]
+
+
+def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "page.html"
+    target.write_text("before", "utf-8")
+
+    class Broken(Prose):
+        def html(self):
+            yield "<p>half"
+            raise OSError(28, "No space left on device")
+
+    page = Page("broken")
+    page.add("part", Broken(""))
+    with pytest.raises(OSError, match="No space left"):
+        page.write(target)
+    assert target.read_text("utf-8") == "before"
+    assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_target_that_cannot_be_is_said_before(tmp_path: Path) -> None:
+    check_target(tmp_path / "new.html")
+    with pytest.raises(TdqError, match="this is a folder"):
+        check_target(tmp_path)
+    with pytest.raises(TdqError, match="there is no folder"):
+        check_target(tmp_path / "none" / "page.html")
+
+
+def test_without_the_library_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "plotly", None)
+    with pytest.raises(TdqError, match=r"pip install 'tdqsim\[report\]'"):
+        check_target(tmp_path / "new.html")

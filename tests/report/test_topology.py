@@ -1,0 +1,165 @@
+"""What leads where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tdqsim import define_connection, define_dtaq, define_tdqueue, define_transaction
+from tdqsim.definitions import Definitions
+from tdqsim.report.topology import Owner, Topology, topology
+from tests.cli.conftest import Tdq, tdq  # noqa: F401
+from tests.report.conftest import Look
+
+CICA = [
+    define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=50, atifacility="FILE"),
+    define_tdqueue(name="ALIA", type="INDIRECT", indirectname="BLIA"),
+    define_tdqueue(name="BLIA", type="INDIRECT", indirectname="PAYQ"),
+    define_tdqueue(name="OUTQ", type="EXTRA", ddname="REPORT", typefile="OUTPUT"),
+    define_tdqueue(name="FARQ", remotesystem="CICB", remotename="NEAR"),
+    define_tdqueue(name="LOST", remotesystem="CICX"),
+    define_tdqueue(name="LOGQ", type="INDIRECT", indirectname="CSSL"),
+    define_tdqueue(name="LONE", type="INTRA"),
+    define_transaction(name="PAYP", handler="payments:post"),
+    define_connection(name="CICB", netname="CICBAPPL"),
+]
+CICB = [define_tdqueue(name="NEAR", type="INTRA")]
+
+
+def ways(found: Topology) -> set[tuple[str, str, str]]:
+    return {(edge.source, edge.how, edge.target) for edge in found.edges}
+
+
+def both() -> Topology:
+    return topology([
+        Owner("CICAAPPL", "CICA", Definitions.of(CICA), {"REPORT": "out/report.txt"}),
+        Owner("CICBAPPL", "CICB", Definitions.of(CICB)),
+    ])  # fmt: skip
+
+
+def test_every_kind_of_way() -> None:
+    assert ways(both()) == {
+        ("CICAAPPL/INTRA/PAYQ", "starts", "CICAAPPL/TRANSACTION/PAYP"),
+        ("CICAAPPL/INDIRECT/ALIA", "alias of", "CICAAPPL/INDIRECT/BLIA"),
+        ("CICAAPPL/INDIRECT/BLIA", "alias of", "CICAAPPL/INTRA/PAYQ"),
+        ("CICAAPPL/EXTRA/OUTQ", "data set", "CICAAPPL/DATASET/REPORT"),
+        ("CICAAPPL/REMOTE/FARQ", "shipped to", "CICBAPPL/INTRA/NEAR"),
+        ("CICAAPPL/REMOTE/LOST", "shipped to", "CICX/SYSTEM/LOST"),
+        ("CICAAPPL/INDIRECT/LOGQ", "alias of", "CICAAPPL/EXTRA/CSSL"),
+        ("CICAAPPL/EXTRA/CSSL", "data set", "CICAAPPL/DATASET/MSGUSR"),
+        ("CICAAPPL//", "linked with", "CICBAPPL//"),
+    }
+
+
+def test_what_a_node_is() -> None:
+    nodes = {node.id: node for node in both().nodes}
+    assert nodes["CICAAPPL/DATASET/REPORT"].detail == "out/report.txt"
+    assert nodes["CICAAPPL/TRANSACTION/PAYP"].detail == "payments:post"
+    assert "trigger level 50" in nodes["CICAAPPL/INTRA/PAYQ"].detail
+
+
+def test_a_remote_data_queue_leads_to_its_system() -> None:
+    queue = define_dtaq(dtaq="QGPL/FAR", type="*DDM", rmtdtaq="LIB/NEAR", rmtlocname="OTHER")
+    found = topology([Owner("SYSA", "", Definitions.of([queue]))])
+    assert ways(found) == {("SYSA/DTAQ/QGPL/FAR", "shipped to", "OTHER/SYSTEM/LIB/NEAR")}
+
+
+def test_a_queue_of_a_program_that_is_not_defined() -> None:
+    queue = define_tdqueue(name="PAYQ", type="INTRA", transid="NONE", triggerlevel=1, atifacility="FILE")
+    found = topology([Owner("A", "A", Definitions.of([queue]))])
+    assert {node.detail for node in found.nodes if node.kind == "TRANSACTION"} == {"not defined here"}
+
+
+def test_a_ring_of_aliases_ends() -> None:
+    ring = [
+        define_tdqueue(name="AAAA", type="INDIRECT", indirectname="BBBB"),
+        define_tdqueue(name="BBBB", type="INDIRECT", indirectname="AAAA"),
+    ]
+    found = topology([Owner("A", "A", Definitions.of(ring))])
+    assert len(found.edges) == 2
+    assert found.picture().data
+
+
+def test_the_picture_is_what_the_library_takes() -> None:
+    figures = pytest.importorskip("plotly.graph_objects")
+    picture = both().picture()
+    drawn = figures.Figure({"data": picture.data, "layout": picture.layout})
+    names = {text for trace in drawn.data if trace.mode == "markers+text" for text in trace.text}
+    assert {"CICAAPPL:PAYQ", "CICX:LOST", "CICBAPPL:NEAR"} <= names
+
+
+def test_thousands_of_queues_are_cut_and_it_is_said() -> None:
+    many = [define_tdqueue(name=f"{n:04X}", type="INTRA") for n in range(5_000)]
+    picture = topology([Owner("A", "A", Definitions.of(many))]).picture()
+    shown = sum(len(trace["x"]) for trace in picture.data)
+    assert shown == 80
+    assert "80 of 5,000" in picture.title
+    assert "2,000 of 5,000 are shown" in "".join(picture.words.html())
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    found = tmp_path / "region"
+    found.mkdir()
+    (found / "region.yaml").write_text("applid: CICAAPPL\nsysid: CICA\ndefinitions: [a.yaml]\n", "utf-8")
+    (found / "a.yaml").write_text(
+        "groups:\n- group: PAY\n  tdqueue:\n  - {name: PAYQ, type: INTRA, transid: PAYP, triggerlevel: 5, atifacility: FILE}\n"
+        "  transaction:\n  - {name: PAYP, handler: 'nowhere:post'}\n",
+        "utf-8",
+    )
+    return found
+
+
+def test_the_command(tdq: Tdq, directory: Path, look: Look) -> None:  # noqa: F811
+    shown = tdq("topology", directory)
+    assert shown.code == 0
+    assert "PAYQ" in shown.out
+    assert "PAYP" in shown.out
+    told = json.loads(tdq("topology", directory, "--json").out)
+    assert [edge["how"] for edge in told["edges"]] == ["starts"]
+    done = tdq("topology", directory, "--out", "topology.html")
+    assert done.code == 0
+    page = look(Path("topology.html"))
+    assert "Topology of CICAAPPL" in page.text
+    assert len(page.figures) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "nowhere: no region directory"),
+        ([], "whose topology?"),
+        (["region", "--out", "none/page.html"], "there is no folder none"),
+        (["region", "--out", "region"], "this is a folder"),
+    ],
+)
+def test_what_the_command_refuses(tdq: Tdq, directory: Path, arguments: list[str], said: str) -> None:  # noqa: F811
+    ended = tdq("topology", *arguments)
+    assert ended.code == 2
+    assert said in ended.err
+
+
+def test_two_directories_are_drawn_together(tdq: Tdq, directory: Path, tmp_path: Path) -> None:  # noqa: F811
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "region.yaml").write_text("applid: CICBAPPL\nsysid: CICB\ndefinitions: [b.yaml]\n", "utf-8")
+    (other / "b.yaml").write_text(
+        "groups:\n- group: G\n  tdqueue:\n  - {name: FARQ, remotesystem: CICA, remotename: PAYQ}\n", "utf-8"
+    )
+    told = json.loads(tdq("topology", directory, other, "--json").out)
+    assert {(edge["source"], edge["target"]) for edge in told["edges"]} >= {
+        ("CICBAPPL/REMOTE/FARQ", "CICAAPPL/INTRA/PAYQ")
+    }
+
+
+def test_a_system_directory_too(tdq: Tdq, tmp_path: Path) -> None:  # noqa: F811
+    system = tmp_path / "system"
+    system.mkdir()
+    (system / "system.yaml").write_text("name: PAYSYS\ndefinitions: [q.yaml]\n", "utf-8")
+    (system / "q.yaml").write_text("groups:\n- group: G\n  dtaq:\n  - {dtaq: PAYLIB/ORDERS, maxlen: 80}\n", "utf-8")
+    told = json.loads(tdq("topology", system, "--json").out)
+    assert [(node["owner"], node["kind"], node["name"]) for node in told["nodes"]] == [
+        ("PAYSYS", "DTAQ", "PAYLIB/ORDERS")
+    ]

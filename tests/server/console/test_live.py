@@ -1,0 +1,167 @@
+"""One shared look at a region: what it sees, when it looks, and that it does nothing for nobody."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+pytest.importorskip("nicegui", reason="nicegui is not installed: the extra [serve] brings it")
+
+from tdqsim import Region, define_tdqueue
+from tdqsim.core.codepage import codepage
+from tdqsim.errors import TdqError
+from tdqsim.server.console.live import Live
+from tdqsim.server.console.placing import placed
+from tdqsim.server.console.queue_look import foresee_set, look_at, record_at, records_of
+from tdqsim.server.console.seen import look
+from tdqsim.server.console.shown import dump, fields, layout_of, text_of
+from tdqsim.server.console.table import spark
+from tdqsim.server.host import Host
+
+DEFINITIONS = [
+    define_tdqueue(name="PAYQ", type="INTRA"),
+    define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),
+    define_tdqueue(name="ALIA", type="INDIRECT", indirectname="PAYQ"),
+]
+PAGE = codepage("037")
+
+
+@pytest.fixture
+def host():
+    host = Host()
+    host.add(Region, DEFINITIONS, applid="PAYREGN", supplied_queues=False)
+    yield host
+    host.stop()
+
+
+class Watcher:
+    """Waits for the next change."""
+
+    def __init__(self, live):
+        self.live = live
+        self.changed = asyncio.Event()
+        live.start(["PAYREGN"], self.changed.set)
+
+    async def until(self, condition):
+        while not condition():
+            self.changed.clear()
+            await asyncio.wait_for(self.changed.wait(), 10)
+
+
+def test_what_is_written_to_an_alias_is_seen_on_what_it_stands_for(host):
+    async def watch():
+        live = Live(host)
+        await live.ready(["PAYREGN"])
+        view, watcher = live.view("PAYREGN"), Watcher(live)
+        assert [queue.depth for queue in view.queues.values()] == [0, 0, -1]
+        await host.ask(lambda: host.regions["PAYREGN"].writeq_td("ALIA", b"one"))
+        await watcher.until(lambda: view.queues["PAYQ"].depth == 1)
+        assert [depth for _, depth in view.depths["PAYQ"]] == [0, 1]
+        live.stop(watcher.changed.set)
+
+    asyncio.run(watch())
+
+
+def test_a_queue_that_is_discarded_goes_and_one_that_is_installed_comes(host):
+    async def watch():
+        live = Live(host)
+        await live.ready(["PAYREGN"])
+        view, watcher = live.view("PAYREGN"), Watcher(live)
+        region = host.regions["PAYREGN"]
+        await host.ask(lambda: region.discard_tdqueue("ALIA"))
+        await watcher.until(lambda: "ALIA" not in view.queues)
+        await host.ask(lambda: region.create_tdqueue("NEWQ", "TYPE(INTRA)"))
+        await watcher.until(lambda: "NEWQ" in view.queues)
+
+    asyncio.run(watch())
+
+
+def test_who_holds_and_who_waits_is_seen_and_goes_with_the_commit(host):
+    async def watch():
+        live = Live(host)
+        await live.ready(["PAYREGN"])
+        view, watcher = live.view("PAYREGN"), Watcher(live)
+        region = host.regions["PAYREGN"]
+        unit = await asyncio.wrap_future(host.units.begin(region, "CICSUSER"))
+        await asyncio.wrap_future(host.units.do(unit, "CICSUSER", lambda task: task.writeq_td("LOGQ", b"held")))
+        await watcher.until(lambda: view.queues["LOGQ"].locks.startswith("TOQ"))
+        reading = asyncio.ensure_future(host.ask(lambda: region.readq_td("LOGQ")))
+        await watcher.until(lambda: any("not committed to LOGQ" in wait.what for wait in view.seen.waits))
+        assert any(task.waits_for == "TD_READ LOGQ" for task in view.seen.tasks)
+        commit = host.units.do(unit, "CICSUSER", lambda task: task.syncpoint(), last=True)
+        await asyncio.wrap_future(commit)
+        assert await reading == b"held"
+        await watcher.until(lambda: not view.queues["LOGQ"].locks and not view.seen.waits)
+
+    asyncio.run(watch())
+
+
+def test_nobody_looking_costs_nothing(host):
+    async def watch():
+        live = Live(host)
+        await live.ready(["PAYREGN"])
+        assert live.idle
+        watcher = Watcher(live)
+        assert not live.idle
+        pump = asyncio.all_tasks() - {asyncio.current_task()}
+        live.stop(watcher.changed.set)
+        await asyncio.wait(pump, timeout=10)
+        assert live.idle
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(watch())
+
+
+def test_looking_leaves_no_trace(host):
+    region = host.regions["PAYREGN"]
+
+    def both():
+        region.writeq_td("PAYQ", b"one")
+        before = (len(host.recent["PAYREGN"]), region.statistics.now().as_dict()["queues"], len(region.tasks))
+        look(region, None)
+        look_at(region, "PAYQ", "")
+        records_of(region, "PAYQ", 0, 10, with_uncommitted=True)
+        foresee_set(region, "PAYQ", "", "ENABLESTATUS", "DISABLED")
+        after = (len(host.recent["PAYREGN"]), region.statistics.now().as_dict()["queues"], len(region.tasks))
+        return before, after, region.inquire_tdqueue("PAYQ").enablestatus.name
+
+    before, after, status = host.engine.submit(both).result()
+    assert before == after
+    assert status == "ENABLED"
+
+
+def test_a_page_of_many_records_is_read_by_position(host):
+    region = host.regions["PAYREGN"]
+    host.engine.submit(lambda: region.seed("PAYQ", [b"%06d" % number for number in range(100_000)])).result()
+
+    def at(position):
+        return host.engine.submit(lambda: records_of(region, "PAYQ", position, 2, with_uncommitted=False)).result()
+
+    assert at(99_998).records == (b"099998", b"099999")
+    assert (at(10**12).position, at(10**12).count) == (99_999, 100_000)
+    found = host.engine.submit(lambda: record_at(region, "PAYQ", 50_000, with_uncommitted=False)).result()
+    assert found == b"050000"
+    assert host.engine.submit(lambda: record_at(region, "PAYQ", 10**6, with_uncommitted=False)).result() is None
+
+
+def test_a_record_is_shown_as_text_dump_and_fields():
+    record = bytes.fromhex("F0F0F4F212345D00")
+    assert text_of(record, PAGE, 100).startswith("0042")
+    assert text_of(record, PAGE, 2) == "00 ... (6 bytes more)"
+    assert dump(record, PAGE, 100) == "00000  F0F0F4F2 12345D00                    0042..)."
+    layout = layout_of("01 R. 05 ID PIC 9(4). 05 AMOUNT PIC S9(3)V99 COMP-3.", PAGE)
+    assert fields(record, layout) == ["ID = 42", "AMOUNT = -123.45"]
+    with pytest.raises(TdqError):
+        layout_of("01 R PIC X." * 10_000, PAGE)
+
+
+def test_a_line_of_depths_has_steps_and_needs_two_samples():
+    assert spark([(0, 5)], 10) == ""
+    assert spark([(0, 0), (50, 10)], 100) == "0.0,22.0 50.0,22.0 50.0,2.0 100.0,2.0 100.0,2.0"
+
+
+def test_boxes_stand_to_the_right_of_what_points_to_them_even_in_a_ring():
+    boxes = {box["name"]: box for box in placed([("A", "B"), ("B", "C")])}
+    assert boxes["A"]["x"] < boxes["B"]["x"] < boxes["C"]["x"]
+    assert len(placed([("A", "B"), ("B", "A")])) == 2

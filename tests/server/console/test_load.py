@@ -1,0 +1,106 @@
+"""The console under load: 5,000 queues, 200 changes a second. And what it costs when nobody looks: nothing."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from tdqsim.testing.served import serving
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+QUEUES = 5000
+CHANGES = 200
+ACTIONS = 60
+LIMIT = 0.3
+HANDLERS = f"""\
+from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
+
+
+def register(region):
+    @region.transaction("BUSY")
+    def busy(task):
+        at, beat = 0, WaitQueue("the next beat")
+        while True:
+            for _ in range({CHANGES // 8}):  # the machine has other work, too
+                at += 7
+                task.writeq_td(NAMES[at % len(NAMES)], b"changed")
+            try:
+                region.dispatcher.wait(lambda: WAIT, beat, 10**8)
+            except TimedOut:
+                continue
+"""
+CLICK = """async () => {
+    const status = document.querySelector('[role=status]');
+    const button = [...document.querySelectorAll('button')].find(each => each.textContent === 'WRITEQ TD');
+    const before = status.textContent;
+    const began = performance.now();
+    button.click();
+    await new Promise(done => {
+        const look = () => { if (status.textContent !== before && status.textContent.includes('NORMAL')) done(); };
+        new MutationObserver(look).observe(status, {childList: true, characterData: true, subtree: true});
+    });
+    return performance.now() - began;
+}"""
+
+
+def name_of(number: int) -> str:
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    return f"Q{digits[number // 1296]}{digits[number // 36 % 36]}{digits[number % 36]}"
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("busy")
+    names = [name_of(number) for number in range(QUEUES)]
+    lines = "".join(f"  - {{name: {name}, type: INTRA}}\n" for name in names)
+    (folder / "definitions.yaml").write_text(f"group: BUSY\ntdqueue:\n{lines}transaction:\n  - {{name: BUSY}}\n")
+    (folder / "region.yaml").write_text(
+        "applid: BUSYREGN\ndefinitions: [definitions.yaml]\nhandlers: [busy_handlers]\n"
+    )
+    (folder / "busy_handlers.py").write_text(f"NAMES = {names!r}\n\n\n{HANDLERS}")
+    with serving([folder], folder, modules=[folder]) as served:
+        yield served
+
+
+def writes(served) -> int:
+    """How many WRITEQ TD have ended."""
+    text = urlopen(f"{served.url}/metrics").read().decode()
+    return sum(int(float(line.split()[-1])) for line in text.splitlines() if 'command="WRITEQ TD"' in line)
+
+
+def used(pid: int) -> float:
+    """Seconds of processor that a process has used."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / 100
+
+
+def test_a_server_that_nobody_looks_at_uses_under_one_percent_of_a_core(busy):
+    before = used(busy.pid)
+    time.sleep(20)
+    share = (used(busy.pid) - before) / 20
+    print(f"idle: {share:.2%} of a core")
+    assert share < 0.01
+
+
+def test_an_action_is_answered_within_300_ms(person, busy):
+    busy.region.execute("START TRANSID('BUSY')")
+    looking, acting = person(served=busy), person(served=busy)
+    looking.open("regions/BUSYREGN/queues", "Queues")
+    looking.page.get_by_label("Show").select_option("filled")
+    looking.page.get_by_role("button", name="Depth").click()
+    page = acting.open("regions/BUSYREGN/queues/Q000", "Queue Q000")
+    page.get_by_label("Record", exact=True).fill("acted")
+    before, began = writes(busy), time.monotonic()
+    took = sorted(page.evaluate(CLICK) / 1000 for _ in range(ACTIONS))
+    rate = (writes(busy) - before - ACTIONS) / (time.monotonic() - began)
+    p95 = took[round(len(took) * 0.95) - 1]
+    print(
+        f"action: median {statistics.median(took):.3f} s, p95 {p95:.3f} s, most {took[-1]:.3f} s; {rate:.0f} changes a second"
+    )
+    assert rate > CHANGES * 0.7
+    assert p95 < LIMIT

@@ -1,0 +1,158 @@
+"""A queue's page: everything that can be done there, by what a person sees and presses."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(autouse=True)
+def empty(server):
+    region = server.region
+    for queue in ("PAYQ", "LOGQ", "PHYQ", "TRGQ"):
+        region.set_tdqueue(queue, enablestatus="ENABLED")
+        region.deleteq_td(queue)
+
+
+def rows(page, caption):
+    return page.get_by_role("table", name=caption).get_by_role("row")
+
+
+def test_a_record_is_written_seen_read_and_deleted(browser, server):
+    page = browser.open("regions/PAYREGN/queues/PAYQ", "Queue PAYQ")
+    page.get_by_label("Record", exact=True).fill(HOSTILE)
+    page.get_by_role("button", name="WRITEQ TD").click()
+    browser.status("WRITEQ TD PAYQ: NORMAL")
+    assert server.region.peek("PAYQ") == [HOSTILE.encode("cp037")]
+    rows(page, "Records of PAYQ").filter(has_text=HOSTILE).wait_for()
+
+    page.get_by_role("button", name="READQ TD").click()
+    browser.status(f"READQ TD PAYQ: NORMAL, {len(HOSTILE)} bytes: {HOSTILE}")
+    assert server.region.peek("PAYQ") == []
+    assert "owned" not in page.title()
+
+    server.region.writeq_td("PAYQ", "one")
+    page.get_by_role("button", name="DELETEQ TD").click()
+    page.get_by_role("dialog").get_by_role("button", name="No").click()
+    assert server.region.peek("PAYQ") == [b"one".decode().encode("cp037")]
+    page.get_by_role("button", name="DELETEQ TD").click()
+    page.get_by_role("dialog").get_by_role("button", name="DELETEQ TD").click()
+    browser.status("DELETEQ TD PAYQ: NORMAL")
+    assert server.region.peek("PAYQ") == []
+
+
+def test_a_record_is_given_and_shown_in_hexadecimal_and_by_a_layout(browser, server):
+    page = browser.open("regions/PAYREGN/queues/PAYQ", "Queue PAYQ")
+    page.get_by_label("Given as").select_option("hex")
+    page.get_by_label("Record", exact=True).fill("F0F0F4F212345D")
+    page.get_by_label("Record", exact=True).press("Enter")
+    browser.status("WRITEQ TD PAYQ: NORMAL")
+    page.get_by_label("Shown as").select_option("hex")
+    rows(page, "Records of PAYQ").filter(has_text="00000  F0F0F4F2 12345D").wait_for()
+    page.get_by_text("Layout: a COBOL copybook").click()
+    page.get_by_label("Copybook").fill("01 R. 05 ID PIC 9(4). 05 AMOUNT PIC S9(3)V99 COMP-3.")
+    page.get_by_role("button", name="Use it").click()
+    rows(page, "Records of PAYQ").filter(has_text="AMOUNT = -123.45").wait_for()
+    page.get_by_role("button", name="Whole record 1").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("ID = 42").wait_for()
+    dialog.get_by_role("button", name="Close").click()
+    page.get_by_label("Copybook").fill("no copybook at all")
+    page.get_by_role("button", name="Use it").click()
+    browser.status("Copybook: ")
+
+
+def test_a_record_that_cannot_be_is_refused_in_words(browser, server):
+    page = browser.open("regions/PAYREGN/queues/PAYQ", "Queue PAYQ")
+    page.get_by_label("Given as").select_option("hex")
+    page.get_by_label("Record", exact=True).fill("XYZ")
+    page.get_by_role("button", name="WRITEQ TD").click()
+    browser.status("WRITEQ TD PAYQ: non-hexadecimal number")
+    assert server.region.peek("PAYQ") == []
+
+
+def test_records_are_paged_by_position(browser, server):
+    for number in range(45):
+        server.region.writeq_td("PAYQ", f"record {number}")
+    page = browser.open("regions/PAYREGN/queues/PAYQ", "Queue PAYQ")
+    pages = page.get_by_role("navigation", name="Pages of records")
+    pages.get_by_text("1 to 20 of 45").wait_for()
+    pages.get_by_role("button", name="Last").click()
+    pages.get_by_text("41 to 45 of 45").wait_for()
+    rows(page, "Records of PAYQ").filter(has_text="record 44").wait_for()
+    pages.get_by_role("button", name="Previous").click()
+    pages.get_by_text("21 to 40 of 45").wait_for()
+    page.get_by_label("From record").fill("45")
+    pages.get_by_text("45 to 45 of 45").wait_for()
+    pages.get_by_role("button", name="First").click()
+    pages.get_by_text("1 to 20 of 45").wait_for()
+
+
+def test_set_says_before_what_the_vendor_would_say(browser, server):
+    page = browser.open("regions/PAYREGN/queues/TRGQ", "Queue TRGQ")
+    page.get_by_label("Option of SET TDQUEUE").select_option("ATITRANID")
+    page.get_by_label("Value").fill("OTHR")
+    page.get_by_text("ATITRANID can be changed only while").wait_for()
+    page.get_by_role("button", name="SET TDQUEUE DISABLED").click()
+    browser.status("SET TDQUEUE(TRGQ) ENABLESTATUS(DISABLED): NORMAL")
+    assert server.region.inquire_tdqueue("TRGQ")["ENABLESTATUS"]["cvda"] == "DISABLED"
+    page.get_by_role("table", name="INQUIRE TDQUEUE(TRGQ)").get_by_text("DISABLED").wait_for()
+    page.get_by_text("WRITEQ TD would get DISABLED").wait_for()
+    assert page.get_by_role("button", name="WRITEQ TD").is_disabled()
+    page.get_by_role("button", name="SET TDQUEUE ENABLED").click()
+    browser.status("SET TDQUEUE(TRGQ) ENABLESTATUS(ENABLED): NORMAL")
+    page.get_by_label("Option of SET TDQUEUE").select_option("TRIGGERLEVEL")
+    page.get_by_label("Value").fill("5")
+    page.get_by_role("button", name="SET TDQUEUE", exact=True).click()
+    browser.status("SET TDQUEUE(TRGQ) TRIGGERLEVEL(5): NORMAL")
+    assert server.region.inquire_tdqueue("TRGQ")["TRIGGERLEVEL"] == 5
+
+
+def test_a_data_set_is_closed_and_opened(browser, server):
+    page = browser.open("regions/PAYREGN/queues/OUTQ", "Queue OUTQ")
+    page.get_by_role("button", name="SET TDQUEUE CLOSED").click()
+    browser.status("SET TDQUEUE(OUTQ) OPENSTATUS(CLOSED): NORMAL")
+    assert server.region.inquire_tdqueue("OUTQ")["OPENSTATUS"]["cvda"] == "CLOSED"
+    page.get_by_role("button", name="SET TDQUEUE OPEN").click()
+    browser.status("SET TDQUEUE(OUTQ) OPENSTATUS(OPEN): NORMAL")
+
+
+def test_records_are_seeded_outside_any_task(browser, server):
+    page = browser.open("regions/PAYREGN/queues/TRGQ", "Queue TRGQ")
+    page.get_by_text("Seed records, outside any task").click()
+    page.get_by_label("Records to seed, one a line").fill("one\ntwo\nthree")
+    page.get_by_role("button", name="Seed").click()
+    browser.status("Seed TRGQ: 3 records")
+    assert len(server.region.peek("TRGQ")) == 3
+    assert server.client.request("GET", "/regions/PAYREGN/tasks") == []
+
+
+def test_what_one_browser_does_another_sees_within_a_second(person, server):
+    one, other = person(), person()
+    one.open("regions/PAYREGN/queues/LOGQ", "Queue LOGQ")
+    other.open("regions/PAYREGN/queues", "Queues")
+    row = rows(other.page, "Queues").filter(has_text="LOGQ")
+    row.wait_for()
+    one.page.get_by_label("Record", exact=True).fill("seen by both")
+    one.page.get_by_role("button", name="WRITEQ TD").click()
+    row.get_by_role("cell").nth(2).get_by_text("1", exact=True).wait_for(timeout=1500)
+
+
+def test_what_is_not_committed_is_shown_when_asked_for(browser, server):
+    with server.region.unit_of_work() as unit:
+        unit.execute("WRITEQ TD QUEUE('LOGQ') FROM(REC)", {"REC": {"text": "in flight"}})
+        page = browser.open("regions/PAYREGN/queues/LOGQ", "Queue LOGQ")
+        page.get_by_text("written 1 record, uncommitted").wait_for()
+        assert rows(page, "Records of LOGQ").filter(has_text="in flight").count() == 0
+        page.get_by_label("with what is not committed").check()
+        rows(page, "Records of LOGQ").filter(has_text="in flight").wait_for()
+
+
+def test_a_queue_that_is_not_there_is_said_not_to_be(browser):
+    answer = browser.page.goto(f"{browser.url}/console/regions/PAYREGN/queues/NONE")
+    assert answer.status == 404
+    assert browser.page.goto(f"{browser.url}/console/regions/NOWHERE/queues").status == 404
+    browser.errors.clear()  # the browser reports the two 404s

@@ -1,0 +1,221 @@
+"""Signing on and changing passwords, by hand: return codes, what is counted, what a change keeps."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.ibmi import MESSAGES, System
+from tdqsim.server.hostservers.accounts import (
+    Account,
+    Accounts,
+    Attempt,
+    NewPassword,
+    SignOnCode,
+    change_password,
+    check,
+    sign_on,
+)
+from tdqsim.server.hostservers.frames import block
+from tdqsim.server.hostservers.passwords import Level, covered, substitute, token
+from tests.rules import rule
+from tests.server.hostservers.wire import CLIENT, Client
+
+SERVER = bytes.fromhex("1122334455667788")
+SEEDS = (CLIENT, SERVER)
+
+
+@pytest.fixture
+def system():
+    with System() as made:
+        made.crtusrprf("ANNA")
+        yield made
+
+
+def attempt(password="Secret1pw", level=Level.SHA1, user="ANNA", kind=None):
+    sent = substitute(level, token(level, user, password), user, *SEEDS)
+    return Attempt(user, int(level.credential) if kind is None else kind, sent, SEEDS)
+
+
+def anna(password="Secret1pw"):
+    account = Account("ANNA")
+    account.set_password(password)
+    return account
+
+
+def hidden(level, old, new, user="ANNA", proof=None):
+    """What a client sends for a change of password."""
+
+    def raw(word):
+        if level is Level.DES:
+            return (
+                word.upper()
+                .ljust(10)[: 8 if len(word) <= 8 else 10]
+                .encode("cp037")
+                .ljust(8 if len(word) <= 8 else 16, b"\x40")
+            )
+        step = 20 if level is Level.SHA1 else 64
+        data = word.encode("utf-16-be")
+        return data.ljust(-(-len(data) // step) * step, b"\0")
+
+    data, following = covered(level, token(level, user, old), user, SEEDS, raw(new), 2)
+    back, _ = covered(level, token(level, user, new), user, SEEDS, raw(old if proof is None else proof), following)
+    return NewPassword(back, data, 2 * len(old), 2 * len(new))
+
+
+def test_what_a_sign_on_comes_to(system):
+    account = Account("ANNA")
+
+    def tried(one=None, who=account):
+        return check(system, who, Level.SHA1, attempt() if one is None else one)
+
+    assert tried() is SignOnCode.PASSWORD_NONE
+    account.set_password("Secret1pw")
+    assert tried() is SignOnCode.GOOD
+    assert tried(attempt(kind=1)) is SignOnCode.REQUEST_NOT_VALID
+    assert tried(who=None) is SignOnCode.USER_UNKNOWN
+    assert check(system, Account("NOBODY"), Level.SHA1, attempt(user="NOBODY")) is SignOnCode.USER_UNKNOWN
+    assert "NOBODY" not in system.profiles
+    system.chgusrprf("ANNA", pwdexp=True)
+    assert tried() is SignOnCode.PASSWORD_EXPIRED
+    assert tried(attempt("wrong")) is SignOnCode.PASSWORD_WRONG  # an expired password is told of only by who has it
+
+
+@pytest.mark.rule(
+    "SIGNON-UNKNOWN", "SIGNON-DISABLED", "SIGNON-WRONG", "SIGNON-WRONG-NEXT", "SIGNON-EXPIRED", "SIGNON-NONE",
+    "SIGNON-NEW-LONG", "SIGNON-NEW-CHARACTER", "SIGNON-NEW-PROOF",
+)  # fmt: skip
+def test_each_refusal_has_its_code(system):
+    level, account = Level.SHA1, anna("OLD")
+    accounts = Accounts([account, Account("EMPTY")])
+    system.crtusrprf("EMPTY")
+
+    def change(new, **more):
+        return change_password(system, accounts, level, attempt("OLD"), hidden(level, "OLD", new, **more))
+
+    def tried(one):
+        return sign_on(system, accounts, level, one)
+
+    found = {
+        "SIGNON-UNKNOWN": tried(attempt(user="NOBODY")), "SIGNON-NONE": tried(attempt(user="EMPTY")),
+        "SIGNON-WRONG": tried(attempt("x")), "SIGNON-WRONG-NEXT": tried(attempt("x")),
+        "SIGNON-NEW-LONG": change("x" * 129), "SIGNON-NEW-CHARACTER": change("*X"), "SIGNON-NEW-PROOF": change("NEW", proof="X"),
+    }  # fmt: skip
+    system.chgusrprf("ANNA", pwdexp=True)
+    found["SIGNON-EXPIRED"] = tried(attempt("OLD"))
+    system.chgusrprf("ANNA", status="*DISABLED")
+    found["SIGNON-DISABLED"] = tried(attempt("OLD"))
+    for rule_id, code in found.items():
+        assert f"{code:08X}" == rule(rule_id).message, rule_id
+
+
+def test_too_many_wrong_passwords_disable_the_profile(system):
+    account = anna()
+    tries = [check(system, account, Level.SHA1, attempt("wrong")) for _ in range(2)]
+    assert tries == [SignOnCode.PASSWORD_WRONG, SignOnCode.PASSWORD_WRONG_NEXT_DISABLES]
+    assert check(system, account, Level.SHA1, attempt()) is SignOnCode.GOOD  # the count begins anew
+    tries = [check(system, account, Level.SHA1, attempt("wrong")) for _ in range(4)]
+    assert tries[1:] == [SignOnCode.PASSWORD_WRONG_NEXT_DISABLES, SignOnCode.PASSWORD_WRONG, SignOnCode.USER_DISABLED]
+    assert check(system, account, Level.SHA1, attempt()) is SignOnCode.USER_DISABLED
+    with system.job(user="QSECOFR") as job:
+        job.command("CHGUSRPRF USRPRF(ANNA) STATUS(*ENABLED)")
+        assert str(job.joblog[-1]) == "CPC2206 User profile ANNA changed."
+    assert check(system, account, Level.SHA1, attempt()) is SignOnCode.GOOD
+
+
+def test_a_disabled_profile_stays_so_after_a_restart(tmp_path):
+    with System("SYS1", tmp_path / "s") as system:
+        system.crtusrprf("ANNA", pwdexp=True)
+        for _ in range(3):
+            check(system, anna(), Level.SHA1, attempt("wrong"))
+        assert not system.profiles["ANNA"].disabled  # three accounts, one wrong password each
+        account = anna()
+        for _ in range(3):
+            check(system, account, Level.SHA1, attempt("wrong"))
+    with System("SYS1", tmp_path / "s") as system:
+        assert system.profiles["ANNA"].disabled
+        assert system.profiles["ANNA"].expired
+
+
+@pytest.mark.parametrize("level", Level)
+@pytest.mark.parametrize(("old", "new"), [("SECRET1", "OTHER2"), ("SECRET1PWD", "N"), ("OLD", "NEWLONGPW1")])
+def test_a_change_of_password(system, level, old, new):
+    account = anna(old)
+    accounts = Accounts([account])
+    system.chgusrprf("ANNA", pwdexp=True)
+    code = change_password(system, accounts, level, attempt(old, level), hidden(level, old, new))
+    assert code is SignOnCode.GOOD
+    for each in Level:
+        assert check(system, account, each, attempt(new, each)) is SignOnCode.GOOD
+        assert check(system, account, each, attempt(old, each)) is SignOnCode.PASSWORD_WRONG
+        account.wrong = 0
+
+
+@pytest.mark.parametrize("level", [Level.SHA1, Level.PBKDF2])
+def test_a_long_password_with_all_kinds_of_characters(system, level):
+    account = anna("Alt")
+    new = "Grüße an 東京 " + "x" * 100
+    assert change_password(system, Accounts([account]), level, attempt("Alt", level), hidden(level, "Alt", new)) == 0
+    assert check(system, account, level, attempt(new, level)) is SignOnCode.GOOD
+
+
+@pytest.mark.parametrize(
+    ("level", "new", "expected"),
+    [
+        (Level.DES, "A-B", SignOnCode.NEW_PASSWORD_CHARACTER),
+        (Level.DES, "1ABC", SignOnCode.NEW_PASSWORD_CHARACTER),  # a client puts a Q in front
+        (Level.SHA1, "*NONE", SignOnCode.NEW_PASSWORD_CHARACTER),
+        (Level.SHA1, "x" * 129, SignOnCode.NEW_PASSWORD_TOO_LONG),
+        (Level.SHA1, " ", SignOnCode.NEW_PASSWORD_TOO_SHORT),
+        (Level.PBKDF2, "a\x00b", SignOnCode.NEW_PASSWORD_CHARACTER),
+    ],
+)
+def test_new_passwords_that_are_refused(system, level, new, expected):
+    account = anna("OLD")
+    code = change_password(system, Accounts([account]), level, attempt("OLD", level), hidden(level, "OLD", new))
+    assert code is expected
+    assert check(system, account, level, attempt("OLD", level)) is SignOnCode.GOOD
+
+
+def test_a_change_that_does_not_fit_changes_nothing(system):
+    account = anna("OLD")
+    accounts = Accounts([account])
+    level = Level.SHA1
+
+    def change(one, more):
+        return change_password(system, accounts, level, one, more)
+
+    assert change(attempt("WRONG"), hidden(level, "WRONG", "NEW")) is SignOnCode.PASSWORD_WRONG
+    assert change(attempt("OLD"), hidden(level, "OLD", "NEW", proof="OTHER")) is SignOnCode.PASSWORD_NOT_VALID
+    right = hidden(level, "OLD", "NEW")
+    for broken in (
+        right._replace(new_length=5000), right._replace(old_length=3), right._replace(new=bytes(20)),
+        right._replace(new=b"\xd8" * 20, new_length=20),
+    ):  # fmt: skip
+        assert change(attempt("OLD"), broken) in (SignOnCode.PASSWORD_NOT_VALID, SignOnCode.NEW_PASSWORD_CHARACTER)
+    assert change(attempt("OLD", user="NOBODY"), right) is SignOnCode.USER_UNKNOWN
+    system.chgusrprf("ANNA", status="*DISABLED")
+    assert change(attempt("OLD"), right) is SignOnCode.USER_DISABLED
+    system.chgusrprf("ANNA", status="*ENABLED")
+    assert check(system, account, level, attempt("OLD")) is SignOnCode.GOOD
+
+
+def test_a_refusal_brings_its_message_when_it_is_asked_for(served, connect):
+    def refused(user, password, asked):
+        client: Client = connect(served, "as-signon", 0xE009)
+        got = client.ask(0x7003, block(0x1101, bytes(4)) + block(0x1102, b"\0\5") + block(0x1103, CLIENT))
+        seed = got.blocks(24)[0x1103]
+        sent = substitute(Level.SHA1, token(Level.SHA1, user, password), user, CLIENT, seed)
+        body = b"\x03" + block(0x1105, sent) + block(0x1104, user.ljust(10).encode("cp037"))
+        return client.ask(0x7004, body + (block(0x1128, b"\1") if asked else b""), template=1)
+
+    for user, password, message_id in (("NOBODY", "x", "CPF2204"), ("ANNA", "wrong", "CPF22E2")):
+        assert refused(user, password, asked=False).blocks(24) == {}
+        told = refused(user, password, asked=True).blocks(24)
+        assert told[0x112A] == b"\0\1"
+        assert message_id.encode("cp037") in told[0x112B]
+        assert MESSAGES[message_id].text.replace("&1", user).encode("cp037") in told[0x112B]
+    good = refused("ANNA", "Secret1pw", asked=True)
+    assert good.number(20, 4) == 0
+    assert len(good.blocks(24)[0x1106]) == 8
+    assert 0x1107 not in good.blocks(24)
+    assert 0x1107 in refused("ANNA", "Secret1pw", asked=True).blocks(24)  # now there was a sign-on before it

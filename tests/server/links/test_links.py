@@ -1,0 +1,236 @@
+"""Links over TCP: who is let in, function shipping and DDM between two engines, links that are cut and come back."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+
+import pytest
+
+from tdqsim.cics import Condition, Region
+from tdqsim.core.messages import MessageFrame, encode
+from tdqsim.definitions import define_tdqueue
+from tdqsim.errors import TdqError
+from tdqsim.ibmi import EscapeMessage, System
+from tdqsim.server.links import Identity
+from tests.server.links.authority import Authority
+
+
+def eventually(look):
+    for _ in range(4000):
+        if look():
+            return
+        time.sleep(0.005)  # the other side is in another thread, and the clock is real
+    raise AssertionError("it never came")
+
+
+NEAR = [
+    define_tdqueue(name="OWNQ", type="INTRA", recovstatus="LOGICAL"),
+    define_tdqueue(name="FARQ", remotesystem="FAR", remotename="FARQ"),
+    define_tdqueue(name="FARN", remotesystem="FAR", remotename="FARN"),
+]
+FAR = [
+    define_tdqueue(name="FARQ", type="INTRA", recovstatus="LOGICAL"),
+    define_tdqueue(name="FARN", type="INTRA", recovstatus="NO"),
+]
+
+
+@pytest.fixture
+def regions(side):
+    """Two regions, the link between them acquired."""
+    far = side("FARAPPL", port=0)
+    far.region = far.engine.make(Region, FAR, applid="FARAPPL", sysid="FAR", supplied_queues=False)
+    far.link = far.links.join(far.region, "NEAR", "NEARAPPL")
+    far.start()
+    near = side("NEARAPPL")
+    near.region = near.engine.make(Region, NEAR, applid="NEARAPPL", sysid="NEAR", supplied_queues=False)
+    near.link = near.links.join(near.region, "FAR", "FARAPPL", ("127.0.0.1", far.links.port))
+    near.start()
+    near.later(near.links.up())
+    return near, far
+
+
+def test_function_shipping(regions):
+    near, far = regions
+    near.do(lambda: near.region.writeq_td("FARN", b"one"))
+    assert far.do(lambda: far.region.peek("FARN")) == [b"one"]
+    assert near.do(lambda: near.region.readq_td("FARN")) == b"one"
+    with pytest.raises(Condition, match="QZERO"):
+        near.do(lambda: near.region.readq_td("FARN"))
+
+    def unit_of_work(back_out):
+        def program(task):
+            task.writeq_td("OWNQ", b"own")
+            task.writeq_td("FARQ", b"far")
+            if back_out:
+                task.syncpoint_rollback()
+            else:
+                task.syncpoint()
+
+        return near.region.start(program)
+
+    near.do(lambda: unit_of_work(back_out=True))
+    assert far.do(lambda: far.region.peek("FARQ")) == []
+    near.do(lambda: unit_of_work(back_out=False))
+    assert near.do(lambda: near.region.peek("OWNQ")) == [b"own"]
+    assert far.do(lambda: far.region.peek("FARQ")) == [b"far"]
+    assert near.do(lambda: near.region.tasks) == {}
+    eventually(lambda: far.do(lambda: far.region.tasks) == {})
+
+
+def test_a_link_that_is_cut_comes_back(regions):
+    near, far = regions
+    for cutting in (near, far):
+        cutting.do(cutting.link.cut)
+        eventually(lambda: near.do(lambda: near.link.acquired) and far.do(lambda: far.link.acquired))
+        near.do(lambda: near.region.writeq_td("FARN", b"again"))
+    assert far.do(lambda: far.region.peek("FARN")) == [b"again", b"again"]
+
+
+def test_a_region_whose_link_is_down_says_so(side):
+    near = side("NEARAPPL")
+    region = near.engine.make(Region, NEAR, applid="NEARAPPL", sysid="NEAR", supplied_queues=False)
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    near.links.join(region, "FAR", "FARAPPL", ("127.0.0.1", port))
+    near.start()
+    with pytest.raises(Condition, match="SYSIDERR"):
+        near.do(lambda: region.writeq_td("FARN", b"one"))
+
+
+def test_ddm_queues(side):
+    there = side("SYSB", port=0)
+    there.system = there.engine.make(System, "SYSB")
+    there.links.admit(there.system, "SYSA")
+    there.start()
+    here = side("SYSA")
+    here.system = here.engine.make(System, "SYSA")
+    here.links.reach(here.system, "BLOC", "SYSB", ("127.0.0.1", there.links.port))
+
+    there.do(lambda: there.system.job(user="QSECOFR").crtdtaq("QGPL/Q", maxlen=10, aut="*ALL"))
+    job = here.do(lambda: here.system.job(user="QPGMR"))
+    here.do(lambda: job.crtdtaq("QGPL/D", type="*DDM", rmtdtaq="QGPL/Q", rmtlocname="BLOC"))
+    with pytest.raises(EscapeMessage, match="CPF9510"):
+        here.do(lambda: job.qsnddtaq("D", "QGPL", b"early"))
+    here.start()
+    here.later(here.links.up())
+    here.do(lambda: job.qsnddtaq("D", "QGPL", b"x"))
+    assert here.do(lambda: job.qrcvdtaq("D", "QGPL")).data == b"x"
+    waiting = here.engine.submit(lambda: here.system.job(user="QPGMR").qrcvdtaq("D", "QGPL", -1))
+    eventually(lambda: there.do(lambda: len(next(there.system.queues()).waiters)))
+    there.do(lambda: there.system.job(user="QSECOFR").qsnddtaq("Q", "QGPL", b"late"))
+    assert waiting.result(20).data == b"late"
+    with pytest.raises(EscapeMessage, match="CPF2498"):
+        here.do(lambda: job.qsnddtaq("D", "QGPL", b"much too long"))
+
+
+def test_a_requester_that_goes_away_while_it_waits_takes_nothing(side):
+    there = side("SYSB", port=0)
+    there.system = there.engine.make(System, "SYSB")
+    there.do(lambda: there.system.job(user="QSECOFR").crtdtaq("QGPL/Q", maxlen=10, aut="*ALL"))
+    there.links.admit(there.system, "SYSA")
+    there.start()
+    here = side("SYSA")
+    here.system = here.engine.make(System, "SYSA")
+    here.links.reach(here.system, "BLOC", "SYSB", ("127.0.0.1", there.links.port))
+    here.start()
+    here.later(here.links.up())
+    here.do(lambda: here.system.job(user="QPGMR").crtdtaq("QGPL/D", type="*DDM", rmtdtaq="QGPL/Q", rmtlocname="BLOC"))
+    waiting = here.engine.submit(lambda: here.system.job(user="QPGMR").qrcvdtaq("D", "QGPL", -1))
+    queue = next(iter(there.do(lambda: list(there.system.queues()))))
+    eventually(lambda: there.do(lambda: len(queue.waiters)) == 1)
+    for connection in tuple(there.links.connections):
+        connection.fail()
+    with pytest.raises(EscapeMessage, match="CPF9510"):
+        waiting.result(20)
+    eventually(lambda: there.do(lambda: len(queue.waiters)) == 0)
+    there.do(lambda: there.system.job(user="QSECOFR").qsnddtaq("Q", "QGPL", b"kept"))
+    here.later(here.links.up())
+    assert here.do(lambda: here.system.job(user="QPGMR").qrcvdtaq("D", "QGPL", 5)).data == b"kept"
+
+
+def dial(port, context, said):
+    """What a stranger hears who says this."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as plain:
+        try:
+            with context.wrap_socket(plain) as secure:
+                secure.sendall(said)
+                return secure.recv(4096)
+        except (ssl.SSLError, ConnectionError):
+            return b"no"
+
+
+def opening(kind="ISC", caller="NEARAPPL", called="FARAPPL", number=1):
+    return encode(MessageFrame("OPEN", {"kind": kind, "from": caller, "to": called}, number=number))
+
+
+def test_who_is_let_in(regions, authority, tmp_path):
+    near, far = regions
+    port = far.links.port
+    known = authority.issue("NEARAPPL").context(server=False)
+    other = authority.issue("OTHER").context(server=False)
+    (tmp_path / "strange").mkdir()
+    stranger = Authority(tmp_path / "strange").issue("NEARAPPL")
+    nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    nobody.check_hostname, nobody.verify_mode = False, ssl.CERT_NONE
+    strange = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    strange.check_hostname, strange.verify_mode = False, ssl.CERT_NONE
+    strange.load_cert_chain(stranger.certificate, stranger.key)
+    assert dial(port, nobody, opening()) in (b"no", b"")
+    assert dial(port, strange, opening()) in (b"no", b"")
+    assert b"REFUSED" in dial(port, other, opening())
+    assert b"certificate there is of OTHER" in dial(port, other, opening())
+    assert b"REFUSED" in dial(port, other, opening(caller="OTHER"))
+    assert b"no DDM link" in dial(port, known, opening(kind="DDM"))
+    assert b"no ISC link" in dial(port, known, opening(called="ELSE"))
+    for garbage in (
+        b"\xff" * 100,
+        b"GET / HTTP/1.0\r\n\r\n",
+        encode(MessageFrame("HELLO", {"applid": "X"}, number=1)),
+        b"\1\0\0\0\0\x10\0\0",
+    ):
+        assert b"REFUSED" in dial(port, known, garbage)
+    assert near.do(lambda: near.link.acquired)
+    near.do(lambda: near.region.writeq_td("FARN", b"one"))
+
+
+def test_a_side_that_is_not_who_was_dialled(side, authority):
+    far = side("FALSE", port=0)
+    region = far.engine.make(Region, FAR, applid="FARAPPL", sysid="FAR", supplied_queues=False)
+    link = far.links.join(region, "NEAR", "NEARAPPL")
+    far.start()
+    near = side("NEARAPPL")
+    other = near.engine.make(Region, NEAR, applid="NEARAPPL", sysid="NEAR", supplied_queues=False)
+    joined = near.links.join(other, "FAR", "FARAPPL", ("127.0.0.1", far.links.port))
+    near.start()
+    with pytest.raises(asyncio.TimeoutError):
+        near.later(asyncio.wait_for(near.links.up(), 1))
+    assert not far.do(lambda: link.acquired)
+    assert not near.do(lambda: joined.acquired)
+
+
+def test_a_doubled_or_reordered_message_is_a_lost_link(regions):
+    near, far = regions
+    near.do(lambda: near.region.writeq_td("FARN", b"one"))
+
+    for number in (1, 99):  # it was there already; it comes too early
+        before = near.link.end._channel, far.link.end._channel
+        again = encode(MessageFrame("ABANDON", {"key": "X"}, number=number))
+        near.do(lambda again=again: near.link.end._channel._transport.send(again))
+        eventually(lambda before=before: before[0].is_lost and before[1].is_lost)
+        eventually(lambda: near.do(lambda: near.link.acquired) and far.do(lambda: far.link.acquired))
+    near.do(lambda: near.region.writeq_td("FARN", b"two"))
+    assert far.do(lambda: far.region.peek("FARN")) == [b"one", b"two"]
+
+
+def test_files_that_are_no_certificates(tmp_path, authority):
+    good = authority.issue("X")
+    (tmp_path / "bad.pem").write_text("nothing")
+    for bad in (
+        Identity(tmp_path / "none", good.key, good.authority),
+        Identity(good.certificate, good.key, tmp_path / "bad.pem"),
+    ):
+        with pytest.raises(TdqError, match="certificates of links"):
+            bad.context(server=True)

@@ -1,0 +1,151 @@
+"""The command line through a server: the same commands, on the region that is served."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from typing import NamedTuple
+from unittest.mock import patch
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
+
+from tdqsim.cli import main
+from tdqsim.client import Client
+
+TDQ = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())"]
+
+
+class Found(NamedTuple):
+    """What a command did."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def tdq(*words, given="", **environment):
+    """One command, in this process."""
+    out, errors = io.StringIO(), io.StringIO()
+    with (
+        patch.dict(os.environ, environment), patch.object(sys, "stdin", io.StringIO(given)), redirect_stdout(out),
+        redirect_stderr(errors),
+    ):  # fmt: skip
+        code = main([str(word) for word in words])
+    return Found(code, out.getvalue(), errors.getvalue())
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pay")
+    (folder / "region.yaml").write_text("applid: PAYREGN\ndefinitions: [pay.yaml]\n")
+    (folder / "pay.yaml").write_text(
+        "group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n- {name: LOGQ, type: INTRA, recovstatus: LOGICAL}\n"
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(place):
+    store, ready = place / "store", place / "ready.json"
+    words = [*TDQ, "serve", str(place), "--store", str(store), "--ready-file", str(ready)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert any(line.startswith("Authorization:") for line in process.stdout)
+    yield json.loads(ready.read_text())
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 0
+    process.stdout.close()
+
+
+@pytest.fixture
+def store(server, place):
+    with Client(server["url"], server["token"]) as client:
+        for queue in ("PAYQ", "LOGQ"):
+            client.region("PAYREGN").deleteq_td(queue)
+    return place / "store"
+
+
+def test_volatile_records_go_in_and_are_seen(store, place):
+    assert tdq("write", "PAYQ", "one", "two", "--store", store).stdout == "PAYQ: 2 written\n"
+    assert tdq("peek", "PAYQ", "--store", store).stdout == "one\ntwo\n"
+    assert tdq("peek", place, "PAYQ").stdout == "one\ntwo\n"  # the directory leads there too
+    (found,) = json.loads(tdq("inquire", "PAYQ", "--store", store, "--json").stdout)
+    assert (found["NUMITEMS"], found["TYPE"]) == (2, "INTRA")
+    assert "it holds 2 records" in tdq("explain", "PAYQ", "--store", store).stdout
+    read = tdq("read", "PAYQ", "-n", "3", "--store", store)
+    assert (read.stdout, read.returncode) == ("one\ntwo\n", 1)
+    assert "QZERO" in read.stderr
+
+
+def test_seed_set_cemt_and_snapshot(store):
+    assert tdq("seed", "LOGQ", "a", "b", "--store", store).stdout == "LOGQ: 2 seeded\n"
+    assert json.loads(tdq("snapshot", "--store", store).stdout)["queues"]["LOGQ"]["NUMITEMS"] == 2
+    assert tdq("set", "LOGQ", "TRIGGERLEVEL=7", "--store", store).returncode == 0
+    assert re.search(r"Triggerlevel\(\s*0*7\s*\)", tdq("cemt", "I TDQ(LOGQ)", "--store", store).stdout)
+    assert "LOGQ" in tdq("cemt", "SET TDQ(LOGQ) TRI(0)", "--store", store).stdout
+    refused = tdq("set", "NONE", "TRIGGERLEVEL=7", "--store", store)
+    assert (refused.returncode, "QIDERR" in refused.stderr) == (1, True)
+    names = [line.split()[0] for line in tdq("browse", "--store", store, "--all").stdout.splitlines()[1:]]
+    assert {"PAYQ", "LOGQ", "CSMT"} <= set(names)
+
+
+def test_a_ceci_session_is_one_unit_of_work(store):
+    lines = "WRITEQ TD QUEUE(LOGQ) FROM(kept)\nREADQ TD QUEUE(NONE)\n"
+    found = tdq("ceci", "--store", store, given=lines)
+    assert found.stdout.count("RESPONSE:") == 2
+    assert found.returncode == 1
+    assert tdq("peek", "LOGQ", "--store", store).stdout == "kept\n"
+    tdq("ceci", "--store", store, given="WRITEQ TD QUEUE(LOGQ) FROM(gone)\nSYNCPOINT ROLLBACK\n")
+    assert tdq("peek", "LOGQ", "--store", store).stdout == "kept\n"
+
+
+def test_statistics_are_the_servers(store):
+    before = json.loads(tdq("stats", "--store", store, "--json", "--all").stdout)
+    tdq("write", "PAYQ", "one", "--store", store)
+    after = json.loads(tdq("stats", "--store", store, "--json", "--all").stdout)
+    writes = [next(each["writes"] for each in found["queues"] if each["name"] == "PAYQ") for found in (before, after)]
+    assert writes[1] == writes[0] + 1
+
+
+def test_many_records_are_paged(store):
+    tdq("seed", "PAYQ", "--file", "-", "--store", store, given="".join(f"{n:05d}\n" for n in range(2500)))
+    lines = tdq("peek", "PAYQ", "--store", store).stdout.splitlines()
+    assert lines == [f"{n:05d}" for n in range(2500)]
+    assert tdq("peek", "PAYQ", "-n", "2", "--store", store).stdout == "00000\n00001\n"
+
+
+def test_a_server_elsewhere_by_its_address(store, server):
+    tdq("write", "PAYQ", "one", "--store", store)
+    given = {"TDQ_TOKEN": server["token"]}
+    assert tdq("peek", "PAYQ", "--server", server["url"], **given).stdout == "one\n"
+    assert tdq("peek", "PAYQ", "--server", f"{server['url']}/PAYREGN", **given).stdout == "one\n"
+    for url, said in (
+        (f"{server['url']}/OTHER", "PAYREGN"), ("http://127.0.0.1:1", "cannot be reached"), ("nonsense", "http://"),
+        ("unix:/tmp/x", "http://"),
+    ):  # fmt: skip
+        found = tdq("peek", "PAYQ", "--server", url, **given)
+        assert found.returncode in (1, 2)
+        assert said in found.stderr
+    assert "TDQ_TOKEN" in tdq("peek", "PAYQ", "--server", server["url"]).stderr
+    assert tdq("peek", "PAYQ", "--server", server["url"], TDQ_TOKEN="wrong").returncode == 1
+
+
+def test_what_a_killed_server_left_is_as_good_as_nothing(place, tmp_path):
+    store = tmp_path / "store"
+    words = [*TDQ, "serve", str(place), "--store", str(store)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert any(line.startswith("Authorization:") for line in process.stdout)
+    assert tdq("write", "LOGQ", "kept", "--store", store).returncode == 0
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert tdq("peek", "LOGQ", "--store", store).stdout == "kept\n"
+    assert tdq("write", "LOGQ", "more", "--store", store).returncode == 0
+    assert tdq("peek", "LOGQ", "--store", store).stdout == "kept\nmore\n"

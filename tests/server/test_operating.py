@@ -1,0 +1,248 @@
+"""What operators ask of the API: definitions, snapshots, faults, CEMT and CECI, layouts, IBM i systems."""
+
+from __future__ import annotations
+
+import threading
+from time import perf_counter
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
+pytest.importorskip("httpx2", reason="httpx2 is not installed")
+
+from fastapi.testclient import TestClient
+
+from tdqsim import Region, define_dtaq, define_tdqueue
+from tdqsim.definitions import Definitions
+from tdqsim.ibmi import System
+from tdqsim.server.host import Host
+from tdqsim.server.http.access import Gate
+from tdqsim.server.http.api import application
+from tdqsim.server.users import Role, User, Users
+
+REGION = "/api/v1/regions/PAYREGN"
+QUEUE = f"{REGION}/queues/PAYQ"
+DATA_QUEUE = "/api/v1/systems/PAYSYS/queues/PAYLIB/ORDERS"
+
+
+def system(**options):
+    made = System("PAYSYS", **options)
+    made.install(Definitions.of([define_dtaq(dtaq="PAYLIB/ORDERS", maxlen=80)]), create_libraries=True)
+    return made
+
+
+@pytest.fixture
+def host():
+    host = Host()
+    definitions = [
+        define_tdqueue(name="PAYQ", type="INTRA"),
+        define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),
+    ]
+    host.add(Region, definitions, applid="PAYREGN")
+    host.add_system(system)
+    yield host
+    host.stop()
+
+
+@pytest.fixture
+def gate():
+    return Gate(Users([User("EYES", frozenset({Role.look})), User("HANDS", frozenset({Role.operate}))]), token="all")
+
+
+@pytest.fixture
+def api(host, gate):
+    headers = {"Authorization": "Bearer all"}
+    with TestClient(application(host, gate), headers=headers, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+@pytest.fixture
+def as_user(gate):
+    return lambda user: {"Authorization": f"Bearer {gate.sessions.begin(user, cookie=False)[0]}"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"enable-status": "DISABLED"}, "enable-status"),
+        ({"": 1}, "no option of SET TDQUEUE"),
+        ({"colour": "RED"}, "enablestatus"),
+        ({}, "triggerlevel"),
+        ({"triggerlevel": 1, "TRIGGERLEVEL": 2}, "twice"),
+    ],
+)
+def test_what_is_no_option_of_set_is_refused_by_name(api, options, said):
+    answer = api.patch(QUEUE, json=options)
+    assert answer.status_code == 422
+    assert said in answer.json()["detail"]
+
+
+def test_several_records_are_one_unit_of_work(api):
+    url = f"{REGION}/queues/LOGQ/records"
+    assert api.post(url, json=[{"text": "a"}, {"text": "b"}]).json() == {"written": 2, "records": 2}
+    assert api.post(url, json=[{"text": "c"}, {"hex": "00" * 32768}]).status_code == 409
+    assert api.get(url).json()["records"] == ["a", "b"]
+    found = api.post(f"{REGION}/queues/LOGQ/read", params={"count": 5}).json()
+    assert found == {"records": ["a", "b"]}
+    assert api.post(f"{REGION}/queues/LOGQ/read", params={"count": 5}).json()["condition"] == "QZERO"
+
+
+def test_definitions_come_and_go(api):
+    text = "group: NEW\ntdqueue:\n- {name: NEWQ, type: INTRA}\n"
+    read = api.post(f"{REGION}/definitions", json={"text": text, "install": False}).json()
+    assert (read["installed"], read["names"]) == (False, ["NEWQ"])
+    assert api.get(f"{REGION}/queues/NEWQ").status_code == 404
+    assert api.post(f"{REGION}/definitions", json={"text": text}).status_code == 201
+    assert api.get(f"{REGION}/queues/NEWQ").json()["TYPE"]["cvda"] == "INTRA"
+    api.patch(f"{REGION}/queues/NEWQ", json={"enablestatus": "DISABLED"})
+    assert api.delete(f"{REGION}/queues/NEWQ").status_code == 204
+    assert api.get(f"{REGION}/queues/NEWQ").status_code == 404
+    wrong = api.post(f"{REGION}/definitions", json={"text": "tdqueue: [{name: TOOLONG}]"})
+    assert wrong.status_code == 422
+    csd = "DEFINE TDQUEUE(CSDQ) GROUP(PAY) TYPE(INTRA) ATIFACILITY(FILE)"
+    found = api.post(f"{REGION}/definitions", json={"text": csd, "form": "csd"})
+    assert found.status_code == 201, found.text
+    assert api.get(f"{REGION}/queues/CSDQ").status_code == 200
+
+
+def test_a_snapshot_is_restored(api):
+    api.post(f"{QUEUE}/records", json=[{"text": "a"}, {"text": "b"}])
+    api.patch(f"{REGION}/queues/LOGQ", json={"enablestatus": "DISABLED"})
+    kept = api.get(f"{REGION}/snapshot").json()
+    api.post(f"{QUEUE}/read")
+    api.patch(f"{REGION}/queues/LOGQ", json={"enablestatus": "ENABLED"})
+    api.post(f"{REGION}/queues/LOGQ/records", json={"text": "later"})
+    assert api.put(f"{REGION}/snapshot", json=kept).status_code == 200
+    assert api.get(f"{QUEUE}/records").json()["records"] == ["a", "b"]
+    assert api.get(f"{REGION}/queues/LOGQ/records").json()["records"] == []
+    assert api.get(f"{REGION}/queues/LOGQ").json()["ENABLESTATUS"]["cvda"] == "DISABLED"
+    bad = {"queues": {"PAYQ": {"records": []}, "NONE": {"records": []}}}
+    assert api.put(f"{REGION}/snapshot", json=bad).status_code == 422
+    assert api.get(f"{QUEUE}/records").json()["records"] == ["a", "b"]  # nothing was done
+
+
+def test_a_snapshot_waits_for_no_unit_of_work_and_says_so(api):
+    unit = api.post(f"{REGION}/units-of-work").json()["id"]
+    write = {"text": "WRITEQ TD QUEUE('LOGQ') FROM(R)", "variables": {"R": "one"}}
+    api.post(f"/api/v1/units-of-work/{unit}/exec", json=write)
+    answer = api.put(f"{REGION}/snapshot", json={"queues": {"LOGQ": {}}})
+    assert answer.status_code == 422
+    assert "unit of work" in answer.json()["detail"]
+
+
+def test_faults_happen_until_they_are_taken_away(api):
+    fault = {"kind": "condition", "command": "WRITEQ TD", "condition": "NOSPACE"}
+    assert api.put(f"{REGION}/faults", json=[fault]).status_code == 200
+    assert api.post(f"{QUEUE}/records", json={"text": "x"}).json()["condition"] == "NOSPACE"
+    assert len(api.get(f"{REGION}/faults").json()["happened"]) == 1
+    assert api.delete(f"{REGION}/faults").status_code == 204
+    assert api.post(f"{QUEUE}/records", json={"text": "x"}).status_code == 201
+    assert api.put(f"{REGION}/faults", json=[{"kind": "nonsense"}]).status_code == 422
+
+
+def test_cemt_looks_for_all_and_sets_for_operators(api, as_user):
+    eyes, hands = as_user("EYES"), as_user("HANDS")
+    found = api.post(f"{REGION}/cemt", json={"text": "I TDQ(PAYQ)"}, headers=eyes).json()
+    assert found["tdqueues"][0]["TDQUEUE"] == "PAYQ"
+    assert "Tdqueue(PAYQ)" in found["text"]
+    assert api.post(f"{REGION}/cemt", json={"text": "SET TDQ(PAYQ) DIS"}, headers=eyes).status_code == 403
+    assert api.post(f"{REGION}/cemt", json={"text": "SET TDQ(PAYQ) DIS"}, headers=hands).json()["errors"] == 0
+    assert api.post(f"{REGION}/cemt", json={"text": "DANCE"}, headers=eyes).status_code == 422
+
+
+def test_ceci_keeps_its_variables_in_a_unit_of_work(api):
+    unit = api.post(f"{REGION}/units-of-work").json()["id"]
+    line = f"/api/v1/units-of-work/{unit}/ceci"
+    assert api.post(line, json={"text": "WRITEQ TD QUEUE(LOGQ) FROM(hello)"}).json()["response"] == "NORMAL"
+    assert "RESPONSE: NORMAL" in api.post(line, json={"text": "READQ TD QUEUE(LOGQ) INTO(&REC)"}).json()["text"]
+    assert api.post(line, json={"text": "RETURN"}).status_code == 422
+    api.delete(f"/api/v1/units-of-work/{unit}")
+    assert api.get(f"{REGION}/queues/LOGQ").json()["NUMITEMS"] == 0
+
+
+def test_records_are_decoded_by_a_layout(api):
+    api.post(f"{QUEUE}/records", json=[{"hex": "C1C2" + "0012345C"}, {"hex": "C1C2" + "FFFFFFFF"}])
+    copybook = "       01 PAY.\n          05 NAME PIC X(2).\n          05 AMOUNT PIC S9(5)V99 COMP-3.\n"
+    found = api.post(f"{QUEUE}/records/decoded", json={"copybook": copybook}).json()["records"]
+    assert found[0]["values"] == {"NAME": "AB", "AMOUNT": "123.45"}
+    assert "AMOUNT" in found[1]["problem"]
+    assert api.post(f"{QUEUE}/records/decoded", json={"copybook": "nonsense"}).status_code == 422
+
+
+def test_explain_gives_sentences_and_parts(api):
+    found = api.get(f"{QUEUE}/explain").json()
+    assert found["queue"] == "PAYQ"
+    assert found["commands"]["READQ TD"]["outcome"] == "QZERO"
+
+
+def test_the_page_of_the_api_fetches_nothing(api):
+    page = api.get("/api/v1/").text
+    assert "/api/v1/regions/{name}/exec" in page
+    assert "http://" not in page.replace("http://127.0.0.1", "")
+    assert "<script" not in page
+
+
+def test_a_forced_end_is_for_breakers_and_of_a_unit_of_work(api, as_user):
+    url = f"{REGION}/units-of-work/{'00' * 8}/end"
+    assert api.post(url, params={"how": "COMMIT"}, headers=as_user("HANDS")).status_code == 403
+    assert api.post(url, params={"how": "COMMIT"}).json()["condition"] == "UOWNOTFOUND"
+    assert api.post(f"{REGION}/units-of-work/xyz/end", params={"how": "COMMIT"}).status_code == 422
+
+
+def test_entries_of_a_data_queue(api):
+    assert api.post(f"{DATA_QUEUE}/entries", json={"data": {"text": "one"}}).json() == {"sent": 3}
+    api.post(f"{DATA_QUEUE}/entries", json={"data": {"hex": "C1C2"}})
+    seen = api.get(f"{DATA_QUEUE}/entries", params={"position": 1}).json()["entries"]
+    assert [each["data"] for each in seen] == ["AB"]
+    assert api.post(f"{DATA_QUEUE}/receive", json={}).json()["entry"]["data"] == "one"
+    assert api.delete(f"{DATA_QUEUE}/entries").json()["cleared"] == 1
+    assert api.post(f"{DATA_QUEUE}/receive", json={}).json() == {"entry": None}
+    assert api.get(DATA_QUEUE).json()["message_length"] == 80
+    assert api.patch(DATA_QUEUE, json={"automatic_reclaim": True}).status_code == 200
+    assert [each["data_queue_name"] for each in api.get("/api/v1/systems/PAYSYS/queues").json()["queues"]] == ["ORDERS"]
+
+
+def test_ibm_i_messages_are_problems(api, as_user):
+    answer = api.get("/api/v1/systems/PAYSYS/queues/PAYLIB/NONE")
+    assert (answer.status_code, answer.json()["message_id"]) == (404, "CPF9801")
+    assert api.get("/api/v1/systems/NONE").status_code == 404
+    long = api.post(f"{DATA_QUEUE}/entries", json={"data": {"text": "x" * 81}})
+    assert (long.status_code, long.json()["message_id"]) == (409, "CPF2498")
+    done = api.post("/api/v1/systems/PAYSYS/commands", json={"text": "CRTDTAQ DTAQ(PAYLIB/MORE) MAXLEN(10)"})
+    assert done.status_code == 200
+    wrong = api.post("/api/v1/systems/PAYSYS/commands", json={"text": "DANCE"})
+    assert (wrong.status_code, wrong.json()["message_id"]) == (409, "CPF0006")
+    assert api.get(DATA_QUEUE, headers=as_user("EYES")).status_code == 422  # no such profile
+
+
+def test_a_receive_waits_for_a_send(api):
+    found = {}
+
+    def receive():
+        found.update(api.post(f"{DATA_QUEUE}/receive", json={"wait": 60}).json())
+
+    waiter = threading.Thread(target=receive)
+    waiter.start()
+    api.post(f"{DATA_QUEUE}/entries", json={"data": {"text": "late"}})
+    waiter.join(60)
+    assert found["entry"]["data"] == "late"
+
+
+@pytest.mark.slow
+def test_a_page_costs_the_same_wherever_it_is(api, host):
+    region = host.regions["PAYREGN"]
+    host.engine.outside(lambda: region.seed("PAYQ", [b"%07d" % number for number in range(1_000_000)])).result()
+    times, position, seen = [], 0, 0
+    while True:
+        began = perf_counter()
+        page = api.get(f"{QUEUE}/records", params={"position": position, "limit": 1000, "encoding": "hex"}).json()
+        times.append(perf_counter() - began)
+        if not page["records"]:
+            break
+        assert bytes.fromhex(page["records"][0]) == b"%07d" % position
+        seen += len(page["records"])
+        position += 1000
+    assert seen == 1_000_000
+    quarter = len(times) // 4
+    first, last = sorted(times[:quarter]), sorted(times[-quarter:])
+    assert last[quarter // 2] < 3 * first[quarter // 2]

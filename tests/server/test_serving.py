@@ -1,0 +1,201 @@
+"""The process: serve.yaml, TLS, where it may listen, and clients that are slow, silent or too many."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
+
+from tdqsim.client import Client, RemoteError
+from tdqsim.errors import DefinitionError, TdqError
+from tdqsim.server.servefile import changed, load_serve_file, serve_file
+from tdqsim.server.serving import serve
+from tdqsim.server.users import Role, User, Users, hashed
+
+CHILD = """
+import sys
+from pathlib import Path
+from tdqsim.server import listening
+from tdqsim.server.servefile import load_serve_file
+from tdqsim.server.serving import serve
+listening._Punctual.most = int(sys.argv[3])
+listening._BOUNDS["answer_seconds"] = 1
+sys.exit(serve(load_serve_file(Path(sys.argv[1])), ready_file=Path(sys.argv[2]), insecure=True, request_seconds=2.0,
+               told=lambda _served: print("ready", flush=True)))
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    pay, ship, ibm = tmp_path / "pay", tmp_path / "ship", tmp_path / "ibm"
+    for folder in (pay, ship, ibm):
+        folder.mkdir()
+    (pay / "region.yaml").write_text("applid: PAYREGN\ndefinitions: [pay.yaml]\n")
+    (pay / "pay.yaml").write_text("group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
+    (ship / "region.yaml").write_text("applid: SHIPREGN\nsysid: SHIP\n")
+    (ibm / "system.yaml").write_text("name: PAYSYS\nlibraries: [PAYLIB]\ndefinitions: [queues.yaml]\n")
+    (ibm / "queues.yaml").write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 80}\n")
+    (tmp_path / "serve.yaml").write_text(
+        "directories:\n- {path: pay, store: stores/pay}\n- ship\n- ibm\nfaces: {http: 0, ibmi: yes}\n"
+    )
+    (tmp_path / "stores").mkdir()
+    return tmp_path
+
+
+@contextmanager
+def running(file, *, most=4000):
+    ready = file.with_name("ready.json")
+    words = [sys.executable, "-c", CHILD, str(file), str(ready), str(most)]
+    with (file.parent / "log").open("w") as log:
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
+    try:
+        assert any(line.strip() == "ready" for line in process.stdout), (file.parent / "log").read_text()
+        yield json.loads(ready.read_text())
+    finally:
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(timeout=60)
+        process.stdout.close()
+    assert code == 0, (file.parent / "log").read_text()
+
+
+def test_several_regions_and_systems_are_served(place):
+    with running(place / "serve.yaml") as found, Client(found["url"], found["token"]) as client:
+        assert found["regions"] == ["PAYREGN", "SHIPREGN"]
+        assert found["systems"] == ["PAYSYS"]
+        assert set(found["ports"]["ibmi"]["PAYSYS"]) >= {"as-signon", "as-dtaq", "as-rmtcmd"}
+        client.region("PAYREGN").writeq_td("PAYQ", b"one")
+        queue = client.request("GET", "/systems/PAYSYS/queues/PAYLIB/ORDERS")
+        assert queue["message_length"] == 80
+    assert (place / "stores" / "pay").is_dir()
+    with running(place / "serve.yaml") as found, Client(found["url"], found["token"]) as client:
+        assert client.region("PAYREGN").peek("PAYQ") == [b"one"]  # closed clean: volatile records too
+
+
+def test_tls_with_a_certificate_of_the_run_and_users(place):
+    Users([User("ALICE", frozenset({Role.look}), password=hashed("apple pie"))]).write(place / "users.yaml")
+    (place / "serve.yaml").write_text("directories: [pay]\naddress: 0.0.0.0\ntls: generated\nusers: users.yaml\n")
+    with running(place / "serve.yaml") as found:
+        assert found["url"].startswith("https://0.0.0.0:")
+        url = found["url"].replace("0.0.0.0", "127.0.0.1")
+        with pytest.raises(TdqError, match="certificate"):
+            Client(url, found["token"]).regions()
+        with Client.sign_on(url, "alice", "apple pie", certificate=found["certificate"]) as client:
+            assert [each["applid"] for each in client.regions()] == ["PAYREGN"]
+            with pytest.raises(RemoteError) as caught:
+                client.region("PAYREGN").writeq_td("PAYQ", b"x")
+            assert caught.value.status == 403
+        plain = HTTPConnection("127.0.0.1", int(url.rpartition(":")[2]), timeout=30)
+        plain.request("GET", "/health")
+        with pytest.raises((ConnectionError, HTTPException)):  # nothing is said without TLS
+            plain.getresponse()
+        plain.close()
+        assert Path(found["certificate"]).parent.stat().st_mode & 0o077 == 0
+    assert not Path(found["certificate"]).exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [("address: 0.0.0.0", "users and no TLS"), ("address: '::'", "users and no TLS"),
+     ("address: 192.0.2.1\ntls: generated", "no users")],
+)  # fmt: skip
+def test_beyond_loopback_users_and_tls_are_asked_for(place, text, missing):
+    (place / "serve.yaml").write_text(f"directories: [pay]\n{text}\n")
+    with pytest.raises(TdqError, match=missing):
+        serve(load_serve_file(place / "serve.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "directories.*required"),
+        ("directories: []", "directories"),
+        ("directories: [pay]\nfaces: {http: 99999}", ":2: faces.http"),
+        ("directories: [pay]\nfaces: {gopher: 70}", ":2: faces.gopher.*not known"),
+        ("directories: [pay]\nregions: {}", ":2: regions.*not known"),
+        ("directories: [pay]\naddress: everywhere", ":2: address.*IP address"),
+        ("directories:\n- {path: pay, stroe: x}", ":2: .*stroe"),
+        ("directories: [pay]\ntls: maybe", ":2: tls"),
+    ],
+)
+def test_a_serve_file_that_is_wrong_is_refused_in_words(tmp_path, text, said):
+    (tmp_path / "serve.yaml").write_text(text)
+    with pytest.raises(DefinitionError, match=said):
+        load_serve_file(tmp_path / "serve.yaml")
+
+
+def test_a_key_that_others_can_read_is_refused(place):
+    for name in ("c.pem", "k.pem"):
+        (place / name).write_text("none")
+    config = serve_file([place / "pay"])
+    with pytest.raises(TdqError, match="chmod 600"):
+        serve(changed(config, certificate=place / "c.pem", key=place / "k.pem"))
+    (place / "k.pem").chmod(0o600)
+    with pytest.raises(TdqError, match="certificate"):
+        serve(changed(config, certificate=place / "c.pem", key=place / "k.pem"))
+
+
+def test_a_port_that_is_taken_and_a_name_that_is_are_said(place):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(TdqError, match="cannot be listened to"):
+        serve(changed(serve_file([place / "pay"]), port=taken.getsockname()[1]))
+    with pytest.raises(TdqError, match="PAYREGN is served already"):
+        serve(serve_file([place / "pay", place / "pay"]))
+
+
+def connect(found):
+    return socket.create_connection(("127.0.0.1", found["ports"]["http"]), timeout=30)
+
+
+def all_of(connection):
+    try:
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+    except ConnectionResetError:
+        return b""
+
+
+def test_hostile_clients_are_cut_off_and_others_served(place):
+    (place / "serve.yaml").write_text("directories: [pay]\n")
+    with running(place / "serve.yaml", most=20) as found:
+        flood = b"".join(b"X-%d: %s\r\n" % (n, b"a" * 1000) for n in range(100))
+        with connect(found) as sender:
+            sender.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n" + flood + b"\r\n")
+            assert b" 200 " not in all_of(sender)[:20]
+        head = f"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {found['token']}\r\n\r\n"
+        with connect(found) as silent, connect(found) as drip, Client(found["url"], found["token"]) as client:
+            silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            silent.sendall(head.encode())  # asks for events and never reads them
+            drip.sendall(b"POST /api/v1/session HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000000\r\n\r\n")
+            assert all_of(drip).startswith(b"HTTP/1.1 413")
+            for _each in range(40):
+                client.region("PAYREGN").writeq_td_all("PAYQ", [b"x"] * 1000)
+            assert client.region("PAYREGN").inquire_tdqueue("PAYQ")["NUMITEMS"] == 40_000
+        many = [connect(found) for _each in range(40)]
+        ended = 0
+        for each in many[25:]:  # beyond the bound they are closed at once
+            ended += all_of(each) == b""
+        for each in many:
+            each.close()
+        assert ended == 15
+        with Client(found["url"], found["token"]) as client:
+            assert client.regions()
+
+
+def test_sigterm_ends_what_waits_in_order(place):
+    (place / "serve.yaml").write_text("directories: [pay]\n")
+    with running(place / "serve.yaml") as found, connect(found) as waiting:
+        body = json.dumps({"queue": "PAYQ", "items": 5, "seconds": 200})
+        waiting.sendall(
+            f"POST /api/v1/regions/PAYREGN/wait HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {found['token']}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+        )
+        with Client(found["url"], found["token"]) as client:
+            assert client.regions()
+    # running() asserts that the process ended by itself, with 0

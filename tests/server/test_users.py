@@ -1,0 +1,151 @@
+"""users.yaml and signing on by it."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytest.importorskip("argon2", reason="the extra [serve] is not installed")
+
+from tdqsim.errors import DefinitionError, TdqError
+from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User, Users, hashed
+
+ALICE = User("ALICE", frozenset({Role.operate}), ("PAYTEAM",), hashed("apple pie"), {2: bytes(range(20))})
+
+
+def written(path, text, mode=0o600):
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def test_what_is_written_is_what_is_loaded_and_private(tmp_path):
+    path = tmp_path / "users.yaml"
+    before = os.umask(0)
+    try:
+        Users([ALICE, User("BOB", frozenset({Role.look}), disabled=True)]).write(path)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+    found = Users.load(path)
+    assert list(found) == [ALICE, User("BOB", frozenset({Role.look}), disabled=True)]
+    assert "apple" not in path.read_text()
+    assert "password-equivalent" in path.read_text()
+
+
+def test_the_right_password_and_no_other():
+    users = Users([ALICE])
+    assert users.authenticate("alice", "apple pie") is ALICE
+    for user, password in (("ALICE", "apple"), ("ALICE", ""), ("NOBODY", "apple pie"), ("ALICE", "x" * 10**6)):
+        with pytest.raises(SignOnRefused) as caught:
+            users.authenticate(user, password)
+        assert str(caught.value) == "the user or the password is not right"  # the same for all
+
+
+def test_who_has_no_password_or_is_disabled_cannot_sign_on():
+    users = Users([User("NOPW", frozenset({Role.look})), User("GONE", password=hashed("x"), disabled=True)])
+    for user, password in (("NOPW", ""), ("NOPW", "nobody's password"), ("GONE", "x")):
+        with pytest.raises(SignOnRefused, match="not right"):
+            users.authenticate(user, password)
+    assert users.ibmi("GONE") == {}
+
+
+def test_sign_ons_that_fail_are_counted_by_user_and_origin_and_forgotten_after_a_time():
+    now = [0.0]
+    users = Users([ALICE], now=lambda: now[0])
+    for _each in range(5):
+        with pytest.raises(SignOnRefused):
+            users.authenticate("ALICE", "wrong", "192.0.2.1")
+    with pytest.raises(TooManySignOns):
+        users.authenticate("ALICE", "apple pie", "192.0.2.1")
+    assert users.authenticate("ALICE", "apple pie", "192.0.2.2") is ALICE
+    now[0] = 61.0
+    assert users.authenticate("ALICE", "apple pie", "192.0.2.1") is ALICE
+
+
+def test_one_origin_does_not_try_many_users_and_an_own_account_does_not_help():
+    users = Users([ALICE])
+    for number in range(30):
+        users.admit(f"USER{number}", "192.0.2.1")
+        if number % 7 == 0:
+            users.admit("ALICE", "192.0.2.1")
+            users.succeeded("ALICE", "192.0.2.1")
+    with pytest.raises(TooManySignOns):
+        users.admit("LAST", "192.0.2.1")
+
+
+def test_what_is_counted_is_bounded():
+    users = Users()
+    for number in range(20_000):
+        users.admit("U", f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}") if number < 90 else users.admit(
+            f"U{number}", str(number)
+        )
+    assert len(users._attempts._seen) <= 10_000
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o602, 0o660])
+def test_a_file_that_others_can_reach_is_refused(tmp_path, mode):
+    path = written(tmp_path / "users.yaml", "users: []\n", mode)
+    with pytest.raises(DefinitionError, match="chmod 600"):
+        Users.load(path)
+
+
+def test_a_link_a_folder_and_a_pipe_are_no_users_file(tmp_path):
+    real = written(tmp_path / "real.yaml", "users: []\n")
+    (tmp_path / "link.yaml").symlink_to(real)
+    os.mkfifo(tmp_path / "pipe.yaml", 0o600)
+    (tmp_path / "folder.yaml").mkdir(0o700)
+    for name in ("link.yaml", "pipe.yaml", "folder.yaml", "none.yaml"):
+        with pytest.raises(DefinitionError, match=name):
+            Users.load(tmp_path / name)
+
+
+HUGE = "$argon2id$v=19$m=4294967295,t=3,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b2dWRWJTmaaObG"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("users: [{id: ALICE}]", r":1: .*roles.*required"),
+        ("users:\n- {id: ALICE, roles: [look], colour: red}", r":2: .*colour.*not known"),
+        ("users:\n- {id: 1BAD, roles: [look]}", ":2: .*must be 1 to 10"),
+        ("users:\n- {id: ALICE, roles: [king]}", ":2: .*look"),
+        ("users:\n- {id: A, roles: [look]}\n- {id: a, roles: [look]}", "given twice"),
+        ("users:\n- {id: A, roles: [look], password: secret}", "Argon2"),
+        (f"users:\n- {{id: A, roles: [look], password: '{HUGE}'}}", "hash_memory_kib"),
+        ("users:\n- {id: A, roles: [look], ibmi: {2: C1C2}}", "40 hexadecimal digits"),
+        ("users:\n- {id: A, roles: [look], ibmi: {7: C1C2}}", "password levels are 0, 2 and 4"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nusers: [*b, *b]", "aliases"),
+        ("users: " + "[" * 100, "nested"),
+        ("users: !!python/object/apply:os.system [id]", "tags"),
+        ("users: 5", "users"),
+        ("users:\n" + "\n".join(f"- {{id: U{n}, roles: [look]}}" for n in range(10_001)), "10000"),
+        ("#" * 5_000_000, "longer than"),
+        ("users: \x00", "YAML"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_in_words(tmp_path, text, said):
+    path = written(tmp_path / "users.yaml", text)
+    with pytest.raises(DefinitionError, match=said) as caught:
+        Users.load(path)
+    assert "secret" not in str(caught.value)  # what may be a password is never shown
+
+
+@pytest.mark.parametrize("user_id", ["", "TOOLONGNAME", "9A", "A B", "Ä", "A\n", "../X"])
+def test_an_id_that_is_none_is_refused(user_id):
+    with pytest.raises(TdqError, match="must be 1 to 10"):
+        Users().put(User(user_id))
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
+    (tmp_path / "users.yaml").mkdir()
+    with pytest.raises(TdqError, match="cannot be written"):
+        Users([ALICE]).write(tmp_path / "users.yaml")
+    assert list(tmp_path.iterdir()) == [tmp_path / "users.yaml"]
+
+
+def test_roles_include_those_before_them():
+    user = User("A", frozenset({Role.operate}))
+    assert [user.may(role) for role in (Role.look, Role.operate, Role.break_)] == [True, True, False]
