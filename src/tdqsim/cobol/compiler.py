@@ -135,7 +135,7 @@ def _stamps(module: Module, options: Options) -> tuple[object, ...]:
     found: list[tuple[object, ...]] = []
     for place in sorted(places - {""}):
         try:
-            state = os.stat(place)
+            state = Path(place).stat()
         except OSError:
             found.append((place, None))
         else:
