@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tdqsim import Abend
@@ -226,3 +229,29 @@ def test_a_loop_without_commands_is_aica(workshop):
         workshop.run("LOOPS")
     assert caught.value.code == "AICA"
     assert "LOOPS.cbl:" in str(caught.value.cause)
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+from pathlib import Path
+from tdqsim import Region
+from tdqsim.cobol import CobolPrograms
+
+folder = Path(sys.argv[1])
+with Region() as region:
+    programs = CobolPrograms(region, sources=[folder], cache=folder / "compiled", runaway=0)
+    region.register("LOOP", programs.handler("LOOPS"))
+    region.start("LOOP")
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        region.run()
+    except KeyboardInterrupt:
+        print("INTERRUPTED")
+"""
+
+
+def test_control_c_ends_a_loop_as_a_keyboard_interrupt(workshop):
+    workshop.program("LOOPS", "77 X PIC 9(4) VALUE 0.", "AGAIN.\n    MOVE 1 TO X.\n    GO TO AGAIN.")
+    command = [sys.executable, "-c", INTERRUPTED, str(workshop.folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "INTERRUPTED\n"), done.stderr

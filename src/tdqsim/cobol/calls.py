@@ -123,13 +123,8 @@ class _Call:
         if self not in level.checked:
             level.checked.add(self)
             unfit(level, self.declared, self.checks, areas)
-        keywords = self.constants.copy()
-        for parameter, at in self.numbers:
-            number = areas.number(at)
-            keywords[parameter] = number if -_HALF <= number < _HALF else (number + _HALF) % (2 * _HALF) - _HALF
-        for parameter, at, read in self.values:
-            keywords[parameter] = read(areas[at])
         pages = None
+        keywords = self._values(areas)
         if self.resource and level.settings.converts:
             pages = level.settings.pages.of(keywords[self.resource])
         for parameter, at, word, companion in self.data:
@@ -159,6 +154,16 @@ class _Call:
         last = task.eib.last
         for word, at in self.responses:
             areas.respond(at, last.resp if word == "RESP" else last.resp2)
+
+    def _values(self, areas: Areas) -> dict[str, Any]:
+        """The keyword arguments that are no data areas."""
+        keywords = self.constants.copy()
+        for parameter, at in self.numbers:
+            number = areas.number(at)
+            keywords[parameter] = number if -_HALF <= number < _HALF else (number + _HALF) % (2 * _HALF) - _HALF
+        for parameter, at, read in self.values:
+            keywords[parameter] = read(areas[at])
+        return keywords
 
     def _beyond(self, level: Level, area: Area, word: str, length: int) -> bytes:
         over(level, self.declared, word, area, length)

@@ -132,10 +132,10 @@ compiler, and shares the loaded copies."""
 def _stamps(module: Module, options: Options) -> tuple[object, ...]:
     """The state of the files that a module was made of, and of the folders in which others would be found."""
     places = {str(module.source), *module.symbols.sources, *map(str, options.copybooks)}
-    found = []
+    found: list[tuple[object, ...]] = []
     for place in sorted(places - {""}):
         try:
-            state = os.stat(place)
+            state = Path(place).stat()
         except OSError:
             found.append((place, None))
         else:

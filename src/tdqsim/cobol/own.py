@@ -214,7 +214,8 @@ def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand
         given["length"] = length.number
     if area is not None:
         given["commarea"] = _commarea(level, area, given.get("length"), declared)
-    level.task.return_(**given)
+    task: Any = level.task  # which goes on where a condition is not raised
+    task.return_(**given)
     respond(level, options)
 
 

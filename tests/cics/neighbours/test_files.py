@@ -236,3 +236,21 @@ def test_an_rrds_has_numbers(region, task):
     assert refused(task.write_file, "SLOT", b"again", bytes([0, 0, 0, 7])) == ("DUPREC", 150)
     task.startbr("SLOT", bytes([0, 0, 0, 1]), rrn=True)
     assert task.readnext("SLOT").ridfld == bytes([0, 0, 0, 7])
+
+
+def test_inquire_file_goes_over_all_files_and_shows_their_states():
+    with Region([]) as region:
+        region.files.define("ONE", DataFile(key_length=2, longest=20))
+        region.files.define("TWO", DataFile("ESDS"), operations=("READ",), recoverable=True)
+        with region.task() as task:
+            task.set_file("ONE", openstatus=19)
+            task.inquire_file_start()
+            found = [task.inquire_file_next("OPENSTATUS", "ENABLESTATUS", "TYPE", "ADD") for _ in range(2)]
+            with pytest.raises(Condition) as caught:
+                task.inquire_file_next("TYPE")
+            task.inquire_file_end()
+    assert (caught.value.name, caught.value.resp2) == ("END", 2)
+    assert found == [
+        {"FILE": "ONE", "OPENSTATUS": 19, "ENABLESTATUS": 33, "TYPE": 6, "ADD": 41},
+        {"FILE": "TWO", "OPENSTATUS": 18, "ENABLESTATUS": 23, "TYPE": 5, "ADD": 42},
+    ]

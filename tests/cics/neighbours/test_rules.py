@@ -30,6 +30,44 @@ def next_item(task):
     task.readq_ts("Q")
 
 
+def all_containers(task):
+    token = task.startbrowse_container(channel="MADE")
+    assert task.getnext_container(token) == "HAD"
+    task.getnext_container(token)
+
+
+def in_started(task, program):
+    """What a task meets that a START with data has begun."""
+    region, met = task.region, []
+
+    def started(other):
+        try:
+            program(other)
+        except Condition as condition:
+            met.append(condition)
+
+    region.register("STRT", started)
+    task.start("STRT", b"data")
+    region.run()
+    raise met[0]
+
+
+def started_twice(task):
+    task.region.register("STRT", lambda _task: None)
+    for _ in range(2):
+        task.start("STRT", b"data", reqid="ONCE", interval=100)
+
+
+def at_once(task):
+    moment = task.eib.moment
+    task.delay(time=moment.hour * 10000 + moment.minute * 100 + moment.second)
+
+
+def closed(task):
+    task.set_file("ACCT", openstatus=19)
+    task.read_file("ACCT", b"A1")
+
+
 CASES = [
     ("TS-QIDERR-READ", lambda task: task.readq_ts("NONE")),
     ("TS-QIDERR-DELETE", lambda task: task.deleteq_ts("NONE")),
@@ -63,6 +101,26 @@ CASES = [
     ("PGM-PGMIDERR", lambda task: task.link("NONE")),
     ("PGM-LENGERR", lambda task: task.link("PROG", b"x", 32764)),
     ("PGM-XCTL-PGMIDERR", lambda task: task.xctl("NONE")),
+    ("PGM-CHANNELERR", lambda task: task.link("PROG", channel="A B")),
+    ("CHAN-NONE-CURRENT", lambda task: task.get_container("HAD")),
+    ("CHAN-NOT-KNOWN", lambda task: task.get_container("HAD", channel="NONE")),
+    ("CHAN-NO-CONTAINER", lambda task: task.get_container("NONE", channel="MADE")),
+    ("CHAN-LENGERR", lambda task: task.get_container("HAD", channel="MADE", length=2)),
+    ("CHAN-BAD-NAME", lambda task: task.put_container("A B", b"x", channel="MADE")),
+    ("CHAN-OTHER-TYPE", lambda task: task.put_container("HAD", b"x", channel="MADE", char=True)),
+    ("CHAN-BROWSE-END", all_containers),
+    ("CHAN-BROWSE-TOKEN", lambda task: task.getnext_container(99)),
+    ("IC-RETRIEVE-ENVDEFERR", lambda task: in_started(task, lambda other: other.retrieve("RTRANSID"))),
+    ("IC-RETRIEVE-LENGERR", lambda task: in_started(task, lambda other: other.retrieve(length=1))),
+    ("IC-START-IOERR", started_twice),
+    ("IC-DELAY-EXPIRED", at_once),
+    ("FILE-NOTOPEN", closed),
+    ("FILE-INQUIRE-NOTFOUND", lambda task: task.inquire_file("NONE", "OPENSTATUS")),
+    ("FILE-SET-NOTFOUND", lambda task: task.set_file("NONE", openstatus=18)),
+    ("TASK-ASSIGN-TERMINAL", lambda task: task.assign("SCRNHT")),
+    ("DIAG-TRACENUM", lambda task: task.enter_tracenum(200)),
+    ("DIAG-DUMPCODE", lambda task: task.dump_transaction("AB")),
+    ("DIAG-EXPIRED", lambda task: task.write_operator("READY?", maxlength=3)),
     ("TERM-RETURN-TRANSID", lambda task: task.return_(transid="NEXT")),
     ("TERM-NONE-BMS", lambda task: task.send_text(b"x")),
     ("TERM-NONE", lambda task: task.receive()),
@@ -83,6 +141,7 @@ def task():
         region.programs.register("PROG", lambda _task: None)
         region.writeq_ts("Q", b"item")
         with region.task() as task:
+            task.put_container("HAD", b"12345", channel="MADE")
             yield task
 
 

@@ -89,7 +89,7 @@ def inquire_file_start(task: Any, *, nohandle: Flag = False) -> None:
     """
     if "FILE" in task.browses:
         raise Condition(Resp.ILLOGIC, 1, "a browse of files is on already")
-    task.browses["FILE"] = iter(tuple(task.region.files.known.values()))
+    task.open_browses()["FILE"] = iter(tuple(task.region.files.known.values()))
 
 
 @command("INQUIRE FILE NEXT", "END ILLOGIC NOTAUTH", {"FILE": Opt("name", 8), **_RECEIVERS})
@@ -114,7 +114,7 @@ def inquire_file_end(task: Any, *, nohandle: Flag = False) -> None:
     Raises:
         Condition: ILLOGIC 1: no such browse is on.
     """
-    if task.browses.pop("FILE", None) is None:
+    if task.open_browses().pop("FILE", None) is None:
         raise Condition(Resp.ILLOGIC, 1, "no browse of files is on")
 
 

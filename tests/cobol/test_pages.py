@@ -1,0 +1,95 @@
+"""Code pages of records, what behaves otherwise in ASCII, and the commands of ``tdq cobol``."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from tdqsim.cli.cobol import app
+from tdqsim.cobol import CobolPrograms, Conversion
+from tdqsim.cobol.portability import differences
+from tdqsim.cobol.survey import survey
+from tdqsim.layouts import parse_copybook
+
+RECORD = "01 R. 05 NAME PIC X(3). 05 AMOUNT PIC S9(3). 05 COUNT-OF PIC S9(4) COMP. 05 PARTS PIC X OCCURS 2."
+COPIES = """
+EXEC CICS READQ TD QUEUE('IN') INTO(R) END-EXEC
+ADD 1 TO AMOUNT
+ADD 1 TO COUNT-OF
+IF NAME = 'ABC' MOVE 'XYZ' TO NAME END-IF
+EXEC CICS WRITEQ TD QUEUE('OUT') FROM(R) END-EXEC
+GOBACK.
+"""
+
+
+@pytest.mark.cobc
+def test_a_record_with_a_layout_is_converted_field_by_field(workshop):
+    layout = parse_copybook(RECORD).record()
+    pages = {name: Conversion("037", layout) for name in ("IN", "OUT")}
+    programs = CobolPrograms(workshop.region, sources=[workshop.folder], cache=workshop.folder / "c", code_pages=pages)
+    storage = RECORD.replace("PIC X OCCURS", "\n   PIC X OCCURS").replace(". 05", ".\n   05")
+    workshop.program("CONVERT", storage, COPIES)
+    workshop.region.writeq_td("IN", "ABC".encode("cp037") + b"\xf0\xf1\xd2" + b"\xff\xfe" + "de".encode("cp037"))
+    handle = workshop.region.start(programs.handler("CONVERT"))
+    workshop.region.run()
+    handle.result()
+    # -12 + 1 is -11, its sign over the last digit; -2 + 1 in binary
+    assert workshop.out() == ["XYZ".encode("cp037") + b"\xf0\xf1\xd1" + b"\xff\xff" + "de".encode("cp037")]
+
+
+@pytest.mark.cobc
+def test_a_code_page_alone_is_text_from_end_to_end_and_names_are_for_all(workshop):
+    programs = CobolPrograms(
+        workshop.region, sources=[workshop.folder], cache=workshop.folder / "c", code_pages={"*": "037"}
+    )
+    workshop.program("TEXTUAL", "01 T PIC X(5) VALUE 'Hello'.", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T) END-EXEC.")
+    handle = workshop.region.start(programs.handler("TEXTUAL"))
+    workshop.region.run()
+    handle.result()
+    assert workshop.out() == ["Hello".encode("cp037")]
+
+
+def test_what_behaves_otherwise_is_told_with_its_line():
+    text = """\
+ 01 AMOUNT PIC S9(5)V99.
+ 01 PACKED PIC S9(5) COMP-3.
+ 77 P USAGE POINTER.
+ PROCEDURE DIVISION.
+     IF EIBAID = X'F3' CONTINUE END-IF
+     IF NAME > 'A' CONTINUE END-IF
+     IF NAME > LOW-VALUES CONTINUE END-IF.
+"""
+    assert [(each.place.line, each.kind) for each in differences(text, "x.cbl")] == [
+        (1, "sign"),
+        (3, "size"),
+        (5, "hexadecimal"),
+        (6, "collation"),
+    ]
+
+
+@pytest.mark.cobc
+def test_a_survey_tells_what_runs_and_what_stops(tmp_path, workshop):
+    workshop.program("GOOD", "77 X PIC X.", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(X) END-EXEC\nGOBACK.")
+    workshop.program("STOPS", "77 X PIC X.", "EXEC CICS WEB OPEN HOST(X) END-EXEC\nGOBACK.")
+    workshop.program("BROKEN", "77 X PIC X.", "MOVE 1 TO NOWHERE\nEXEC CICS RETURN END-EXEC.")
+    workshop.program("WRONG", "77 X PIC X.", "IF X = DFHRESP(NONSUCH) CONTINUE.\nEXEC CICS RETURN END-EXEC.")
+    found = {each.source.rpartition("/")[2]: each for each in survey(workshop.folder, cache=tmp_path / "cache")}
+    shown = {name: (each.translated, each.compiled, each.ran) for name, each in found.items()}
+    assert shown == {
+        "BROKEN.cbl": ("yes", "no", "-"),
+        "GOOD.cbl": ("yes", "yes", "yes"),
+        "STOPS.cbl": ("yes", "yes", "no"),
+        "WRONG.cbl": ("no", "-", "-"),
+    }
+    assert "WEB OPEN" in found["STOPS.cbl"].why
+    assert found["GOOD.cbl"].transient_data
+
+
+@pytest.mark.cobc
+def test_a_program_is_run_from_the_command_line(workshop, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    workshop.program("SAYS", "01 T PIC X(5) VALUE 'Hello'.", "EXEC CICS WRITE OPERATOR TEXT(T) END-EXEC\nGOBACK.")
+    done = CliRunner().invoke(app, ["run", str(workshop.folder / "SAYS.cbl"), "--trace"])
+    assert done.exit_code == 0, done.output
+    assert "operator: Hello" in done.output
+    assert "SAYS.cbl:7 EXEC CICS WRITE OPERATOR TEXT(T)" in done.output
