@@ -162,7 +162,7 @@ class Files:
         found = self._of_tasks.get(uow)
         if found is None:
             found = self._of_tasks[uow] = _OfTask()
-            uow.at_end = (*uow.at_end, lambda committed: self._end(uow, committed=committed))
+            uow.call_at_end(lambda committed: self._end(uow, committed=committed))
         return found
 
     def _end(self, uow: Any, *, committed: bool) -> None:

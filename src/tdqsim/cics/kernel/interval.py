@@ -234,7 +234,7 @@ def start(
     if protect:
         request.committed = False
         uow = task.uow
-        uow.at_end = (*uow.at_end, lambda committed: request.settle(deadline, committed=committed))
+        uow.call_at_end(lambda committed: request.settle(deadline, committed=committed))
     else:
         region.starts.start_at(request, deadline)
     return name

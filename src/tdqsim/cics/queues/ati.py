@@ -376,7 +376,7 @@ class Ati:
 
     def _hold(self, uow: UnitOfWork, held: _Held) -> None:
         self._held[uow.id] = held
-        uow.at_end = (*uow.at_end, lambda _committed: self._resolved(uow.id))
+        uow.call_at_end(lambda _committed: self._resolved(uow.id))
 
     def _holder(self, queue: IntraTdQueue) -> _Held | None:
         return next((held for held in self._held.values() if held.queue is queue), None)

@@ -24,7 +24,7 @@ unit of work ends. Sources: Recovery and Restart Guide; INQUIRE UOW (IBM Docs).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.enqueue import release_all
@@ -76,7 +76,6 @@ _COMMIT: Final = Cvda.COMMIT
 _BACKOUT: Final = Cvda.BACKOUT
 _ACTIVE: Final = Cvda.ACTIVE
 _DISABLING: Final = Cvda.DISABLING
-_NOT_KNOWN: Final[Mapping[Any, int]] = {}
 
 
 class Participant(Protocol):
@@ -155,11 +154,11 @@ class UnitOfWork:
     coordinator = ""
     decision: tuple[str, ...] = ()
     participants: tuple[Any, ...] = ()
-    physical: tuple[Any, ...] = ()
-    qzero: Mapping[Any, int] = _NOT_KNOWN
+    physical: dict[Any, None] = {}  # noqa: RUF012  (these three are replaced, not changed, where there is a first)
+    qzero: dict[Any, int] = {}  # noqa: RUF012
     at_commit: tuple[Callable[[], Meta], ...] = ()
-    at_end: tuple[Callable[[bool], None], ...] = ()
-    _due: tuple[Any, ...] = ()
+    at_end: list[Callable[[bool], None]] = []  # noqa: RUF012
+    _due: Sequence[Any] = ()
     _outcome: Cvda = _COMMIT
     _facts: Facts | None = None
 
@@ -249,14 +248,23 @@ class UnitOfWork:
         """Whether somebody who takes part has gone away: it cannot be committed any more."""
         return any(participant.is_lost for participant in self.participants)
 
+    def call_at_end(self, action: Callable[[bool], None]) -> None:
+        """Have something called when it has ended, with whether it committed."""
+        if not self.at_end:
+            self.at_end = []
+        self.at_end.append(action)
+
     def saw_qzero(self, queue: Any) -> None:
         """It has read a queue to QZERO, or deleted it: that ends the cycle that is on now, when it commits."""
-        self.qzero = {**self.qzero, queue: queue.cycle}
+        if not self.qzero:
+            self.qzero = {}
+        self.qzero[queue] = queue.cycle
 
     def remember_read(self, queue: Any, number: int, data: bytes) -> Meta:
         """What keeps the last record read of a physically recoverable queue, in the commit that removes it."""
-        if queue not in self.physical:
-            self.physical = (*self.physical, queue)
+        if not self.physical:
+            self.physical = {}
+        self.physical[queue] = None
         return {last_read_key(queue.name.encode(), self.id): number.to_bytes(8, "big") + data}
 
     def _forgotten_reads(self) -> Meta:
@@ -284,7 +292,7 @@ class UnitOfWork:
         """What the commit must change, and the cycles that begin with it."""
         works: list[Work] = []
         meta: Meta = self._forgotten_reads() if self.physical else {}
-        self._due = ()
+        self._due = due = []
         for queue, work in self.works.items():
             if work.changed:
                 works.append(work)
@@ -293,7 +301,7 @@ class UnitOfWork:
                     latch = self.region.ati.due(queue, self, work.count_after)
                     if latch is not None:
                         meta |= latch.meta(queue)
-                        self._due = (*self._due, (queue, latch))
+                        due.append((queue, latch))
         for action in self.at_commit:
             meta |= action()
         if self.state is _INDOUBT:
@@ -419,7 +427,7 @@ class UnitOfWork:
             if region.hardening.get_meta(prepared_key(self.id)) is None:
                 self.state = _INFLIGHT
             raise
-        self.physical = ()
+        self.physical = {}
         if late is not None:
             raise late
 
