@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -78,6 +81,70 @@ def test_several_regions_and_systems_are_served(place):
     assert (place / "stores" / "pay").is_dir()
     with running(place / "serve.yaml") as found, Client(found["url"], found["token"]) as client:
         assert client.region("PAYREGN").peek("PAYQ") == [b"one"]  # closed clean: volatile records too
+
+
+def test_each_region_has_the_handlers_of_its_own_directory(place):
+    for name in ("pay", "ship"):
+        (place / name / "region.yaml").write_text(
+            f"applid: {name.upper()}REGN\ndefinitions: [queues.yaml]\nhandlers: posting\n"
+        )
+        (place / name / "queues.yaml").write_text(
+            "group: PAY\ntdqueue:\n- {name: DONE, type: INTRA}\n"
+            "- {name: PAYQ, type: INTRA, atifacility: FILE, transid: POST, triggerlevel: 1}\n"
+            "transaction:\n- {name: POST, handler: 'posting:post'}\n"
+        )
+        (place / name / "posting.py").write_text(
+            f"import told\n\ndef post(task):\n    import later_{name}\n    task.readq_td('PAYQ')\n"
+            f"    task.writeq_td('DONE', told.WORD + later_{name}.WORD)\n"
+        )
+        (place / name / "told.py").write_text(f"WORD = b'{name}'\n")
+        (place / name / f"later_{name}.py").write_text("WORD = b' later'\n")
+    with running(place / "serve.yaml") as found, Client(found["url"], found["token"]) as client:
+        for name in ("pay", "ship"):
+            region = client.region(f"{name.upper()}REGN")
+            region.writeq_td("PAYQ", b"one")
+            region.wait("DONE", 1, seconds=10)
+            assert region.peek("DONE") == [f"{name} later".encode()]
+
+
+def test_without_handlers_no_code_of_a_directory_is_imported(place):
+    (place / "pay" / "pay.yaml").write_text(
+        "group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\ntransaction:\n- {name: POST, handler: 'posting:post'}\n"
+    )
+    (place / "pay" / "posting.py").write_text("raise SystemExit('imported')\n")
+    with running(place / "serve.yaml") as found:
+        assert found["regions"] == ["PAYREGN", "SHIPREGN"]
+
+
+@pytest.mark.skipif(shutil.which("cobc") is None, reason="GnuCOBOL is not installed")
+def test_the_command_of_the_readme_serves_two_regions(tmp_path):
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
+    (line,) = re.findall(r"^    (tdq serve .*)$", readme, re.MULTILINE)
+    command = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))"]
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [*command, *shlex.split(line)[1:]], stdout=subprocess.PIPE, stderr=log, text=True, cwd=tmp_path
+        )
+    printed = []
+    for each in process.stdout:
+        printed.append(each)
+        if each.startswith("Authorization: Bearer "):
+            break
+    try:
+        assert printed, (tmp_path / "log").read_text()
+        with Client(re.search(r"http://[0-9.:]+", printed[0])[0], printed[-1].split()[-1]) as client:
+            assert [each["applid"] for each in client.regions()] == ["CARDREGN", "ORDREGN"]
+            cards = client.region("CARDREGN")
+            for queue, transid, level in (("PST1", "PPST", 50), ("PST4", "PPST", 50), ("PDON", "PEND", 4)):
+                found = cards.inquire_tdqueue(queue)
+                assert (found["ATITRANID"], found["TRIGGERLEVEL"]) == (transid, level)
+            assert cards.inquire_tdqueue("DALY")["DDNAME"] == "DALYTRAN"
+            assert cards.inquire_tdqueue("PLOG")["INDIRECTNAME"] == "CSSL"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(60)
+        process.stdout.close()
+    assert code == 0, (tmp_path / "log").read_text()
 
 
 def test_tls_with_a_certificate_of_the_run_and_users(place):

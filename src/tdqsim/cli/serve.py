@@ -21,7 +21,9 @@ app = typer.Typer()
 def serve(
     what: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...|FILE", help="Directories with region.yaml or system.yaml, or a serve.yaml."),
+        typer.Argument(
+            metavar="DIR...|FILE", help="Directories with region.yaml or system.yaml, examples, or a serve.yaml."
+        ),
     ],
     address: Annotated[str | None, typer.Option(help="An IP address; 127.0.0.1 unless given.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Of HTTP; 0 for any that is free.")] = None,
@@ -44,8 +46,10 @@ def serve(
 
     import structlog  # noqa: PLC0415
 
+    from tdqsim.cli.examples import example  # noqa: PLC0415
     from tdqsim.errors import TdqError  # noqa: PLC0415
 
+    what = [example(each) or each for each in what]
     try:
         from tdqsim.server.servefile import changed, load_serve_file, serve_file  # noqa: PLC0415
         from tdqsim.server.serving import serve as serve_all  # noqa: PLC0415

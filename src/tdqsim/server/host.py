@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -18,6 +19,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
+from tdqsim.job import importable
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, system_from_directory
 from tdqsim.server.units import OpenUnits
 
@@ -95,6 +97,7 @@ class Host:
         self.units = OpenUnits(self.engine)
         self.counts: Counter[tuple[str, str, str]] = Counter()
         self.recent: dict[str, deque[dict[str, Any]]] = {}
+        self._modules = ExitStack()
         if frozen:
             self.engine.outside(self.engine.dispatcher.clock.freeze).result()
 
@@ -130,6 +133,9 @@ class Host:
     def add_directory(self, path: Path, store: Path | None = None) -> Region | System:
         """Serve the region that ``region.yaml`` in a directory describes, or the system of its ``system.yaml``.
 
+        The modules that ``handlers:`` names are looked for in the directory first. Each directory has its own, even
+        where two have one of the same name.
+
         Raises:
             TdqError: there is neither, or it cannot be made.
         """
@@ -142,6 +148,7 @@ class Host:
         def factory(**options: Any) -> Region:
             return Region.from_directory(path, **overrides, **options)
 
+        self._modules.enter_context(importable(path))  # as long as it is served: a handler may import when it runs
         region = self.add(factory)
         self.served.append(("region", region.applid))
         return region
@@ -175,4 +182,7 @@ class Host:
     def stop(self, timeout: float = 10.0) -> Any:
         """Back out what clients have open, let tasks end, close the regions."""
         self.units.end_all()
-        return self.engine.stop(timeout)
+        try:
+            return self.engine.stop(timeout)
+        finally:
+            self._modules.close()
