@@ -22,12 +22,14 @@ from tdqsim.ibmi import System
 from tdqsim.job import importable
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, system_from_directory
 from tdqsim.server.units import OpenUnits
+from tdqsim.server.waits import Waits
 
 __all__ = ["Host", "UnknownRegion"]
 
 T = TypeVar("T")
 _RECENT: Final = 5000
 """Events of a region that are kept for those who come later."""
+_CHANGES_RESOURCES: Final = ("CREATE ", "DISCARD ", "INSTALL ", "SET ")
 
 
 class UnknownRegion(TdqError):
@@ -39,20 +41,28 @@ class _Recorder:
 
     trace = None
 
-    def __init__(self, host: Host, applid: str) -> None:
+    def __init__(self, host: Host, region: Region) -> None:
         self._host = host
-        self._applid = applid
-        self._recent = host.recent.setdefault(applid, deque(maxlen=_RECENT))
+        self._region = region
+        self._applid = region.applid
+        self._recent = host.recent.setdefault(region.applid, deque(maxlen=_RECENT))
 
     def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command has ended."""
         condition = getattr(outcome, "name", "NORMAL") if isinstance(outcome, Exception) else "NORMAL"
         self._host.counts[self._applid, command, condition] += 1
-        self._publish("command", command=command, task=task.number, condition=condition, queue=arguments.get("queue"))
+        queue = arguments.get("queue")
+        self._publish("command", command=command, task=task.number, condition=condition, queue=queue)
+        if isinstance(queue, str):
+            self._host.waits.queue_changed(self._region, queue)
+        elif command.startswith(_CHANGES_RESOURCES):
+            self._host.waits.all_changed(self._region)
 
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
         """A unit of work has ended."""
         self._publish("unit_of_work", uow=uow.id.hex().upper(), task=uow.taskid, committed=committed)
+        for queue in uow.works:
+            self._host.waits.queue_changed(self._region, queue.name)
 
     def task_started(self, task: Any) -> None:
         """A task was attached."""
@@ -61,10 +71,12 @@ class _Recorder:
     def task_ended(self, task: Any, *, normal: bool) -> None:
         """A task has ended."""
         self._publish("task_ended", task=task.number, transid=task.transid, normal=normal, abcode=task.abcode)
+        self._host.waits.task_ended(self._region)
 
     def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
         """Records were put on a queue outside any task."""
         self._publish("seeded", queue=queue, records=len(records))
+        self._host.waits.queue_changed(self._region, queue)
 
     def _publish(self, event: str, **facts: Any) -> None:
         engine = self._host.engine
@@ -85,6 +97,7 @@ class Host:
         systems: IBM i systems by name.
         served: of each directory, in order, ``region`` or ``system`` and its name.
         units: the units of work that clients keep open.
+        waits: who waits for records, or for the end of tasks.
         counts: commands that ended, by (region, command, condition).
         recent: the last events of each region, as they were published, by APPLID.
     """
@@ -95,6 +108,7 @@ class Host:
         self.systems: dict[str, System] = {}
         self.served: list[tuple[str, str]] = []
         self.units = OpenUnits(self.engine)
+        self.waits = Waits(self.engine)
         self.counts: Counter[tuple[str, str, str]] = Counter()
         self.recent: dict[str, deque[dict[str, Any]]] = {}
         self._modules = ExitStack()
@@ -113,7 +127,7 @@ class Host:
         self.regions[region.applid] = region
 
         def watch() -> None:
-            region.recorder = _Recorder(self, region.applid)
+            region.recorder = _Recorder(self, region)
 
         self.engine.outside(watch).result()
         return region

@@ -52,7 +52,12 @@ def _add_definitions(app: FastAPI, host: Host) -> None:
         read: Callable[[str], Any] = {"yaml": _from_yaml, "csd": _from_csd, "dct": _from_dct}[given.form]
         definitions, reports = read(given.text)
         if given.install:
-            await host.ask(lambda: region.install(definitions, user=user.id))
+
+            def install() -> None:
+                region.install(definitions, user=user.id)
+                host.waits.all_changed(region)
+
+            await host.ask(install)
         names = [str(entry.resource.name) for entry in definitions.entries]
         return {"installed": given.install, "names": names, "yaml": dump_definitions(definitions), "reports": reports}
 

@@ -57,16 +57,10 @@ def _add_waits(app: FastAPI, host: Host) -> None:
     async def wait(request: Request, name: str, what: Wait, _user: Looker) -> dict[str, Any]:
         """Wait until a queue has so many items, or until all tasks have ended."""
         region = host.region(name)
-        queue = what.queue
-
-        def there() -> bool:
-            if queue is None:
-                return not region.tasks
-            return int(region.inquire_tdqueue(queue, "NUMITEMS").numitems) >= what.items
-
-        if queue is not None:
-            await host.ask(lambda: region.inquire_tdqueue(queue, "NUMITEMS"))
-        waiting = host.engine.wait_until(lambda: there() or None, timeout=what.seconds)
+        if what.queue is None:
+            waiting = host.waits.for_tasks(region, what.seconds)
+        else:
+            waiting = host.waits.for_items(region, what.queue, what.items, what.seconds)
         await attended(request, asyncio.wrap_future(waiting))
         return {"met": True}
 
