@@ -183,6 +183,52 @@ def test_metrics_health_and_the_document(api):
     assert "/api/v1/regions/{name}/exec" in api.get("/api/v1/openapi.json").json()["paths"]
 
 
+def metrics_of(api):
+    found = {}
+    for line in api.get("/metrics").text.splitlines():
+        if not line.startswith("#"):
+            name, _, value = line.rpartition(" ")
+            found[name] = float(value)
+    return found
+
+
+def test_metrics_tell_units_of_work_and_how_long_commits_took(api):
+    before = metrics_of(api)
+    unit = api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"]
+    statement = {"text": "WRITEQ TD QUEUE('LOGQ') FROM(REC)", "variables": {"REC": {"text": "paid"}}}
+    assert api.post(f"/api/v1/units-of-work/{unit}/exec", json=statement).status_code == 200
+    assert api.post(f"/api/v1/units-of-work/{unit}/commit").status_code == 200
+    after_commit = metrics_of(api)
+    committed = 'tdq_units_of_work_total{outcome="committed",region="PAYREGN"}'
+    assert after_commit[committed] > before.get(committed, 0)
+    count, infinite = (f'tdq_commit_seconds_{each}region="PAYREGN"}}' for each in ("count{", 'bucket{le="+Inf",'))
+    assert after_commit[count] > before.get(count, 0)
+    assert after_commit[count] == after_commit[infinite]
+    classes = [value for name, value in after_commit.items() if name.startswith("tdq_commit_seconds_bucket")]
+    assert classes == sorted(classes)
+    assert after_commit['tdq_commit_seconds_sum{region="PAYREGN"}'] > 0
+
+    unit = api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"]
+    assert api.post(f"/api/v1/units-of-work/{unit}/exec", json=statement).status_code == 200
+    assert api.delete(f"/api/v1/units-of-work/{unit}").status_code == 204
+    backed_out = 'tdq_units_of_work_total{outcome="backed_out",region="PAYREGN"}'
+    assert metrics_of(api)[backed_out] == after_commit.get(backed_out, 0) + 1
+
+
+def test_metrics_tell_waits_and_sessions(api, host, access):
+    assert metrics_of(api)['tdq_waits{region="PAYREGN"}'] == 0
+    waiting = host.waits.for_items(host.regions["PAYREGN"], "PAYQ", 5, 300)
+    host.units.begin(host.regions["PAYREGN"], "ALICE", None).result(timeout=30)
+    for _ in range(3):
+        access.sessions.begin("EYES", cookie=False)
+    found = metrics_of(api)
+    assert found['tdq_waits{region="PAYREGN"}'] == 1  # the task that waits for its client's next request
+    assert found['tdq_tasks{region="PAYREGN"}'] == 1
+    assert found["tdq_requests_waiting"] == 1
+    assert found["tdq_sessions"] == 3
+    waiting.cancel()
+
+
 @pytest.fixture
 def served(tmp_path):
     """A server in a process of its own, over a region directory."""

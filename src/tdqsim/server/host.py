@@ -20,6 +20,7 @@ from tdqsim.core.engine import Engine
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
 from tdqsim.job import importable
+from tdqsim.server.latency import Latency
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, system_from_directory
 from tdqsim.server.units import OpenUnits
 from tdqsim.server.waits import Waits
@@ -60,6 +61,7 @@ class _Recorder:
 
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
         """A unit of work has ended."""
+        self._host.units_ended[self._applid, committed] += 1
         self._publish("unit_of_work", uow=uow.id.hex().upper(), task=uow.taskid, committed=committed)
         for queue in uow.works:
             self._host.waits.queue_changed(self._region, queue.name)
@@ -99,6 +101,8 @@ class Host:
         units: the units of work that clients keep open.
         waits: who waits for records, or for the end of tasks.
         counts: commands that ended, by (region, command, condition).
+        units_ended: units of work that ended, by (region, whether it was committed).
+        commits: by region, how long its commits of what is durable took.
         recent: the last events of each region, as they were published, by APPLID.
     """
 
@@ -110,6 +114,8 @@ class Host:
         self.units = OpenUnits(self.engine)
         self.waits = Waits(self.engine)
         self.counts: Counter[tuple[str, str, str]] = Counter()
+        self.units_ended: Counter[tuple[str, bool]] = Counter()
+        self.commits: dict[str, Latency] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
         self._modules = ExitStack()
         if frozen:
@@ -128,6 +134,7 @@ class Host:
 
         def watch() -> None:
             region.recorder = _Recorder(self, region)
+            region.hardening.timed = self.commits.setdefault(region.applid, Latency()).add
 
         self.engine.outside(watch).result()
         return region

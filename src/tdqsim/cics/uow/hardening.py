@@ -12,8 +12,9 @@ then, and looked up as if they were made.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tdqsim.core.dispatch import WAIT, WaitQueue
@@ -76,10 +77,11 @@ class Hardening:
 
     Attributes:
         commits: how many were made, for statistics and benchmarks.
+        timed: told the seconds that each commit took that was made; None for nobody.
         urgent: whether nobody waits now: see :meth:`at_once`.
     """
 
-    __slots__ = ("_batch", "_dispatcher", "_durable", "_notes", "_waiting", "commits", "shared", "urgent")
+    __slots__ = ("_batch", "_dispatcher", "_durable", "_notes", "_waiting", "commits", "shared", "timed", "urgent")
 
     def __init__(self, dispatcher: Dispatcher, durable: Durable, *, shared: bool = False) -> None:
         self._dispatcher = dispatcher
@@ -89,6 +91,7 @@ class Hardening:
         self._notes: dict[bytes, bytes | None] = {}
         self.shared = shared
         self.commits = 0
+        self.timed: Callable[[float], object] | None = None
         self.urgent = False
 
     @contextmanager
@@ -143,6 +146,7 @@ class Hardening:
         if notes:
             meta = {**notes, **meta}
         self.commits += 1
+        began = 0.0 if self.timed is None else perf_counter()
         try:
             self._durable.commit(works, meta, party)
         except StoreError:
@@ -153,6 +157,8 @@ class Hardening:
             raise StoreError(f"the commit was not made: {error!r}") from error
         if notes:
             notes.clear()
+        if self.timed is not None:
+            self.timed(perf_counter() - began)
 
     def force(self) -> None:
         """Make permanent what was noted, if anything was.

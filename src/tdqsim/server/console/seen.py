@@ -5,15 +5,16 @@ Looking starts no task, counts nothing and records nothing: it reads what INQUIR
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.facts import Cvda, table
+from tdqsim.server.blocking import Wait, waits_of, with_strands
 
-__all__ = ["QueueSeen", "RegionSeen", "TaskSeen", "UnitSeen", "Wait", "look", "waits_of"]
+__all__ = ["QueueSeen", "RegionSeen", "TaskSeen", "UnitSeen", "look"]
 
 
 _SUPPLIED: Final = frozenset(row["name"] for row in table("supplied_queues"))
@@ -102,21 +103,6 @@ class UnitSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """One waits for another.
-
-    Attributes:
-        waiter: who waits.
-        holder: who has what it waits for; empty where nobody is known to.
-        what: what it waits for.
-    """
-
-    waiter: str
-    holder: str
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
 class RegionSeen:
     """A region at one moment.
 
@@ -150,7 +136,7 @@ def look(region: Region, names: Iterable[str] | None) -> RegionSeen:
         frozen=region.clock.frozen,
         queues={name: _queue(there[name]) for name in wanted},
         names=tuple(there) if names is None else (),
-        tasks=tuple(_task(task, strand) for task, strand in _with_strands(region)),
+        tasks=tuple(_task(task, strand) for task, strand in with_strands(region)),
         units=tuple(_unit(uow) for uow in region.units_of_work()),
         waits=tuple(waits_of(region)),
         abends=dict(region.abends),
@@ -209,13 +195,6 @@ def _lock(lock: Any) -> str:
 # -- tasks and units of work ------------------------------------------------------------------------------------------
 
 
-def _with_strands(region: Region) -> Iterator[tuple[Any, Any]]:
-    """The tasks, each with the strand on which it runs or waits: a call from outside has a task on its own strand."""
-    lent = {id(strand.local): strand for strand in region.dispatcher.strands if strand.local is not None}
-    for task in region.tasks.values():
-        yield task, task.strand if task.strand is not None else lent.get(id(task))
-
-
 def _task(task: Any, strand: Any) -> TaskSeen:
     parked = strand.waiting_for if strand is not None else None
     return TaskSeen(
@@ -249,43 +228,3 @@ def _work(queue: str, work: Any) -> str:
     done += ["deleted"] if work.deleted else []
     done += [f"{len(work.written)} written"] if work.written else []
     return f"{queue}: {', '.join(done) or 'nothing yet'}"
-
-
-def waits_of(region: Region) -> Iterable[Wait]:
-    """Who waits for whom in a region: for ends of queues, for what is not committed, for names."""
-    told = set()
-    for queue in region.intra_queues():
-        for lock in queue.locks:
-            if lock.owner is None and not lock.waiting:
-                continue
-            holder = "" if lock.owner is None else _holder(lock.owner)
-            rows = [(strand, f"{lock.end} of {queue.name}") for strand in lock.waiting.waiters]
-            if lock is queue.write_end and queue.td_read is not None:
-                rows += [(strand, f"what is not committed to {queue.name}") for strand in queue.td_read.waiters]
-            for strand, what in rows:
-                told.add(strand)
-                yield Wait(_waiter(strand), holder, what)
-    for enqueue in region.enqueues.values():
-        for strand in enqueue.waiting.waiters:
-            told.add(strand)
-            yield Wait(_waiter(strand), _enq_holder(enqueue.owner), f"ENQ {enqueue.resource!r}")
-    for task, own in _with_strands(region):
-        if own is not None and own.waiting_for is not None and own not in told:
-            yield Wait(f"task {task.number} {task.transid}", "", own.waiting_for.name)
-
-
-def _holder(uow: Any) -> str:
-    facts = uow.facts
-    if uow.task is None:
-        return f"unit of work {uow.id.hex().upper()} {uow.state.name}"
-    return f"task {facts.taskid} {facts.transid}"
-
-
-def _enq_holder(owner: Any) -> str:
-    number, transid = getattr(owner, "number", 0), getattr(owner, "transid", "")
-    return f"task {number} {transid}" if number else "another task"
-
-
-def _waiter(strand: Any) -> str:
-    task = strand.local
-    return f"task {task.number} {task.transid}" if hasattr(task, "transid") else str(strand.name)

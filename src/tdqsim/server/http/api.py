@@ -59,14 +59,14 @@ def application(
     gate.install(app)
     install_guard(app, BOUNDS["body_bytes"], request_seconds, any_host=any_host)
     add_sign_on(app, gate)
-    _add_process(app, host)
+    _add_process(app, host, gate)
     for add in (add_regions, add_queues, add_records, add_work, add_operating, add_systems):
         add(app, host)
     add_events(app, host, app.state.streams)
     return app
 
 
-def _add_process(app: FastAPI, host: Host) -> None:
+def _add_process(app: FastAPI, host: Host, gate: Gate) -> None:
     @app.get("/health", tags=["process"])
     async def health() -> dict[str, str]:
         """Whether the process answers."""
@@ -81,7 +81,9 @@ def _add_process(app: FastAPI, host: Host) -> None:
     @app.get("/metrics", tags=["process"], response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:
         """Counts and depths for Prometheus."""
-        return PlainTextResponse(await host.ask(lambda: exposition(host)), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(
+            await host.ask(lambda: exposition(host, len(gate.sessions))), media_type="text/plain; version=0.0.4"
+        )
 
     @app.get(f"{PREFIX}/", include_in_schema=False)
     async def document() -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+from tdqsim.server.blocking import waits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,31 +20,61 @@ __all__ = ["exposition"]
 
 
 class _Collector:
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, sessions: int) -> None:
         self._host = host
+        self._sessions = sessions
 
     def collect(self) -> Iterator[Metric]:
-        host = self._host
-        commands = CounterMetricFamily(
-            "tdq_commands", "Commands that have ended", labels=("region", "command", "condition")
-        )
-        for labels, count in host.counts.items():
-            commands.add_metric(labels, count)
-        yield commands
-        tasks = GaugeMetricFamily("tdq_tasks", "Tasks that have begun and not ended", labels=("region",))
-        depth = GaugeMetricFamily("tdq_queue_items", "Records on intrapartition queues", labels=("region", "queue"))
-        abends = CounterMetricFamily("tdq_abends", "Tasks that abended", labels=("region", "abcode"))
-        for region in host.regions.values():
-            tasks.add_metric((region.applid,), len(region.tasks))
-            for code, count in region.abends.items():
-                abends.add_metric((region.applid, code), count)
-            for queue in region.intra_queues():
-                depth.add_metric((region.applid, queue.name), queue.numitems)
-        yield from (tasks, depth, abends)
+        yield from _commands(self._host)
+        yield from _regions(self._host)
+        yield from _commits(self._host)
+        yield GaugeMetricFamily("tdq_requests_waiting", "Requests that wait for a change", len(self._host.waits))
+        yield GaugeMetricFamily("tdq_sessions", "Sessions of those who have signed on", self._sessions)
 
 
-def exposition(host: Host) -> str:
-    """The metrics of a host as text; to be called in the engine's thread."""
+def _commands(host: Host) -> Iterator[Metric]:
+    commands = CounterMetricFamily(
+        "tdq_commands", "Commands that have ended", labels=("region", "command", "condition")
+    )
+    for labels, count in host.counts.items():
+        commands.add_metric(labels, count)
+    yield commands
+
+
+def _regions(host: Host) -> Iterator[Metric]:
+    tasks = GaugeMetricFamily("tdq_tasks", "Tasks that have begun and not ended", labels=("region",))
+    waits = GaugeMetricFamily("tdq_waits", "Tasks that wait, for others or for time", labels=("region",))
+    depth = GaugeMetricFamily("tdq_queue_items", "Records on intrapartition queues", labels=("region", "queue"))
+    abends = CounterMetricFamily("tdq_abends", "Tasks that abended", labels=("region", "abcode"))
+    for region in host.regions.values():
+        tasks.add_metric((region.applid,), len(region.tasks))
+        waits.add_metric((region.applid,), sum(1 for _wait in waits_of(region)))
+        for code, count in region.abends.items():
+            abends.add_metric((region.applid, code), count)
+        for queue in region.intra_queues():
+            depth.add_metric((region.applid, queue.name), queue.numitems)
+    yield from (tasks, waits, depth, abends)
+
+
+def _commits(host: Host) -> Iterator[Metric]:
+    units = CounterMetricFamily("tdq_units_of_work", "Units of work that have ended", labels=("region", "outcome"))
+    for (applid, committed), count in host.units_ended.items():
+        units.add_metric((applid, "committed" if committed else "backed_out"), count)
+    seconds = HistogramMetricFamily(
+        "tdq_commit_seconds", "What a commit of durable changes took", labels=("region",), unit="seconds"
+    )
+    for applid, latency in host.commits.items():
+        seconds.add_metric((applid,), latency.buckets(), latency.seconds)
+    yield from (units, seconds)
+
+
+def exposition(host: Host, sessions: int) -> str:
+    """The metrics of a host as text; to be called in the engine's thread.
+
+    Args:
+        host: what is served.
+        sessions: how many are open.
+    """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(host))
+    registry.register(_Collector(host, sessions))
     return generate_latest(registry).decode()

@@ -9,6 +9,7 @@ from typing import Any, Final
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim.server.blocking import Wait
 from tdqsim.server.console.charts import Graph
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
@@ -16,7 +17,7 @@ from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.placing import placed
-from tdqsim.server.console.seen import TaskSeen, Wait
+from tdqsim.server.console.seen import TaskSeen
 from tdqsim.server.console.table import DataTable, column
 from tdqsim.server.users import Role
 from tdqsim.testing.deadlock import find_deadlock, lost_triggers

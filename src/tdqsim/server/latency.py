@@ -1,0 +1,33 @@
+"""How long something took, counted in classes of seconds: what a histogram of Prometheus is made of."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import accumulate
+from typing import Final
+
+__all__ = ["Latency"]
+
+_BOUNDS: Final = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
+
+
+class Latency:
+    """What was measured so far.
+
+    Attributes:
+        seconds: of all together.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._counts = [0] * (len(_BOUNDS) + 1)
+
+    def add(self, seconds: float) -> None:
+        """One more was measured."""
+        self.seconds += seconds
+        self._counts[bisect_left(_BOUNDS, seconds)] += 1
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """How many took at most so long, by the upper bound as Prometheus writes it; the last is all."""
+        bounds = [*map(str, _BOUNDS), "+Inf"]
+        return list(zip(bounds, map(float, accumulate(self._counts)), strict=True))
