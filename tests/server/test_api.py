@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -326,6 +327,83 @@ def test_the_event_stream_ends_when_the_server_stops(served):
         seen += all_of(connection)
     assert seen.endswith(b"0\r\n\r\n")  # the end of a chunked answer, not a connection that is cut
     assert process.wait(timeout=30) == 0
+
+
+def history_of(api, **query):
+    text = api.get("/api/v1/regions/PAYREGN/history", params={"follow": "false", **query}).text
+    found = []
+    for block in text.split("\n\n")[:-1]:
+        fields = dict(line.split(": ", 1) for line in block.splitlines())
+        assert json.loads(fields["data"])["event"] == fields["event"]
+        found.append((int(fields["id"]) if "id" in fields else None, json.loads(fields["data"])))
+    return found
+
+
+def test_the_history_goes_on_from_a_position(api):
+    for word in ("one", "two"):
+        api.post(f"{QUEUE}/records", json={"text": word})
+    every = history_of(api)
+    assert [position for position, _event in every] == list(range(len(every)))
+    writes = [position for position, event in every if event.get("command") == "WRITEQ TD"]
+    assert len(writes) == 2
+    assert history_of(api, position=writes[1]) == every[writes[1] :]
+    again = api.get(
+        "/api/v1/regions/PAYREGN/history", params={"follow": "false"}, headers={"Last-Event-ID": str(writes[1])}
+    )
+    assert again.text.startswith("event: ") == (writes[1] + 1 < len(every))
+    assert f"id: {writes[1]}\n" not in again.text
+    assert history_of(api, position=10**9) == []
+    assert api.get("/api/v1/regions/PAYREGN/history", params={"position": -1}).status_code == 422
+    assert api.get("/api/v1/regions/NONE/history").status_code == 404
+
+
+def test_history_that_is_kept_no_more_is_said_to_be_lost(api, host):
+    region = host.regions["PAYREGN"]
+    host.engine.submit(lambda: [region.seed("PAYQ", [b"x"]) for _ in range(5100)] and None).result(timeout=60)
+    (nobody, lost), (first, _event), *others = history_of(api)
+    assert (nobody, lost) == (None, {"event": "lost", "events": first})
+    assert first >= 100
+    assert len(others) + 1 == 5000
+    assert others[-1][0] == first + 4999
+
+
+def test_the_history_goes_on_with_what_happens(served):
+    _process, ready = served
+    with Client.from_ready_file(ready) as client:
+        client.region("PAYREGN").writeq_td("PAYQ", b"before")
+        connection, token = connected(ready)
+        with connection:
+            path = "/api/v1/regions/PAYREGN/history"
+            connection.sendall(
+                f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+            )
+            seen = b""
+            while seen.count(b'"WRITEQ TD"') < 1:
+                seen += connection.recv(65536)
+            client.region("PAYREGN").writeq_td("PAYQ", b"after")
+            while seen.count(b'"WRITEQ TD"') < 2:
+                seen += connection.recv(65536)
+    positions = [int(line[4:]) for line in seen.decode().splitlines() if line.startswith("id: ")]
+    assert positions == list(range(len(positions)))  # none twice, none left out
+
+
+def test_tasks_tell_what_they_wait_for_and_who_has_it(api):
+    units = [api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"] for _ in range(2)]
+    statement = {"text": "WRITEQ TD QUEUE('LOGQ') FROM(REC)", "variables": {"REC": {"text": "paid"}}}
+    assert api.post(f"/api/v1/units-of-work/{units[0]}/exec", json=statement).status_code == 200
+    tasks = "/api/v1/regions/PAYREGN/tasks"
+    first, second = (each["task"] for each in api.get(tasks).json())
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(api.post, f"/api/v1/units-of-work/{units[1]}/exec", json=statement)
+        found = {}
+        while found.get("held_by", "") == "":
+            found = next(each for each in api.get(tasks).json() if each["task"] == second)
+        assert "LOGQ" in found["waits_for"]
+        assert found["held_by"].startswith(f"task {first} ")
+        assert api.post(f"/api/v1/units-of-work/{units[0]}/commit").status_code == 200
+        assert waiting.result(timeout=30).status_code == 200
+    for unit in units[1:]:
+        api.delete(f"/api/v1/units-of-work/{unit}")
 
 
 def test_a_wait_that_is_over_is_504(api):

@@ -46,6 +46,7 @@ class _Recorder:
         self._host = host
         self._region = region
         self._applid = region.applid
+        self._position = 0
         self._recent = host.recent.setdefault(region.applid, deque(maxlen=_RECENT))
 
     def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
@@ -82,7 +83,14 @@ class _Recorder:
 
     def _publish(self, event: str, **facts: Any) -> None:
         engine = self._host.engine
-        told = {"event": event, "region": self._applid, "time_ns": engine.dispatcher.clock.time_ns(), **facts}
+        told = {
+            "event": event,
+            "region": self._applid,
+            "position": self._position,
+            "time_ns": engine.dispatcher.clock.time_ns(),
+            **facts,
+        }
+        self._position += 1
         self._recent.append(told)
         engine.publish(told)
 

@@ -4,11 +4,11 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Annotated, Any, Final
 
-from fastapi import FastAPI, Query, Request
+from fastapi import FastAPI, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from tdqsim.server.host import Host
@@ -49,7 +49,7 @@ class Streams:
 
 
 def add_events(app: FastAPI, host: Host, streams: Streams) -> None:
-    """Add the route."""
+    """Add the routes."""
 
     @app.get(f"{PREFIX}/events", tags=["events"])
     async def events(
@@ -63,28 +63,82 @@ def add_events(app: FastAPI, host: Host, streams: Streams) -> None:
         def wanted(event: dict[str, Any]) -> bool:
             return (not region or event.get("region") == region.upper()) and (not queue or event.get("queue") == queue)
 
-        async def stream() -> AsyncIterator[str]:
-            there = streams.open()
-            loop = asyncio.get_running_loop()
-            subscription = host.engine.subscribe(wake=partial(loop.call_soon_threadsafe, there.set))
-            lost = 0
-            try:
-                yield ": listening\n\n"
-                while not streams.ending and not await request.is_disconnected():
-                    try:
-                        await asyncio.wait_for(there.wait(), _STILL_HERE)
-                    except TimeoutError:
-                        yield ": still here\n\n"
-                        continue
-                    there.clear()
-                    found = [each for each in subscription.take() if isinstance(each, dict) and wanted(each)]
-                    if subscription.lost > lost:  # the client takes too slowly
-                        found.insert(0, {"event": "lost", "events": subscription.lost - lost})
-                        lost = subscription.lost
-                    if found:
-                        yield "".join(f"event: {each['event']}\ndata: {json.dumps(each)}\n\n" for each in found)
-            finally:
-                host.engine.unsubscribe(subscription)
-                streams.close(there)
+        return _answer(_live(request, host, streams, wanted, -1))
 
-        return StreamingResponse(stream(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    @app.get(f"{PREFIX}/regions/{{name}}/history", tags=["events"])
+    async def history(
+        request: Request,
+        name: str,
+        _user: Looker,
+        position: Annotated[int, Query(ge=0, le=2**63 - 1, description="from this event on; the first is 0")] = 0,
+        follow: Annotated[bool, Query(description="go on with what happens from now on")] = True,
+        last_event_id: Annotated[str, Header(pattern="^[0-9]{0,18}$", description="go on behind this one")] = "",
+    ) -> StreamingResponse:
+        """What has happened in a region, as far as it is kept, as server-sent events with their positions as ids."""
+        applid = host.region(name).applid
+        begin = int(last_event_id) + 1 if last_event_id else position
+        if not follow:
+            return _answer(_told(await host.ask(lambda: list(host.recent[applid])), begin))
+        return _answer(_live(request, host, streams, lambda event: event.get("region") == applid, begin, applid))
+
+
+def _answer(stream: AsyncIterator[str]) -> StreamingResponse:
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+async def _told(kept: list[dict[str, Any]], begin: int) -> AsyncIterator[str]:
+    """Events that are kept, from a position on, behind how many of these are kept no more."""
+    gone = kept[0]["position"] - begin if kept else 0
+    found = [each for each in kept if each["position"] >= begin]
+    yield _written([_lost(gone), *found] if gone > 0 else found, ids=True)
+
+
+async def _live(
+    request: Request,
+    host: Host,
+    streams: Streams,
+    wanted: Callable[[dict[str, Any]], bool],
+    begin: int,
+    applid: str = "",
+) -> AsyncIterator[str]:
+    """What happens from now on; with a region, what is kept of it from a position on before that."""
+    there = streams.open()
+    loop = asyncio.get_running_loop()
+    subscription = host.engine.subscribe(wake=partial(loop.call_soon_threadsafe, there.set))
+    lost = 0
+    try:
+        yield ": listening\n\n"
+        if applid:  # what happens meanwhile is in both: it is told once, by its position
+            kept = await host.ask(lambda: list(host.recent[applid]))
+            async for part in _told(kept, begin):
+                yield part
+            begin = max(begin, kept[-1]["position"] + 1 if kept else 0)
+        while not streams.ending and not await request.is_disconnected():
+            try:
+                await asyncio.wait_for(there.wait(), _STILL_HERE)
+            except TimeoutError:
+                yield ": still here\n\n"
+                continue
+            there.clear()
+            found = [each for each in subscription.take() if isinstance(each, dict) and wanted(each)]
+            found = [each for each in found if each["position"] >= begin]
+            if subscription.lost > lost:  # the client takes too slowly
+                found.insert(0, _lost(subscription.lost - lost))
+                lost = subscription.lost
+            if found:
+                yield _written(found, ids=bool(applid))
+    finally:
+        host.engine.unsubscribe(subscription)
+        streams.close(there)
+
+
+def _lost(events: int) -> dict[str, Any]:
+    return {"event": "lost", "events": events}
+
+
+def _written(events: list[dict[str, Any]], *, ids: bool) -> str:
+    return "".join(f"event: {each['event']}\n{_id(each) if ids else ''}data: {json.dumps(each)}\n\n" for each in events)
+
+
+def _id(event: dict[str, Any]) -> str:
+    return f"id: {event['position']}\n" if "position" in event else ""

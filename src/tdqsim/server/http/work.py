@@ -13,6 +13,7 @@ from tdqsim.cics.text.ceci import session as ceci_session
 from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.translator import resolve
 from tdqsim.errors import TdqError
+from tdqsim.server import blocking
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Breaker, Looker, Operator, requires
 from tdqsim.server.http.common import BOUNDS, PREFIX, as_task, attended, executed, in_a_task
@@ -123,14 +124,12 @@ def _add_tasks(app: FastAPI, host: Host) -> None:
 
     @app.get(base, tags=["tasks"])
     async def tasks(name: str, _user: Looker) -> list[dict[str, Any]]:
-        """The tasks that have begun and not ended, with what they wait for."""
+        """The tasks that have begun and not ended, with what each waits for and who has that."""
         region = host.region(name)
 
         def look() -> list[dict[str, Any]]:
-            return [
-                {"task": task.number, "transid": task.transid, "userid": task.userid, "suspended": task.suspended}
-                for task in region.tasks.values()
-            ]
+            waits = {each.task: each for each in blocking.waits_of(region)}
+            return [_task(task, waits.get(task.number)) for task in region.tasks.values()]
 
         return await host.ask(look)
 
@@ -139,6 +138,17 @@ def _add_tasks(app: FastAPI, host: Host) -> None:
         """SET TASK PURGE or FORCEPURGE."""
         region = host.region(name)
         await as_task(host, region, user, lambda task: task.set_task(number, purgetype=how))
+
+
+def _task(task: Any, wait: blocking.Wait | None) -> dict[str, Any]:
+    return {
+        "task": task.number,
+        "transid": task.transid,
+        "userid": task.userid,
+        "suspended": task.suspended,
+        "waits_for": "" if wait is None else wait.what,
+        "held_by": "" if wait is None else wait.holder,
+    }
 
 
 def _add_units_of_region(app: FastAPI, host: Host) -> None:
