@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("argon2", reason="the extra [serve] is not installed")
 
+import structlog
+
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User, Users, hashed
 
@@ -149,3 +151,62 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
 def test_roles_include_those_before_them():
     user = User("A", frozenset({Role.operate}))
     assert [user.may(role) for role in (Role.look, Role.operate, Role.break_)] == [True, True, False]
+
+
+class Clock:
+    """Seconds that a test moves."""
+
+    def __init__(self):
+        self.seconds = 0.0
+
+    def __call__(self):
+        return self.seconds
+
+
+def test_a_running_server_takes_in_what_the_file_becomes(tmp_path):
+    file, clock = tmp_path / "users.yaml", Clock()
+    Users([User("ALICE", frozenset({Role.operate})), User("BOB", frozenset({Role.look}))]).write(file)
+    users = Users.load(file, follow=True, now=clock)
+    Users([User("ALICE", frozenset({Role.look})), User("CAROL", frozenset({Role.look}))]).write(file)
+    assert users.get("BOB") is not None  # it was looked at less than a second ago
+    clock.seconds += 1
+    assert users.get("BOB") is None
+    assert users.get("CAROL") is not None
+    assert not users.get("ALICE").may(Role.operate)
+
+
+@pytest.mark.parametrize("wrong", ["users:\n- {id: ALICE}\n", "users: [", "open", "gone"])
+def test_a_file_that_has_become_wrong_changes_nothing_and_is_logged_once(tmp_path, wrong):
+    file, clock = tmp_path / "users.yaml", Clock()
+    Users([User("ALICE", frozenset({Role.operate}))]).write(file)
+    users = Users.load(file, follow=True, now=clock)
+    if wrong == "gone":
+        file.unlink()
+    elif wrong == "open":
+        file.chmod(0o644)
+    else:
+        file.write_text(wrong)
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(5):
+            clock.seconds += 1
+            assert users.get("ALICE").may(Role.operate)
+    assert [each["event"] for each in logs] == ["users_file_refused"]
+    assert str(file) in logs[0]["error"]
+    file.unlink(missing_ok=True)
+    Users([User("BOB", frozenset({Role.look}))]).write(file)
+    clock.seconds += 1
+    assert users.get("BOB") is not None
+    assert users.get("ALICE") is None
+
+
+def test_sign_ons_that_failed_are_counted_on_when_the_file_changes(tmp_path):
+    file, clock = tmp_path / "users.yaml", Clock()
+    Users([User("ALICE", frozenset({Role.look}), password=hashed("apple pie"))]).write(file)
+    users = Users.load(file, follow=True, now=clock)
+    for _ in range(5):
+        users.admit("ALICE", "192.0.2.1")
+    Users([User("ALICE", frozenset({Role.look}), password=hashed("plum pie"))]).write(file)
+    clock.seconds += 1
+    with pytest.raises(TooManySignOns):
+        users.authenticate("ALICE", "plum pie", "192.0.2.1")
+    assert users.authenticate("ALICE", "plum pie", "192.0.2.2").id == "ALICE"

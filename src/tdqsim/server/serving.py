@@ -120,7 +120,7 @@ def serve(
         TdqError: it would listen where it must not, something cannot be made, or a port is taken.
     """
     _check_exposure(config, insecure=insecure)
-    users = Users.load(config.users) if config.users else None
+    users = Users.load(config.users, follow=True) if config.users else None
     _many_files()
     with contextlib.ExitStack() as cleanup:
         certificate = _certificate(config, cleanup)

@@ -29,8 +29,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any, Final
 
+import structlog
 import yaml
 from argon2 import PasswordHasher, Type, extract_parameters
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -46,6 +48,7 @@ _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _ID: Final = re.compile(r"[A-Z$#@][A-Z0-9$#@_]{0,9}", re.ASCII)
 _VERIFIERS: Final = {0: 8, 2: 20, 4: 64}  # bytes by password level: DES, SHA-1, PBKDF2 with SHA-512
 _HASHER: Final = PasswordHasher()
+_log = structlog.get_logger("tdqsim.server")
 _HEAD: Final = "# Written by tdq users. Verifiers under ibmi are password-equivalent: who reads them can sign on.\n"
 
 
@@ -129,19 +132,29 @@ class Users:
     def __init__(self, users: Iterable[User] = (), *, now: Callable[[], float] = time.monotonic) -> None:
         self._users: dict[str, User] = {}
         self._attempts = _Attempts(now)
+        self._followed: _Followed | None = None
         for user in users:
             self.put(user)
 
     @classmethod
-    def load(cls, path: Path | str) -> Users:
+    def load(cls, path: Path | str, *, follow: bool = False, now: Callable[[], float] = time.monotonic) -> Users:
         """The users of a file.
+
+        Args:
+            path: the file.
+            follow: take in what the file becomes, when somebody is looked up. A file that has become wrong, or has
+                gone, changes nothing and is logged once.
+            now: seconds that only grow.
 
         Raises:
             DefinitionError: it cannot be read, is open to other users of the machine, or is not as it must be.
         """
         file = Path(path)
-        found = read_model(file, read_private(file, _BOUNDS["users_file_bytes"]), _File, secrets=True)
-        return cls(entry.user() for entry in found.users)
+        stamp = _stamp(file)
+        users = cls(_read(file), now=now)
+        if follow:
+            users._followed = _Followed(file, stamp, now)
+        return users
 
     def write(self, path: Path | str) -> None:
         """Write the file anew, as a whole or not at all; only its owner can read it.
@@ -171,6 +184,9 @@ class Users:
 
     def get(self, user_id: str) -> User | None:
         """The user of that id, in capitals or not."""
+        changed = None if self._followed is None else self._followed.changed()
+        if changed is not None:
+            self._users = {user.id: user for user in changed}
         return self._users.get(user_id.upper())
 
     def put(self, user: User) -> None:
@@ -239,6 +255,36 @@ def _matches(kept: str, password: str) -> bool:
         return False
 
 
+class _Followed:
+    """The file of the users of a running server, looked at now and then."""
+
+    def __init__(self, path: Path, stamp: _Stamp, now: Callable[[], float]) -> None:
+        self._path = path
+        self._stamp = stamp
+        self._now = now
+        self._next = now() + _BOUNDS["users_look_seconds"]
+        self._lock = Lock()
+
+    def changed(self) -> list[User] | None:
+        """The users of the file, if it is another than before and a good one."""
+        if self._now() < self._next or not self._lock.acquire(blocking=False):
+            return None
+        try:
+            self._next = self._now() + _BOUNDS["users_look_seconds"]
+            stamp = _stamp(self._path)
+            if stamp == self._stamp:
+                return None
+            self._stamp = stamp  # before it is read: what is written meanwhile is another one again
+            found = _read(self._path)
+        except TdqError as error:
+            _log.error("users_file_refused", file=str(self._path), error=str(error), kept="the users of before")
+            return None
+        finally:
+            self._lock.release()
+        _log.info("users_file_taken_in", file=str(self._path), users=len(found))
+        return found
+
+
 class _Attempts:
     """Sign-ons that have not been good ones, by user and origin, by origin and by user, each over a time."""
 
@@ -278,6 +324,18 @@ class _Attempts:
             ("", f"o:{origin}"): _BOUNDS["sign_on_origin"],
             (f"u:{user}", ""): _BOUNDS["sign_on_user"],
         }
+
+
+_Stamp = tuple[int, int, int, int] | None
+
+
+def _stamp(path: Path) -> _Stamp:
+    """What changes when a file is written or replaced; None when it is not there."""
+    try:
+        found = path.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
 
 
 # -- the file ---------------------------------------------------------------------------------------------------------
@@ -361,6 +419,11 @@ def _check_once(entries: tuple[_Entry, ...]) -> tuple[_Entry, ...]:
 class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     users: Annotated[tuple[_Entry, ...], Field(max_length=_BOUNDS["users"]), AfterValidator(_check_once)] = ()
+
+
+def _read(path: Path) -> list[User]:
+    found = read_model(path, read_private(path, _BOUNDS["users_file_bytes"]), _File, secrets=True)
+    return [entry.user() for entry in found.users]
 
 
 def _written(user: User) -> dict[str, Any]:
