@@ -29,7 +29,7 @@ BELOW = {
     "testing": MIDDLE | {"cics", "ibmi", "report", "job", "client"},
     "pipeline": MIDDLE | {"cics", "ibmi", "report", "testing", "job"},
     "cobol": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline"},
-    "server": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol", "client"},
+    "server": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol", "client", "job"},
     "cli": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol", "server", "client", "job"},
     "client": set(),
     "job": MIDDLE | {"cics", "ibmi"},

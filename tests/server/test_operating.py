@@ -19,6 +19,7 @@ from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
 from tdqsim.server.users import Role, User, Users
+from tdqsim.testing.faults import Fault, FaultPlan
 
 REGION = "/api/v1/regions/PAYREGN"
 QUEUE = f"{REGION}/queues/PAYQ"
@@ -246,3 +247,13 @@ def test_a_page_costs_the_same_wherever_it_is(api, host):
     quarter = len(times) // 4
     first, last = sorted(times[:quarter]), sorted(times[-quarter:])
     assert last[quarter // 2] < 3 * first[quarter // 2]
+
+
+def test_the_api_shows_and_ends_faults_that_the_console_switched_on(api, host):
+    region = host.regions["PAYREGN"]
+    fault = Fault("NOSPACE", command="WRITEQ TD", times=0)
+    host.engine.submit(lambda: host.switch_on(region, FaultPlan(fault)) and None).result(timeout=30)
+    assert [each["condition"] for each in api.get(f"{REGION}/faults").json()["faults"]] == ["NOSPACE"]
+    assert api.delete(f"{REGION}/faults").status_code == 204
+    assert api.get(f"{REGION}/faults").json() == {"faults": [], "happened": []}
+    assert host.faults["PAYREGN"] == {}

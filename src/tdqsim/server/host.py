@@ -23,7 +23,9 @@ from tdqsim.job import importable
 from tdqsim.server.latency import Latency
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, system_from_directory
 from tdqsim.server.units import OpenUnits
-from tdqsim.server.waits import Waits
+from tdqsim.server.waits import ChangeWaits
+from tdqsim.testing.active import ActivePlan
+from tdqsim.testing.faults import FaultPlan
 
 __all__ = ["Host", "UnknownRegion"]
 
@@ -111,6 +113,7 @@ class Host:
         counts: commands that ended, by (region, command, condition).
         units_ended: units of work that ended, by (region, whether it was committed).
         commits: by region, how long its commits of what is durable took.
+        faults: the fault plans that are at work, by APPLID and by a number of their own, whoever switched them on.
         recent: the last events of each region, as they were published, by APPLID.
     """
 
@@ -120,10 +123,11 @@ class Host:
         self.systems: dict[str, System] = {}
         self.served: list[tuple[str, str]] = []
         self.units = OpenUnits(self.engine)
-        self.waits = Waits(self.engine)
+        self.waits = ChangeWaits(self.engine)
         self.counts: Counter[tuple[str, str, str]] = Counter()
         self.units_ended: Counter[tuple[str, bool]] = Counter()
         self.commits: dict[str, Latency] = {}
+        self.faults: dict[str, dict[str, ActivePlan]] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
         self._modules = ExitStack()
         if frozen:
@@ -139,6 +143,7 @@ class Host:
         if region.applid in self.regions:
             raise TdqError(f"a region {region.applid} is served already; give each its own applid")
         self.regions[region.applid] = region
+        self.faults[region.applid] = {}
 
         def watch() -> None:
             region.recorder = _Recorder(self, region)
@@ -203,6 +208,30 @@ class Host:
         if found is None:
             raise UnknownRegion(f"no system {name} is served; there are {', '.join(self.systems) or 'none'}")
         return found
+
+    def switch_on(self, region: Region, plan: FaultPlan) -> ActivePlan:
+        """Put a fault plan to work, beside those that are; in the engine's thread.
+
+        Raises:
+            TdqError: it is nothing for such a region; nothing of it is at work then.
+        """
+        active = ActivePlan(plan)
+        try:
+            active.attach(region)
+        except BaseException:
+            active.detach()
+            raise
+        plans = self.faults[region.applid]
+        plans[str(max(map(int, plans), default=0) + 1)] = active
+        return active
+
+    def switch_off(self, region: Region, key: str | None = None) -> None:
+        """Take a fault plan away, or all of a region; in the engine's thread."""
+        plans = self.faults[region.applid]
+        for each in [key] if key is not None else reversed(tuple(plans)):
+            plan = plans.pop(each, None)
+            if plan is not None:
+                plan.detach()
 
     async def ask(self, call: Callable[[], T], *, name: str = "a request") -> T:
         """Have something done in the engine's thread; it may wait as a task does."""

@@ -9,7 +9,7 @@ told of                       looks at those who wait for
 a command on a queue, a seed  the queue, and what it stands for
 an ended unit of work         the queues that it changed
 an ended task                 the end of tasks
-other changes                 every queue of the region, by :meth:`Waits.all_changed`
+other changes                 every queue of the region, by :meth:`ChangeWaits.all_changed`
 ============================  ================================================
 """
 
@@ -25,12 +25,12 @@ from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.engine import Engine
 from tdqsim.errors import TdqError
 
-__all__ = ["Waits"]
+__all__ = ["ChangeWaits"]
 
 _TASKS: Final = ""
 
 
-class Waits:
+class ChangeWaits:
     """All who wait, by region and queue.
 
     Args:

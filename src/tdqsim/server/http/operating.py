@@ -18,7 +18,6 @@ from tdqsim.server.host import Host
 from tdqsim.server.http.access import Breaker, Looker, Operator
 from tdqsim.server.http.common import BOUNDS, PREFIX
 from tdqsim.server.http.values import Record
-from tdqsim.testing.active import ActivePlan
 from tdqsim.testing.faults import CrashPoint, FaultPlan, TornWrite
 
 __all__ = ["add_operating"]
@@ -173,51 +172,40 @@ def _add_reports(app: FastAPI, host: Host) -> None:
 
 
 def _add_faults(app: FastAPI, host: Host) -> None:
-    plans: dict[str, ActivePlan] = {}
     path = f"{PREFIX}/regions/{{name}}/faults"
 
     @app.get(path, tags=["faults"])
     async def faults(name: str, _user: Looker) -> dict[str, Any]:
-        """The fault plan that is at work, and what has happened by it."""
-        plan = plans.get(host.region(name).applid)
-        if plan is None:
-            return {"faults": [], "happened": []}
-        return await host.ask(lambda: {"faults": json.loads(plan.plan.to_json()), "happened": plan.happened[-100:]})
+        """The faults that are at work, of the API and of the console, and what has happened by them."""
+        applid = host.region(name).applid
+
+        def look() -> dict[str, Any]:
+            plans = host.faults[applid].values()
+            faults = [each for plan in plans for each in json.loads(plan.plan.to_json())]
+            return {"faults": faults, "happened": [each for plan in plans for each in plan.happened[-100:]][-100:]}
+
+        return await host.ask(look)
 
     @app.put(path, tags=["faults"])
     async def put(
         name: str, faults: Annotated[list[dict[str, Any]], Body(max_length=100)], _user: Breaker
     ) -> dict[str, Any]:
-        """Put a fault plan to work, as FaultPlan.to_json writes it, instead of the one before; it begins to count."""
+        """Put a fault plan to work, as FaultPlan.to_json writes it, instead of all that are at work."""
         region = host.region(name)
         plan = _plan(faults)
 
         def attach() -> None:
-            before = plans.pop(region.applid, None)
-            if before is not None:
-                before.detach()
-            active = ActivePlan(plan)
-            try:
-                active.attach(region)
-            except BaseException:
-                active.detach()
-                raise
-            plans[region.applid] = active
+            host.switch_off(region)
+            host.switch_on(region, plan)
 
         await host.ask(attach)
         return {"faults": json.loads(plan.to_json()), "happened": []}
 
     @app.delete(path, tags=["faults"], status_code=204)
     async def remove(name: str, _user: Breaker) -> None:
-        """Take the fault plan away."""
+        """Take all faults away."""
         region = host.region(name)
-
-        def detach() -> None:
-            plan = plans.pop(region.applid, None)
-            if plan is not None:
-                plan.detach()
-
-        await host.ask(detach)
+        await host.ask(lambda: host.switch_off(region))
 
 
 def _plan(faults: list[dict[str, Any]]) -> FaultPlan:

@@ -30,7 +30,6 @@ _MOST: Final = 100
 
 def add(console: Console) -> None:
     """Register the page."""
-    active: dict[str, dict[str, ActivePlan]] = {}
 
     @ui.page("/regions/{region}/faults")
     async def faults(request: Request, region: str) -> None:
@@ -39,14 +38,13 @@ def add(console: Console) -> None:
         if caller is None or not caller.may(Role.break_):
             raise HTTPException(403, "the role break is needed")
         with frame(console, request, "Faults", region=name, here="faults") as visit:
-            await _Faults(visit, console.host.region(name), active.setdefault(name, {})).build()
+            await _Faults(visit, console.host.region(name)).build()
 
 
 @dataclass(slots=True)
 class _Faults:
     visit: Visit
     region: Region
-    active: dict[str, ActivePlan]
     condition: Any = None
     command: Any = None
     queue: Any = None
@@ -55,6 +53,11 @@ class _Faults:
     times: Any = None
     delay: Any = None
     table: Any = None
+
+    @property
+    def active(self) -> dict[str, ActivePlan]:
+        """What is at work, switched on here or through the API."""
+        return self.visit.console.host.faults[self.region.applid]
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="A new fault"):
@@ -82,7 +85,7 @@ class _Faults:
             {
                 "id": key,
                 "cells": [
-                    _words(plan.plan.faults[0]),
+                    "; ".join(map(_words, plan.plan.faults)),
                     {"lines": plan.happened[-5:]} if plan.happened else "not yet",
                     {"buttons": [{"id": "off", "label": "Switch off", "title": f"Switch off fault {key}"}]},
                 ],
@@ -108,18 +111,14 @@ class _Faults:
             return
 
         def attach() -> None:
-            plan = ActivePlan(FaultPlan(self._fault()))
-            plan.attach(self.region)
-            self.active[str(max(map(int, self.active), default=0) + 1)] = plan
+            self.visit.console.host.switch_on(self.region, FaultPlan(self._fault()))
 
         if await self.visit.do(Role.break_, "Switch a fault on", attach) is not REFUSED:
             await self.refresh()
 
     async def _off(self, row: str, _act: str) -> None:
         def detach() -> None:
-            plan = self.active.pop(row, None)
-            if plan is not None:
-                plan.detach()
+            self.visit.console.host.switch_off(self.region, row)
 
         await self.visit.do(Role.break_, f"Switch fault {row} off", detach)
         await self.refresh()
@@ -127,6 +126,6 @@ class _Faults:
 
 def _words(fault: Any) -> str:
     said = {
-        name: getattr(fault, name) for name in ("condition", "command", "queue", "transid", "nth", "times", "delay")
+        name: getattr(fault, name, "") for name in ("condition", "command", "queue", "transid", "nth", "times", "delay")
     }
-    return ", ".join(f"{name}={value}" for name, value in said.items() if value not in ("", 0, 0.0))
+    return ", ".join(f"{name}={value}" for name, value in said.items() if value not in ("", 0, 0.0)) or str(fault.kind)
