@@ -232,7 +232,7 @@ def test_a_loop_without_commands_is_aica(workshop):
 
 
 INTERRUPTED = """
-import os, signal, sys, threading
+import os, subprocess, sys
 from pathlib import Path
 from tdqsim import Region
 from tdqsim.cobol import CobolPrograms
@@ -242,7 +242,7 @@ with Region() as region:
     programs = CobolPrograms(region, sources=[folder], cache=folder / "compiled", runaway=0)
     region.register("LOOP", programs.handler("LOOPS"))
     region.start("LOOP")
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    subprocess.Popen(["sh", "-c", f"sleep 1; kill -INT {os.getpid()}"])  # a thread would wait for the loop to end
     try:
         region.run()
     except KeyboardInterrupt:

@@ -73,6 +73,19 @@ WRONG = {
         ("CRTDTAQ DTAQ(APPLIB/Q", "Right parenthesis missing for '('."),
     ],
     "CL-PARENTHESIS-RIGHT": [("CRTDTAQ DTAQ(APPLIB/Q)) MAXLEN(5)", "')' does not match.")],
+    "CL-EXPRESSION": [
+        ("CRTDTAQ APPLIB/Q 5 TEXT('a' *CAT)", "Expression 'a *CAT' not complete."),
+        ("CRTDTAQ APPLIB/Q 5 TEXT(*BCAT 'a')", "Expression '*BCAT a' not complete."),
+        ("CRTDTAQ APPLIB/Q 5 TEXT(|<)", "Expression '|<' not complete."),
+        ("CRTDTAQ APPLIB/Q 5 TEXT('a' || *CAT 'b')", "Expression 'a || *CAT b' not complete."),
+        ("CRTDTAQ APPLIB/Q 5 TEXT('a' *CAT 'b' 'c')", "Expression 'a *CAT b c' not complete."),
+        ("CRTDTAQ APPLIB/Q 5 TEXT('a' 'b' *CAT 'c')", "Expression 'a b *CAT c' not complete."),
+    ],
+    "CL-OPERAND": [
+        ("CRTDTAQ APPLIB/Q 5 TEXT('a' *CAT 5)", "Operand '5' of an expression not a character string."),
+        ("CRTDTAQ APPLIB/Q 5 TEXT(-.5 *CAT 'a')", "Operand '-.5' of an expression not a character string."),
+        ("CRTDTAQ APPLIB/Q 5 TEXT('a' *CAT (b c))", "Operand '(B C)' of an expression not a character string."),
+    ],
     "CL-APOSTROPHE": [("CRTDTAQ APPLIB/Q 5 TEXT('it''s)", "Apostrophe without its partner: 'it''s).")],
 }
 
@@ -87,6 +100,48 @@ def test_what_a_command_processor_refuses(officer, rule_id, text, said):
     assert (rule(rule_id).message, said) in [(one.message_id, one.text) for one in error.diagnostics]
     assert tuple(officer.joblog[-len(error.diagnostics) - 1 :]) == (*error.diagnostics, error.message)
     assert list(officer.system.queues()) == []
+
+
+JOINED = {
+    "CL-CAT": [
+        ("ABC *CAT DEF", "ABCDEF"), ("'ABC ' *CAT 'DEF '", "ABC DEF"), ("'it''s '||'so'", "it's so"), ("a||b", "AB"),
+        ("X'C1' *CAT 'b'", "Ab"), ("'a' *CAT '' *CAT ' b'", "a b"), ("('a' *CAT 'b') || 'c'", "abc"),
+    ],
+    "CL-TCAT": [
+        ("ABC *TCAT DEF", "ABCDEF"), ("'ABC ' *TCAT DEF", "ABCDEF"), ("ABC *tcat ' DEF'", "ABC DEF"),
+        ("'ABC '|<' DEF'", "ABC DEF"), ("'a ' *CAT '  ' *TCAT 'b'", "ab"), ("X'C140' *TCAT X'C2'", "AB"),
+        ("'a' *TCAT 'b' *CAT 'c ' *TCAT 'd'", "abcd"), ("'  ' *TCAT 'b'", "b"),
+    ],
+    "CL-BCAT": [
+        ("ABC *BCAT DEF", "ABC DEF"), ("'ABC  ' *BCAT DEF", "ABC DEF"), ("'a' |> ' b'", "a  b"),
+        ("'a' *BCAT '' *BCAT 'b'", "a b"), ("'a'*BCAT 'b'", "a b"), ("X'C1' |> 'b'", "A b"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.rule(*JOINED)
+@pytest.mark.parametrize(("written", "found"), [case for cases in JOINED.values() for case in cases])
+def test_strings_are_joined(officer, written, found):
+    officer.command(f"CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(5) TEXT({written})")
+    assert officer.qmhqrdqd("Q", "APPLIB").text_description.rstrip() == found
+
+
+def test_expressions_stand_for_names_and_in_lists(system, officer):
+    seen = []
+    system.register_program(
+        "APPLIB/SEE", lambda job, *given: seen.append([job.page.decode(one).rstrip() for one in given])
+    )
+    officer.command("CALL PGM(APPLIB *TCAT '/SEE') PARM(('a' *BCAT 'b') 'c' (X'C1'||'d'))")
+    officer.command("CALL APPLIB/SEE ('a' *CAT 'b')")
+    officer.command("SBMJOB CMD(CALL PGM(APPLIB/SEE) PARM('it''s' |> 'b'))")
+    system.dispatcher.run()
+    assert seen == [["a b", "c", "Ad"], ["ab"], ["it's b"]]
+    with pytest.raises(EscapeMessage) as caught:  # what comes out is checked as any value
+        officer.command("CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(5) TEXT('x' *CAT '" + "y" * 50 + "')")
+    assert [one.message_id for one in caught.value.diagnostics] == ["CPD0074"]
+    many = " *TCAT ".join(["'  '"] * 2500)
+    officer.command(f"CRTDTAQ DTAQ(APPLIB/Q) MAXLEN(5) TEXT({many})")
+    assert not officer.qmhqrdqd("Q", "APPLIB").text_description.strip()
 
 
 def test_everything_wrong_is_said_at_once(officer):

@@ -6,7 +6,8 @@ of those with keywords and are not too many, that what is required is there, and
 kind. It reports everything that it finds, each as a diagnostic message with its id, keyword and value; a command with a
 diagnostic is not run. The definitions are the rows of ``facts/ibmi_cl.tsv``.
 
-Words are upper-cased, quoted text stays as it is. Special values have their asterisk, keywords are not abbreviated.
+Words are upper-cased, quoted text stays as it is; expressions of them are put together first
+(:mod:`~tdqsim.definitions.cl_expression`). Special values have their asterisk, keywords are not abbreviated.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from tdqsim.core.codepage import codepage
+from tdqsim.definitions.cl_expression import ClWord, Diagnostic, evaluated, shown
 from tdqsim.facts import LIMITS, table
 
 __all__ = ["COMMANDS", "Checked", "ClCommand", "ClParameter", "ClWord", "Diagnostic", "check_command", "read_command"]
@@ -24,7 +26,7 @@ __all__ = ["COMMANDS", "Checked", "ClCommand", "ClParameter", "ClWord", "Diagnos
 LONGEST_COMMAND = 32_702
 _TOKEN = re.compile(
     r"(?P<comment>/\*.*?\*/)|(?P<quoted>[Xx]?'(?:[^']|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)"
-    r"|(?P<word>(?:[^\s()'/]|/(?!\*))++)|(?P<stray>.)",
+    r"|(?P<symbol>\|[|<>])|(?P<word>(?:[^\s()'/|]|/(?!\*)|\|(?![|<>]))++)|(?P<stray>.)",
     re.DOTALL,
 )
 _QUOTED = re.compile(r"'(?:[^']|'')*+'")
@@ -33,28 +35,6 @@ _KEYWORD = re.compile(r"[A-Z][A-Z0-9]{0,9}", re.ASCII)
 _DEEPEST = 5
 _JOB_PARTS = 2
 _JOB_NUMBER = re.compile(r"[0-9]{6}", re.ASCII)
-
-
-class ClWord(str):
-    """A value as it was written; ``quoted`` when it stood in apostrophes; ``raw`` the bytes of ``X'...'``."""
-
-    __slots__ = ("quoted", "raw")
-    quoted: bool
-    raw: bytes | None
-
-    def __new__(cls, text: str, *, quoted: bool, raw: bytes | None = None) -> Self:
-        """A word."""
-        made = super().__new__(cls, text)
-        made.quoted, made.raw = quoted, raw
-        return made
-
-
-class Diagnostic(NamedTuple):
-    """One thing wrong with a command: a message id, its values, and the keyword that it is about."""
-
-    message_id: str
-    values: tuple[str | int, ...]
-    keyword: str = ""
 
 
 class ClCommand(NamedTuple):
@@ -233,10 +213,10 @@ def _by_keyword(
         if written:
             after_keyword = True
         elif after_keyword:
-            faults.append(Diagnostic("CPD0015", (_shown(values),)))
+            faults.append(Diagnostic("CPD0015", (shown(values),)))
             continue
         elif place >= len(positional):
-            faults.append(Diagnostic("CPD0041", (_shown(values), len(positional))))
+            faults.append(Diagnostic("CPD0041", (shown(values), len(positional))))
             continue
         else:
             keyword = positional[place][1]
@@ -249,13 +229,14 @@ def _by_keyword(
     return given, faults
 
 
-def _shown(values: Sequence[object]) -> str:
-    return " ".join(f"({_shown(value)})" if isinstance(value, list) else str(value) for value in values)
-
-
 def _checked(parameter: ClParameter, values: list[object]) -> tuple[object, list[Diagnostic]]:
     """The value of a parameter, and what is wrong with it."""
     keyword = parameter.keyword
+    if parameter.kind == "command":
+        return values, _too_many(parameter, values)
+    values, wrong = evaluated(values)
+    if wrong:
+        return "", [fault._replace(keyword=keyword) for fault in wrong]
     if parameter.kind in ("elements", "text"):
         return values, _too_many(parameter, values)
     if not values:
@@ -298,8 +279,8 @@ def _one(parameter: ClParameter, value: object) -> tuple[object, list[Diagnostic
 
 
 def _not_valid(parameter: ClParameter, value: object) -> Diagnostic:
-    shown = _shown([value])
-    return Diagnostic("CPD0084", (len(shown), parameter.keyword, shown), parameter.keyword)
+    text = shown([value])
+    return Diagnostic("CPD0084", (len(text), parameter.keyword, text), parameter.keyword)
 
 
 def _integer(parameter: ClParameter, value: ClWord) -> tuple[object, list[Diagnostic]]:

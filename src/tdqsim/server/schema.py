@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from tdqsim.definitions.schema import described_schema
+from tdqsim.server.linkfile import LinkedRegion, LinkedSystem, ServedLinks
 from tdqsim.server.servefile import Faces, ServedPlace, ServeFile, TlsFiles
 
 __all__ = ["serve_json_schema"]
 
+_MODELS = (Faces, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
 _YES: dict[str, Any] = {"type": ["boolean", "string"], "enum": [True, False, "yes", "no", "true", "false"]}
 """An editor may take yes for a word."""
 
 
 def serve_json_schema() -> dict[str, Any]:
     """The schema of a ``serve.yaml`` (JSON Schema 2020-12)."""
-    schema = described_schema(ServeFile, "tdqsim serve file", (Faces, ServedPlace, TlsFiles))
+    schema = described_schema(ServeFile, "tdqsim serve file", _MODELS)
     directories = schema["properties"]["directories"]
     directories["items"] = {"anyOf": [{"type": "string", "minLength": 1}, directories["items"]]}
     directories["minItems"] = 1

@@ -9,6 +9,9 @@
     faces: {http: 8470, control: yes, ibmi: 0}
     tls: generated
     users: users.yaml
+    links:
+    - {name: PAYREGN, certificate: pay.pem, key: pay.key, authority: authority.pem,
+       regions: [{sysid: SHIP, applid: SHIPREGN, to: 10.0.0.2:8489}]}
 
 What a region or a system is stays in its own ``region.yaml`` or ``system.yaml``. Paths are relative to the file.
 """
@@ -24,6 +27,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tdqsim.errors import TdqError
 from tdqsim.server._yamlfile import read_model, read_plain
+from tdqsim.server.linkfile import ServedLinks, check_names_once
 
 __all__ = ["Faces", "ServeFile", "ServedPlace", "TlsFiles", "changed", "load_serve_file", "serve_file"]
 
@@ -104,6 +108,7 @@ class ServeFile(_Strict):
         faces: which, with their ports.
         tls: ``generated``, or certificate and key; none unless given.
         users: the users file; none unless given.
+        links: to regions and systems of other processes.
     """
 
     directories: Annotated[tuple[ServedPlace, ...], BeforeValidator(_places), Field(min_length=1, max_length=100)]
@@ -111,6 +116,7 @@ class ServeFile(_Strict):
     faces: Faces = Faces()
     tls: Literal["generated"] | TlsFiles | None = None
     users: Annotated[str, Field(max_length=4096)] = ""
+    links: Annotated[tuple[ServedLinks, ...], Field(max_length=1000), AfterValidator(check_names_once)] = ()
 
 
 def load_serve_file(path: Path) -> ServeFile:
@@ -129,7 +135,11 @@ def load_serve_file(path: Path) -> ServeFile:
     tls = found.tls
     if isinstance(tls, TlsFiles):
         tls = TlsFiles(certificate=placed(tls.certificate), key=placed(tls.key))
-    return found.model_copy(update={"directories": places, "users": placed(found.users), "tls": tls})
+    links = tuple(
+        each.model_copy(update={name: placed(getattr(each, name)) for name in ("certificate", "key", "authority")})
+        for each in found.links
+    )
+    return found.model_copy(update={"directories": places, "users": placed(found.users), "tls": tls, "links": links})
 
 
 def serve_file(directories: Sequence[Path], store: Path | None = None) -> ServeFile:

@@ -33,6 +33,7 @@ from tdqsim.server.hostservers.serving import host_servers
 from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
 from tdqsim.server.http.console import add_console
+from tdqsim.server.links.serving import check_links, served_links
 from tdqsim.server.listening import HttpServer, http_config
 from tdqsim.server.servefile import ServeFile, TlsFiles
 from tdqsim.server.users import Users
@@ -53,7 +54,7 @@ class Served:
         pid: its process.
         regions: the APPLIDs that it serves.
         systems: the IBM i systems that it serves.
-        ports: by face; those of the host servers by system and service.
+        ports: by face; those of the host servers by system and service, those of links by name.
         link: where a browser signs on, once; empty where users are configured.
         certificate: the certificate that was made for this run, None for none.
     """
@@ -90,6 +91,7 @@ class _Run:
     told: Callable[[Served], Any] | None
     servers: list[HttpServer] = field(default_factory=list)
     ibmi: dict[str, dict[str, int]] = field(default_factory=dict)
+    links: dict[str, int] = field(default_factory=dict)
 
 
 def serve(
@@ -120,6 +122,7 @@ def serve(
         TdqError: it would listen where it must not, something cannot be made, or a port is taken.
     """
     _check_exposure(config, insecure=insecure)
+    check_links(config.links)
     users = Users.load(config.users, follow=True) if config.users else None
     _many_files()
     with contextlib.ExitStack() as cleanup:
@@ -191,6 +194,7 @@ def _listen(address: str, port: int) -> socket.socket:
 
 async def _live(run: _Run) -> None:
     async with contextlib.AsyncExitStack() as cleanup:
+        run.links = await cleanup.enter_async_context(served_links(run.host, run.config.links, run.config.address))
         if run.config.faces.ibmi and run.host.systems:
             run.ibmi = await cleanup.enter_async_context(
                 host_servers(run.host, run.gate.users, run.config, run.certificate)
@@ -234,6 +238,7 @@ def _ready(run: _Run) -> None:
     shown = f"[{config.address}]" if ":" in config.address else config.address
     url = f"{'http' if certificate is None else 'https'}://{shown}:{port}"
     ports: dict[str, Any] = {"http": port, **({"ibmi": run.ibmi} if run.ibmi else {})}
+    ports |= {"links": run.links} if run.links else {}
     link = url + run.gate.new_link() if run.gate.users is None else ""
     made = certificate.certificate if certificate is not None and certificate.generated else None
     served = Served(url, run.token, os.getpid(), tuple(run.host.regions), tuple(run.host.systems), ports, link, made)

@@ -1,0 +1,98 @@
+"""The links of the regions and systems that a server serves, as ``serve.yaml`` names them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+from tdqsim.errors import TdqError
+from tdqsim.server import tls
+from tdqsim.server.linkfile import ServedLinks, dialled
+from tdqsim.server.links.face import Links
+from tdqsim.server.links.opening import Identity
+
+if TYPE_CHECKING:
+    from tdqsim.server.host import Host
+
+__all__ = ["check_links", "served_links"]
+
+
+def check_links(given: Sequence[ServedLinks]) -> None:
+    """Look at the certificates of all links, before anything is made.
+
+    Raises:
+        TdqError: a file is missing or no certificate or key, others can read a key, or a certificate has another name.
+    """
+    for each in given:
+        identity = _identity(each)
+        tls.given(identity.certificate, identity.key)
+        identity.context(server=True)
+        found = x509.load_pem_x509_certificate(identity.certificate.read_bytes())
+        names = [str(part.value) for part in found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+        if [name.upper() for name in names] != [each.name]:
+            raise TdqError(
+                f"{each.certificate}: the certificate is of {', '.join(names) or 'nobody'}; "
+                f"links of {each.name} need one with that common name"
+            )
+
+
+def _identity(given: ServedLinks) -> Identity:
+    return Identity(Path(given.certificate), Path(given.key), Path(given.authority))
+
+
+@asynccontextmanager
+async def served_links(host: Host, given: Sequence[ServedLinks], address: str) -> AsyncIterator[dict[str, int]]:
+    """Open them; gives the ports of those where others are waited for, by the name of region or system.
+
+    At the end what clients have open is backed out while the other sides can still be told, then the links are closed.
+
+    Raises:
+        TdqError: a name is not of what is served, or a port cannot be had.
+    """
+    ports: dict[str, int] = {}
+    async with AsyncExitStack() as cleanup:
+        for each in given:
+            at = each.address or address
+            links = Links(host.engine, _identity(each), address=at, port=each.port)
+            await asyncio.to_thread(_name, host, links, each)
+            try:
+                await links.start()
+            except OSError as error:
+                where = f"links: {each.name}: {at} port {each.port}"
+                raise TdqError(f"{where} cannot be listened to: {error.strerror}") from error
+            cleanup.push_async_callback(links.stop)
+            if links.port is not None:
+                ports[each.name] = links.port
+        if given:
+            cleanup.push_async_callback(asyncio.to_thread, host.units.end_all)
+        yield ports
+
+
+def _name(host: Host, links: Links, given: ServedLinks) -> None:
+    """Tell which links there are."""
+    if given.regions:
+        region = host.regions.get(given.name)
+        if region is None:
+            raise TdqError(_not_served(given.name, "region", host.regions))
+        for one in given.regions:
+            links.join(region, one.sysid, one.applid, dialled(one.to))
+        return
+    system = host.systems.get(given.name)
+    if system is None:
+        raise TdqError(_not_served(given.name, "system", host.systems))
+    for other in given.systems:
+        to = dialled(other.to)
+        if to is None:
+            links.admit(system, other.name)
+        else:
+            links.reach(system, other.rmtlocname, other.name, to)
+
+
+def _not_served(name: str, kind: str, there: Iterable[str]) -> str:
+    return f"links: no {kind} {name} is served; there are {', '.join(there) or 'none'}"
