@@ -208,7 +208,8 @@ import sys
 
 def test_it():
     loaded = sorted(name for name in sys.modules if name.startswith("tdqsim"))
-    assert loaded == ["tdqsim", "tdqsim.errors", "tdqsim.testing", "tdqsim.testing.plugin"]
+    plugins = ["tdqsim.cobol", "tdqsim.cobol.pytest_plugin", "tdqsim.testing", "tdqsim.testing.plugin"]
+    assert loaded == sorted(["tdqsim", "tdqsim.errors", *plugins])
     assert "lmdb" not in sys.modules
 """
     text = run_apart(tmp_path, body)
