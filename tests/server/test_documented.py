@@ -92,7 +92,8 @@ def values(schema, field=""):
         return st.fixed_dictionaries(required, optional=parts)
     if kind == "object":
         words = st.one_of(st.sampled_from(["REC", "N", "enablestatus", "triggerlevel"]), TEXTS)
-        return st.dictionaries(words, values(schema.get("additionalProperties") or {}), max_size=3)
+        inner = schema.get("additionalProperties")
+        return st.dictionaries(words, values(inner if isinstance(inner, dict) else {}), max_size=3)
     if kind == "array":
         return st.lists(values(schema["items"]), max_size=3)
     if kind == "string":
