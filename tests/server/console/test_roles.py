@@ -32,6 +32,13 @@ def test_nobody_gets_in_without_a_sign_on(person, server):
     )
 
 
+def test_the_address_of_the_server_leads_to_the_overview(person, server):
+    browser = person()
+    browser.page.goto(f"{browser.url}/")
+    browser.page.wait_for_url(f"{browser.url}/console/")
+    browser.page.get_by_role("link", name="PAYREGN").first.wait_for()
+
+
 def test_who_may_look_sees_and_is_offered_nothing_else(person, with_users):
     browser = as_role(person, with_users, Role.look)
     page = browser.open("regions/PAYREGN/queues/PAYQ", "Queue PAYQ")

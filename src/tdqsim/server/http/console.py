@@ -17,11 +17,11 @@ __all__ = ["add_console"]
 
 def add_console(app: FastAPI, host: Host, gate: Gate) -> None:
     """Add the console, to which ``/`` leads; without its packages it leads to the page of the API."""
-    if find_spec("nicegui") is not None:
+    has_console = find_spec("nicegui") is not None
+    if has_console:
         import_module("tdqsim.server.console").mount(app, host, gate)  # it takes a second, and may not be there
-        return
 
     @app.get("/", include_in_schema=False)
     async def begin() -> RedirectResponse:
         """The page to begin with."""
-        return RedirectResponse(f"{PREFIX}/")
+        return RedirectResponse("/console/" if has_console else f"{PREFIX}/")
