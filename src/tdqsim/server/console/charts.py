@@ -12,8 +12,6 @@ __all__ = ["Bars", "DepthChart", "Graph", "depth_chart"]
 _GREY: Final = "#8796a3"
 _BLUE: Final = "#3d8fdd"
 _MARGIN: Final = 100
-_LEAST_WIDTH: Final = 700
-_LEAST_HEIGHT: Final = 300
 _TEXT: Final = {"color": _GREY, "fontFamily": "system-ui, sans-serif"}
 
 
@@ -104,7 +102,7 @@ class Graph:
             },
             on_click=(lambda event: on_click(str(event.name))) if on_click is not None else None,
             renderer="svg",
-        ).classes("tdq-chart tall drawn")
+        ).classes("tdq-chart")
         chart.props["role"] = "img"
         chart.props["aria-label"] = words
         return chart
@@ -118,19 +116,22 @@ class Graph:
         if self._shown == (boxes, arrows):
             return
         self._shown = (boxes, arrows)
+        right, down = (max((box[axis] for box in boxes), default=0) for axis in ("x", "y"))
+        across, high = right + 2 * _MARGIN, down + _MARGIN
         series = self._chart.options["series"][0]
-        series["data"], series["links"] = [*boxes, *_corners(boxes)], arrows
+        series["data"], series["links"] = [*boxes, *_corners(right, across, high)], arrows
+        self._chart.style(f"height: {high}px; min-width: {across}px")
 
 
-def _corners(boxes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Two points that are not seen: they leave room around the boxes, and keep a few boxes from filling the picture."""
-    right, down = (max((box[axis] for box in boxes), default=0) for axis in ("x", "y"))
-    across, high = max(right + 2 * _MARGIN, _LEAST_WIDTH), max(down, _LEAST_HEIGHT)
+def _corners(right: int, across: int, high: int) -> list[dict[str, Any]]:
+    """Two points that are not seen leave room around the boxes.
+
+    The picture is as large as they are apart, so that boxes, which keep their size, do not meet.
+    """
     left = (right - across) / 2
-    places = ((left, (down - high) / 2), (left + across, (down + high) / 2))
     return [
         {"name": f" {at}", "x": x, "y": y, "symbolSize": 0, "label": {"show": False}, "tooltip": {"show": False}}
-        for at, (x, y) in enumerate(places)
+        for at, (x, y) in enumerate(((left, 0), (left + across, high)))
     ]
 
 

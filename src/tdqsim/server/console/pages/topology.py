@@ -31,13 +31,14 @@ _LISTED: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One arrow."""
+    """One arrow, and the words on it: a state, or the records at which a transaction starts."""
 
     queue: str
     how: str
     to: str
     kind: str
     state: str = ""
+    level: str = ""
 
 
 def add(console: Console) -> None:
@@ -127,7 +128,13 @@ def _ways(queue: QueueSeen, links: dict[str, str]) -> Iterator[_Way]:
         yield _Way(queue.name, "is the data set", queue.target or "(DUMMY)", "data set", state)
     if queue.trigger:
         records = "record" if queue.level == 1 else "records"
-        yield _Way(queue.name, f"starts, at {queue.level} {records}", f"transaction {queue.trigger}", "transaction")
+        yield _Way(
+            queue.name,
+            f"starts, at {queue.level} {records}",
+            f"transaction {queue.trigger}",
+            "transaction",
+            level=f"{queue.level}",
+        )
 
 
 def _picture(ways: list[_Way], queues: dict[str, QueueSeen]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -137,7 +144,8 @@ def _picture(ways: list[_Way], queues: dict[str, QueueSeen]) -> tuple[list[dict[
         alias = box["name"] in queues and queues[box["name"]].type == "INDIRECT"
         box["itemStyle"] = {"color": _COLOURS[kinds.get(box["name"], "alias" if alias else "queue")]}
     arrows = [
-        {"source": way.queue, "target": way.to, "label": {"show": bool(way.state), "formatter": way.state}}
+        {"source": way.queue, "target": way.to, "label": {"show": bool(said), "formatter": said}}
         for way in ways
+        for said in [way.state or way.level]
     ]
     return boxes, arrows
