@@ -29,6 +29,14 @@ FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"\bfile=(\S+)")
 PASTED = "python3 -m venv"
 HOME = "https://github.com/tdqsim/tdqsim/blob/main/"
+NEEDS = {
+    "coming-from-cobrix": ("pyarrow", "spark"),
+    "hostservers": ("cryptography", "serve"),
+    "pipeline": ("pyarrow", "spark"),
+    "report": ("plotly", "report"),
+    "serve": ("uvicorn", "serve"),
+}
+"""What pages need beyond the package: a module, and the extra that brings it."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +114,8 @@ def bring_input(words: list[str], desk: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_the_blocks_of_a_page_run(page: Path, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if page.name in ("pipeline.md", "coming-from-cobrix.md"):
-        pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
-    if page.name == "serve.md":
-        pytest.importorskip("uvicorn", reason="the extra tdqsim[serve] is not installed")
-    if page.name == "hostservers.md":
-        pytest.importorskip("cryptography", reason="the extra tdqsim[serve] is not installed")
+    module, extra = NEEDS.get(page.stem, ("tdqsim", ""))
+    pytest.importorskip(module, reason=f"the extra tdqsim[{extra}] is not installed")
     namespace: dict[str, object] = {"__name__": "guide"}
     printed = ""
     for block in blocks_of(page):
