@@ -81,7 +81,8 @@ class Pair:
             self.near = Process(self.authority, "NEAR", self.folder / "near", self.port)
 
     def settled(self, right) -> tuple[dict, dict]:
-        for _ in range(1000):
+        end = time.monotonic() + 300
+        while time.monotonic() < end:
             self.again()
             states = self.near.ask("look"), self.far.ask("look")
             if None not in states and right(*states):
