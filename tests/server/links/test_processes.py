@@ -59,7 +59,8 @@ class Process:
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # what was said to it just before
+            self.process.stdin.close()
         self.process.stdout.close()
 
 
