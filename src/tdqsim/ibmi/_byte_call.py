@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from tdqsim.ibmi._byte_parameters import Arguments, Storage
 from tdqsim.ibmi._change import ChangeApi, parse_changes
@@ -48,13 +49,19 @@ class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeAp
         declaration = DECLARATIONS.get(api)
         if declaration is None or api not in FORMS:
             raise ParameterError(f"{api!r}: there is no such API; known are {', '.join(sorted(FORMS))}")
+        self._call_form(declaration, FORMS[api], parameters)
+
+    def _call_form(
+        self, declaration: Declaration, form: Callable[[Any, Arguments], None], parameters: Sequence[Storage]
+    ) -> None:
+        """Carry out a byte form: check the parameters, and put what it fails with where the caller wants it."""
         self.check_usable()
-        self.doing = (api, "", "")
+        self.doing = (declaration.name, "", "")
         self._check_count(declaration, len(parameters))
         arguments = Arguments(self, declaration, parameters)
         code = self._error_code(declaration, parameters)
         try:
-            FORMS[api](self, arguments)
+            form(self, arguments)
         except EscapeMessage as error:
             if code is None or code[2] == 0 or error.message_id in ALWAYS_SIGNALLED:
                 raise

@@ -55,6 +55,7 @@ class JobCore:
         default_wait: seconds that it waits for a lock.
         date_format: DATFMT, such as ``*YMD``, for QWCCVTDT.
         joblog: messages that were sent to it, oldest first; the last few thousand of them.
+        logged_at: when each of them was sent, on the system's clock.
         logged: how many messages were sent to it.
         ended: it can do no more.
     """
@@ -90,10 +91,12 @@ class JobCore:
         self.default_wait = default_wait
         self.date_format = "*YMD"
         self.joblog: list[Message] = []
+        self.logged_at: list[int] = []
         self.logged = 0
         self.ended = False
         self.strand: Strand | None = None
-        self.qtemp = Library(0, "QTEMP", "QSYS", user, public="*EXCLUDE")
+        # Only the job itself finds its QTEMP, whatever profile it runs under.
+        self.qtemp = Library(0, "QTEMP", "QSYS", user, public="*ALL")
         self._clock = system.clock
         self._addresses: dict[tuple[str, str], DataQueue] = {}
         self._authorized: set[tuple[int, str, str]] = set()
@@ -151,9 +154,11 @@ class JobCore:
         """Put messages into the job log, which forgets the oldest when it is full."""
         self._dispatcher.check_thread()
         self.joblog.extend(messages)
+        self.logged_at.extend([self._clock.time_ns()] * len(messages))
         self.logged += len(messages)
         if len(self.joblog) > LIMITS["joblog_messages"]:
-            del self.joblog[: len(self.joblog) - LIMITS["joblog_messages"] // 2]
+            surplus = len(self.joblog) - LIMITS["joblog_messages"] // 2
+            del self.joblog[:surplus], self.logged_at[:surplus]
 
     def note(
         self, operation: str, queue: SystemObject | None = None, data: bytes = b"", key: bytes = b"", /, **info: Any

@@ -3,12 +3,13 @@
 A registered function is called like an RPG program: with the job, and its parameters. Where it has declared them
 (:mod:`~tdqsim.ibmi.parms`) these are values, and what it returns goes into those that go out; where it has not, each is
 a ``bytearray``, which it may change in place. CALL and SBMJOB call them from CL, QCMDEXC runs a CL command, QWCRTVCA
-tells a job its own name.
+tells a job its own name, and the open list APIs give of its log.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NoReturn
 
 from tdqsim.ibmi._byte_call import FORMS, ByteForms
@@ -17,6 +18,7 @@ from tdqsim.ibmi._cl_processor import CommandProcessor
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._objects import Program
+from tdqsim.ibmi._open_lists import LIST_LIBRARY, LIST_PROGRAMS, OpenLists
 from tdqsim.ibmi.layouts import pack_binary, unpack_binary, unpack_decimal
 from tdqsim.ibmi.messages import EscapeMessage
 from tdqsim.ibmi.parms import Parm
@@ -31,6 +33,11 @@ _COMMAND_DIGITS = 15
 
 class ProgramCalls(ByteForms, CommandProcessor):
     """Calling programs by name."""
+
+    @cached_property
+    def open_lists(self) -> OpenLists:
+        """The lists that the job has open."""
+        return OpenLists()
 
     def call_program(self, name: str, library: str = "", parameters: Sequence[Storage] = ()) -> None:
         """Call a program: an API of QSYS, or a registered one.
@@ -54,12 +61,16 @@ class ProgramCalls(ByteForms, CommandProcessor):
             self.give_turn()
         elif name in _OWN:
             _OWN[name](self, parameters)
+        elif name in LIST_PROGRAMS:
+            self._call_form(*LIST_PROGRAMS[name], parameters)
         else:
             self.call(name, *parameters)
 
     def _resolve(self, name: str, library: str) -> Program | None:
         """The registered program that is meant; None for one of the system's own."""
         programs = self.system.programs
+        if library == LIST_LIBRARY and name in LIST_PROGRAMS:
+            return None
         if library == "*LIBL":
             for one in self.library_list():
                 if (one, name) in programs:
@@ -70,7 +81,7 @@ class ProgramCalls(ByteForms, CommandProcessor):
                 self._unresolved(wanted, "0401")
             if (wanted, name) in programs:
                 return programs[wanted, name]
-        if library not in _SYSTEM or (name not in FORMS and name not in _OWN):
+        if library not in _SYSTEM or not (name in FORMS or name in _OWN or name in LIST_PROGRAMS):
             self._unresolved(name, "0201")
         return None
 

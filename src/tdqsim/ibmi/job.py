@@ -49,15 +49,21 @@ class Job(ProgramCalls):
             EscapeMessage: CPF1070 there is no such active job, CPF1071 another user's, which needs *ALLOBJ.
         """
         self.begin("DSPJOBLOG")
+        return tuple(self.job_of_log(job).joblog)
+
+    def job_of_log(self, job: str) -> Job:
+        """The job whose log is meant; for arguments and what is raised see :meth:`dspjoblog`."""
+        self._dispatcher.check_thread()
         if job == "*":
-            return tuple(self.joblog)
+            return self
         words = job.upper().split("/")
         found = [one for one in self.system.jobs.values() if one.qualified_name.split("/")[-len(words) :] == words]
         if not found:
             self.fail("CPF1070", job.upper())
-        if found[-1].user != self.current_user and not self.system.profile(self.current_user).allobj:
+        mine = found[-1] is self or found[-1].user == self.current_user
+        if not mine and not self.system.profile(self.current_user).allobj:
             self.fail("CPF1071", found[-1].qualified_name)
-        return tuple(found[-1].joblog)
+        return found[-1]
 
     def __enter__(self) -> Self:
         return self

@@ -17,7 +17,7 @@ from tdqsim.errors import ConversionError
 from tdqsim.facts import table
 
 __all__ = ["Format", "FormatField", "char", "formats", "layout", "pack_binary", "pack_decimal", "qualified_name",
-           "unpack_binary", "unpack_decimal"]  # fmt: skip
+           "shown_bytes", "unpack_binary", "unpack_decimal"]  # fmt: skip
 
 _BINARY_BYTES = 4
 _NAME_BYTES = 10
@@ -161,6 +161,21 @@ def formats() -> Mapping[str, Format]:
 def layout(name: str) -> Format:
     """The format with this name; KeyError when there is none."""
     return formats()[name]
+
+
+def shown_bytes(text: str, page: CodePage) -> bytes:
+    """Text in a code page, for people: a character that the page has not is a question mark."""
+    try:
+        return page.encode(text)
+    except ConversionError:
+        return b"".join(_character(one, page) for one in text)
+
+
+def _character(one: str, page: CodePage) -> bytes:
+    try:
+        return page.encode(one)
+    except ConversionError:
+        return page.encode("?")
 
 
 def char(text: str, length: int, page: CodePage) -> bytes:

@@ -17,10 +17,15 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.ibmi.layouts import char, pack_binary
 
-__all__ = ["DTAQ", "MESSAGES", "EscapeMessage", "Message", "MessageDescription", "message"]
+__all__ = ["DTAQ", "MESSAGES", "MESSAGE_TYPES", "EscapeMessage", "Message", "MessageDescription", "message"]
 
 DTAQ = "DTAQ"
 """The object type as message data holds it: without its asterisk."""
+
+MESSAGE_TYPES: Mapping[str, str] = MappingProxyType(
+    {"completion": "01", "diagnostic": "02", "informational": "04", "escape": "15"}
+)
+"""The two digits by which programs are told what kind of message it is."""
 
 _VARIABLE = re.compile(r"&(\d)")
 

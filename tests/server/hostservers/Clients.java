@@ -121,6 +121,90 @@ public class Clients {
                 + " " + new AS400Text(10, 37, system).toObject(message.getSubstitutionData());
         });
 
+        say("job log", () -> {
+            CommandCall call = new CommandCall(system);
+            call.run("CRTLIB LOGLIB");
+            call.run("DLTDTAQ LOGLIB/NONE");
+            new ProgramCall(system, "/QSYS.LIB/QGPL.LIB/MAYBE.PGM", new ProgramParameter[0]).run();
+            Job job = call.getServerJob();
+            JobLog log = new JobLog(system, job.getName(), job.getUser(), job.getNumber());
+            log.load();
+            QueuedMessage[] all = log.getMessages(0, log.getLength());
+            StringBuilder seen = new StringBuilder();
+            for (int at = all.length - 3; at < all.length; at++) {
+                seen.append(all[at].getID() + " " + all[at].getType() + " " + all[at].getText() + " " + (all[at].getHelp().length() > 20)
+                    + " " + (all[at].getDate() != null) + "; ");
+            }
+            log.setListDirection(false);
+            QueuedMessage last = (QueuedMessage) log.getMessages().nextElement();
+            log.close();
+            return seen + last.getID();
+        });
+        say("job log that is not there", () -> {
+            JobLog log = new JobLog(system, "NIGHTLY", "BERT", "999999");
+            log.load();
+            return log.getLength();
+        });
+        say("QTEMP", () -> {
+            AS400 other = new AS400("127.0.0.1", "ANNA", "Secret1pw");
+            ports(other, args, 0);
+            DataQueue own = new DataQueue(system, "/QSYS.LIB/QTEMP.LIB/OWN.DTAQ");
+            own.create(20);
+            own.write("only here");
+            boolean there = new DataQueue(other, own.getPath()).exists();
+            other.disconnectAllServices();
+            return own.read().getString() + " " + there + " " + own.exists();
+        });
+        say("attributes", () -> {
+            DataQueueAttributes wanted = new DataQueueAttributes();
+            wanted.setEntryLength(40);
+            wanted.setFIFO(false);
+            wanted.setSaveSenderInfo(true);
+            wanted.setForceToAuxiliaryStorage(true);
+            wanted.setAuthority("*USE");
+            wanted.setDescription("Last first");
+            DataQueue made = new DataQueue(system, "/QSYS.LIB/QGPL.LIB/STACK.DTAQ");
+            made.create(wanted);
+            DataQueue found = new DataQueue(system, made.getPath());
+            found.write("1");
+            found.write("2");
+            return found.getMaxEntryLength() + " " + found.isFIFO() + " " + found.getSaveSenderInformation() + " "
+                + found.getForceToAuxiliaryStorage() + " " + found.getDescription().trim() + " " + found.read().getString();
+        });
+        say("longest", () -> {
+            DataQueue queue = new DataQueue(system, "/QSYS.LIB/QGPL.LIB/LONGEST.DTAQ");
+            queue.create(64512);
+            byte[] entry = new byte[64512];
+            java.util.Arrays.fill(entry, (byte) 27);
+            queue.write(entry);
+            return java.util.Arrays.equals(queue.read().getData(), entry);
+        });
+        say("longest key", () -> {
+            KeyedDataQueue keys = new KeyedDataQueue(system, "/QSYS.LIB/QGPL.LIB/LONGKEY.DTAQ");
+            keys.create(256, 10, "*CHANGE", true, false, "A text of fifty characters, as long as any can be.");
+            byte[] key = new byte[256];
+            java.util.Arrays.fill(key, (byte) 255);
+            keys.write(key, new byte[] {1});
+            return keys.read(key).getSenderInformation().substring(26) + keys.getKeyLength() + " " + keys.getDescription().trim();
+        });
+        say("QCMDEXC", () -> {
+            byte[] text = new AS400Text(13, 37, system).toBytes("CRTLIB LOGLIB");
+            byte[] length = new AS400PackedDecimal(15, 5).toBytes(new java.math.BigDecimal(13));
+            ProgramCall call = new ProgramCall(system, "/QSYS.LIB/QCMDEXC.PGM", new ProgramParameter[] {new ProgramParameter(text), new ProgramParameter(length)});
+            boolean good = call.run();
+            return good + " " + call.getMessageList().length + " " + call.getMessageList()[0].getID();
+        });
+        say("service program", () -> {
+            ServiceProgramCall call = new ServiceProgramCall(system, "/QSYS.LIB/QGPL.LIB/SRV.SRVPGM", "proc", ServiceProgramCall.NO_RETURN_VALUE, new ProgramParameter[0]);
+            return call.run();
+        });
+        say("user space", () -> {
+            UserSpace space = new UserSpace(system, "/QSYS.LIB/QGPL.LIB/SPACE.USRSPC");
+            space.setMustUseProgramCall(true);
+            space.create(100, true, " ", (byte) 0, "none", "*ALL");
+            return "made";
+        });
+
         SecureAS400 secure = new SecureAS400("localhost", "ANNA", "Secret1pw");
         ports(secure, args, 3);
         say("secure", () -> {

@@ -63,6 +63,15 @@ null parameter: true none
 wrong size: false CPF24B4 true
 submitted: true CPC1221 from a job
 second-level text: CPF9870 15 40 true FIFO
+job log: CPC2102 1 Library LOGLIB created. true true; CPF2105 15 Object NONE in LOGLIB type *DTAQ not found. true true; MCH0802 15 Total parameters passed does not match number required. true true; MCH0802
+job log that is not there: AS400Exception CPF1070 Job 999999/BERT/NIGHTLY not found.
+QTEMP: only here false true
+attributes: 40 false true true Last first 2
+longest: true
+longest key: ANNA      256 A text of fifty characters, as long as any can be.
+QCMDEXC: false 1 CPF2111
+service program: ObjectDoesNotExistException /QSYS.LIB/QZRUCLSP.PGM: Object does not exist.
+user space: ObjectDoesNotExistException /QSYS.LIB/QUSCRTUS.PGM: Object does not exist.
 secure: over TLS true
 """
 

@@ -178,7 +178,9 @@ def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) ->
         job.call_program(name, library, [one.storage for one in parameters])
     except EscapeMessage as error:
         code = _UNRESOLVED if error.message_id == "MCH3401" else _ESCAPED
-        return code, [*_since(job, before), *error.diagnostics, error.message]
+        logged = _since(job, before)
+        job.log(*(one for one in (*error.diagnostics, error.message) if not any(one is each for each in logged)))
+        return code, _since(job, before)
     except (ParameterError, ConversionError) as error:
         return _ESCAPED, [*_since(job, before), *_ended(job, "CPF24B4", error)]
     except TdqError:

@@ -1,0 +1,254 @@
+"""The open list APIs for job logs: QGYOLJBL opens a list of a job's messages, QGYGTLE gives of it, QGYCLST closes it.
+
+A list is what the log held when it was opened; it is known by a handle, and it ends with the job. What is told of a
+message is a fixed part and the fields that the caller names (``facts/ibmi_joblog_fields.tsv``). A record is variable
+in length, and offsets in it count from the start of the receiver::
+
+    message selection   direction 10, job name 10, user 10, number 6, internal job id 16, starting key 4, longest text
+                        4, longest help 4, offset and number of field identifiers 4 4, and of the call queue's name 4 4
+    list information    records 4, returned 4, handle 4, record length 4, complete 1, made 13, status 1, reserved 1,
+                        bytes returned 4, first record 4, reserved 40
+    record              next record 4, first field 4, fields 4, severity 4, id 7, type 2, key 4, message file 10, its
+                        library 10, date 7, time 6, then the fields
+    field               next field 4, length 4, identifier 4, type 1, status 1, reserved 14, length of data 4, data
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from struct import Struct
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.core.codepage import CodePage
+from tdqsim.facts import table
+from tdqsim.ibmi._byte_parameters import Arguments
+from tdqsim.ibmi._declare import Declaration, Parameter
+from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi.layouts import pack_binary, shown_bytes
+from tdqsim.ibmi.messages import MESSAGE_TYPES, MESSAGES, Message
+
+__all__ = ["LIST_LIBRARY", "LIST_PROGRAMS", "OpenLists"]
+
+LIST_LIBRARY: Final = "QGY"
+"""Where callers look for these programs, beside QSYS."""
+_SELECTION: Final = Struct(">10s10s10s6s16s4siiiiii")
+_INFORMATION: Final = Struct(">ii4sis13ssxii40x")
+_RECORD: Final = Struct(">iiii7s2s4s10s10s7s6s")
+_FIELD: Final = Struct(">iiisx14xi")
+_FIELDS: Final = {int(row["field"]): row for row in table("ibmi_joblog_fields")}
+_OLDEST, _NEWEST = b"\0\0\0\0", b"\xff\xff\xff\xff"
+_WORD: Final = 4
+
+
+class _Logged(NamedTuple):
+    """One message of a list: where it stood in the log, when it came (CYYMMDDHHMMSS), and the message."""
+
+    number: int
+    moment: str
+    message: Message
+
+
+class _Selection(NamedTuple):
+    """What a caller wants of a log."""
+
+    job: str
+    backward: bool
+    start: bytes
+    text: int
+    help: int
+    fields: tuple[int, ...]
+
+
+class _List(NamedTuple):
+    """An open list."""
+
+    chosen: _Selection
+    user: str
+    entries: tuple[_Logged, ...]
+    opened: bytes
+
+
+class OpenLists:
+    """The open lists of a job, by handle; of too many the oldest is closed."""
+
+    def __init__(self) -> None:
+        self._lists: dict[bytes, _List] = {}
+        self._opened = 0
+
+    def add(self, made: _List) -> bytes:
+        """Keep a list; its handle."""
+        self._opened += 1
+        handle = self._opened.to_bytes(_WORD, "big")
+        self._lists[handle] = made
+        if len(self._lists) > LIMITS["open_lists"]:
+            del self._lists[next(iter(self._lists))]
+        return handle
+
+    def find(self, handle: bytes) -> _List | None:
+        """The list of a handle."""
+        return self._lists.get(handle)
+
+    def close(self, handle: bytes) -> bool:
+        """Forget a list; whether there was one."""
+        return self._lists.pop(handle, None) is not None
+
+
+# -- the programs -----------------------------------------------------------------------------------------------------
+
+
+def _open(job: Any, given: Arguments) -> None:
+    """QGYOLJBL: receiver, its length, list information, records to return, selection, its length, error code."""
+    given.writable(0, 0)
+    given.writable(2, _INFORMATION.size)
+    chosen = _selection(job, given.data(4, given.number(5)))
+    told = job.job_of_log(chosen.job)
+    entries = _entries(told, chosen)
+    opened = _List(chosen, told.current_user, entries, job.page.encode(_moment(job, job.system.clock.time_ns())))
+    handle = job.open_lists.add(opened)
+    most = given.number(3)
+    _give(job, given, (0, 1, 2), (handle, opened), 1, len(entries) if most < 0 else most)
+
+
+def _get(job: Any, given: Arguments) -> None:
+    """QGYGTLE: receiver, its length, handle, list information, number of records, first of them, error code."""
+    given.writable(0, 0)
+    given.writable(3, _INFORMATION.size)
+    handle = given.data(2, _WORD)
+    found = job.open_lists.find(handle)
+    number, first = given.number(4), given.number(5)
+    if found is None or number < 0 or first < -1 or (number and not 0 < first <= len(found.entries)):
+        job.fail("CPF24B4")
+    _give(job, given, (0, 1, 3), (handle, found), max(first, 1), number)
+
+
+def _close(job: Any, given: Arguments) -> None:
+    """QGYCLST: handle, error code."""
+    if not job.open_lists.close(given.data(0, _WORD)):
+        job.fail("CPF24B4")
+
+
+def _give(
+    job: Any, given: Arguments, places: tuple[int, int, int], known: tuple[bytes, _List], first: int, number: int
+) -> None:
+    """Put records into the receiver, as many as it holds, and say how many."""
+    receiver, length, information = places
+    handle, opened = known
+    room = min(given.writable(receiver, 0), max(given.number(length), 0))
+    wanted = opened.entries[first - 1 : first - 1 + number]
+    data, count = b"", 0
+    for one in wanted:
+        record = _record(job.page, opened, one, len(data))
+        if len(data) + len(record) > room:
+            break
+        data, count = data + record, count + 1
+    given.put(receiver, data)
+    complete = "C" if count == len(wanted) else "P"
+    head = (len(opened.entries), count, handle, 0, job.page.encode(complete), opened.opened, job.page.encode("2"))
+    given.put(information, _INFORMATION.pack(*head, len(data), first if count else 0))
+
+
+# -- the log ----------------------------------------------------------------------------------------------------------
+
+
+def _selection(job: Any, raw: bytes) -> _Selection:
+    """The message selection information."""
+    if len(raw) < _SELECTION.size:
+        job.fail("CPF24B4")
+    direction, name, user, number, _, start, text, told, at, count, _, _ = _SELECTION.unpack_from(raw)
+    words = [job.page.printable(one).strip(" ") for one in (number, user, name)]
+    if not (0 <= count <= len(_FIELDS) and _SELECTION.size <= at <= len(raw) - _WORD * count):
+        job.fail("CPF24B4")
+    fields = Struct(f">{count}i").unpack_from(raw, at)
+    way = job.page.printable(direction).rstrip(" \0.")
+    if way not in ("*NEXT", "*PRV") or any(one not in _FIELDS for one in fields):
+        job.fail("CPF24B4")
+    wanted = "*" if words[2] == "*" else "/".join(word for word in words if word)
+    return _Selection(wanted, way == "*PRV", start, text, told, fields)
+
+
+def _entries(told: Any, chosen: _Selection) -> tuple[_Logged, ...]:
+    """The messages from the starting one on, in the direction that is wanted."""
+    before = told.logged - len(told.joblog)
+    pairs = zip(told.joblog, told.logged_at, strict=True)
+    found = [_Logged(number, _moment(told, at), one) for number, (one, at) in enumerate(pairs, before + 1)]
+    if chosen.start not in (_OLDEST, _NEWEST):
+        start = int.from_bytes(chosen.start, "big")
+        found = [one for one in found if (one.number <= start if chosen.backward else one.number >= start)]
+    return tuple(reversed(found) if chosen.backward else found)
+
+
+def _record(page: CodePage, opened: _List, one: _Logged, at: int) -> bytes:
+    """One message, at an offset in the receiver."""
+    sent = one.message
+    fields, place = b"", at + _RECORD.size + 3 & ~3
+    for field in opened.chosen.fields:
+        kind, data = _value(page, opened, sent, field)
+        length = _FIELD.size + len(data) + 3 & ~3
+        head = _FIELD.pack(place + length, length, field, page.encode(kind), len(data))
+        fields += (head + data).ljust(length, b"\0")
+        place += length
+    kind = MESSAGE_TYPES.get(sent.kind, MESSAGE_TYPES["diagnostic"])
+    words = (shown_bytes(f"{sent.message_id:<7}", page), page.encode(kind), one.number.to_bytes(_WORD, "big"))
+    file = (page.encode(f"{'QCPFMSG':<10}"), page.encode(f"{'QSYS':<10}"))
+    moment = (page.encode(one.moment[:7]), page.encode(one.moment[7:]))
+    first = at + _RECORD.size + 3 & ~3
+    head = _RECORD.pack(place, first, len(opened.chosen.fields), sent.severity, *words, *file, *moment)
+    return head.ljust(_RECORD.size + 3 & ~3, b"\0") + fields
+
+
+def _value(page: CodePage, opened: _List, sent: Message, field: int) -> tuple[str, bytes]:
+    """Type and bytes of a field."""
+    kind, value = _FIELDS[field]["kind"], _FIELDS[field]["value"]
+    if kind == "M":
+        return kind, pack_binary(0)
+    if kind == "B":
+        return kind, pack_binary(page.ccsid if value == "=ccsid" else int(value))
+    if value == "=data":
+        return kind, sent.message_data
+    described, chosen = MESSAGES.get(sent.message_id), opened.chosen
+    texts = {
+        "=text": (described.text if described else sent.text, chosen.text), "=filled": (sent.text, chosen.text),
+        "=help": (described.help if described else sent.help, chosen.help), "=told": (sent.help, chosen.help),
+        "=user": (opened.user, len(opened.user)),
+    }  # fmt: skip
+    text, most = texts.get(value, (value, len(value)))
+    return kind, shown_bytes(text, page)[: max(most, 0)]
+
+
+def _moment(job: Any, time_ns: int) -> str:
+    """A moment of the system's local time as CYYMMDDHHMMSS."""
+    at = datetime.fromtimestamp(time_ns / NS_PER_SECOND, job.system.timezone)
+    return f"{at.year // 100 - 19}{at:%y%m%d%H%M%S}"
+
+
+# -- how they are called ----------------------------------------------------------------------------------------------
+
+
+def _declared(name: str, *parameters: tuple[str, str, str, int | None]) -> Declaration:
+    """A program without a Python form: name, use, kind and length of its parameters."""
+    made = tuple(Parameter(number, *one, 0, "-") for number, one in enumerate(parameters, 1))
+    return Declaration(name, "", inspect.Signature(), "", made, ())
+
+
+_RECEIVER: Final = (("Receiver variable", "out", "H", None), ("Length of receiver variable", "in", "B", _WORD))
+_LIST: Final = ("List information", "out", "H", None)
+_RECORDS: Final = ("Number of records to return", "in", "B", _WORD)
+_HANDLE: Final = ("Request handle", "in", "H", _WORD)
+_ERROR: Final = ("Error code", "io", "H", None)
+
+_SELECTED: Final = ("Message selection information", "in", "H", None)
+_SELECTED_SIZE: Final = ("Size of message selection information", "in", "B", _WORD)
+_START: Final = ("Starting record", "in", "B", _WORD)
+
+LIST_PROGRAMS: Mapping[str, tuple[Declaration, Callable[[Any, Arguments], None]]] = MappingProxyType(
+    {
+        "QGYOLJBL": (_declared("QGYOLJBL", *_RECEIVER, _LIST, _RECORDS, _SELECTED, _SELECTED_SIZE, _ERROR), _open),
+        "QGYGTLE": (_declared("QGYGTLE", *_RECEIVER, _HANDLE, _LIST, _RECORDS, _START, _ERROR), _get),
+        "QGYCLST": (_declared("QGYCLST", _HANDLE, _ERROR), _close),
+    }
+)
+"""Each program's parameters and what it does."""
