@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, read_command
+from tdqsim.errors import ConversionError
 from tdqsim.ibmi._cl_authority import AuthorityCommands
 from tdqsim.ibmi._cl_journal import JournalCommands
 from tdqsim.ibmi._cl_library import LibraryCommands
@@ -23,7 +24,7 @@ from tdqsim.ibmi._cl_queue import QueueCommands
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LOCK_STATES
 from tdqsim.ibmi.layouts import pack_decimal
-from tdqsim.ibmi.messages import EscapeMessage
+from tdqsim.ibmi.messages import EscapeMessage, Message
 from tdqsim.ibmi.parms import Parm
 
 __all__ = ["CommandProcessor"]
@@ -48,8 +49,8 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
             the messages of DSPJOBLOG, else None.
 
         Raises:
-            EscapeMessage: CPF0006 the text is not one known command with parameters that it can have (the diagnostics
-                say what), and those of the command.
+            EscapeMessage: CPF0006 the text is not one known command with parameters that it can have, or has characters
+                that the job's code page has not (the diagnostics say what), and those of the command.
         """
         self.check_usable()
         try:
@@ -59,6 +60,10 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
             raise
 
     def _run(self, text: str) -> Any:
+        try:
+            self.page.encode(text)
+        except ConversionError as error:
+            self._refuse_because(error)
         checked = check_command(read_command(text))
         handler = HANDLERS.get(checked.name)
         faults = checked.diagnostics
@@ -66,7 +71,18 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
             faults = (Diagnostic("CPD0030", (checked.name, "*LIBL")),)
         if faults or handler is None:
             self.refuse(faults)
-        return handler(self, checked.values)
+        try:
+            return handler(self, checked.values)
+        except ParameterError as error:
+            if checked.name == "CALL":
+                raise  # it is the program's
+            self._refuse_because(error)
+
+    def _refuse_because(self, error: Exception) -> NoReturn:
+        """End the command for what no diagnostic has an id for: the reason is told as it is."""
+        reason = Message("", "diagnostic", 0, str(error), b"")
+        self.log(reason)
+        raise EscapeMessage(self.message("CPF0006"), (reason,)) from error
 
     def refuse(self, faults: tuple[Diagnostic, ...]) -> NoReturn:
         """Send the diagnostics and end the command."""

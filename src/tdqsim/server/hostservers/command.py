@@ -161,7 +161,7 @@ def _run(job: Job, text: str) -> tuple[int, Sequence[Message]]:
         answer = job.command(text)
     except EscapeMessage:
         return _FAILED, _since(job, before)
-    except (ParameterError, ConversionError) as error:
+    except (ParameterError, ConversionError) as error:  # of a program
         return _FAILED, [*_since(job, before), *_ended(job, "CPF0006", error)]
     except TdqError:
         raise
