@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, Parm
 from tdqsim.server.hostservers.frames import block
 from tests.server.hostservers.wire import eventually
@@ -208,6 +209,24 @@ def test_what_a_program_refuses_comes_back_as_messages(client, programs, paramet
     if message_id == "CPF9999":
         assert sent[0][3] == "RuntimeError: a bug of the program"
     assert call(client, "ADD", "QGPL", [(33, 3, ONE), (11, 4, TWO), (22, 2000, b"")])[0] == 0  # the connection goes on
+
+
+@pytest.mark.parametrize(
+    "error",
+    [SystemExit("the end"), TdqError("a bug"), RecursionError("deep"), StopIteration(), OSError(28, "full")],
+    ids=repr,
+)
+def test_whatever_a_program_raises_is_a_message(served, client, error):
+    def fail(_job):
+        raise error
+
+    served.do(lambda: served.system.register_program("QGPL/FAIL", fail))
+    for _ in range(2):  # the connection goes on
+        code, sent = call(client, "FAIL", "QGPL", [])
+        assert (code, heads(sent)[-1]) == (0x0501, ("15", "CPF9999"))
+        assert sent[0][3] == f"{type(error).__name__}: {error}"
+        code, sent = run(client, "CALL QGPL/FAIL")
+        assert (code, heads(sent)[-1]) == (0x0400, ("15", "CPF9999"))
 
 
 def test_a_program_that_is_not_there(client):

@@ -163,3 +163,67 @@ def test_the_same_servers_over_tls(serve, tmp_path):
     assert client.sign_on() == 0
     assert client.ask(0, bytes(6), template=6).request == 0x8000
     client.socket.close()
+
+
+def test_answers_keep_the_order_of_requests_sent_in_one_piece(served, queue, connect):
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    asked = [
+        (5, send(b"x"), 22),
+        (0x7FFE, b"", 0),
+        (2, RECEIVE_NOW, 28),
+        (1, NAME, 20),
+        (2, RECEIVE_NOW, 28),
+        (0, bytes(6), 6),
+    ]
+    answers = [0x8002, 0xFFFE, 0x8003, 0x8001, 0x8002, 0x8000]
+    client.socket.sendall(b"".join(
+        frame(0xE007, request, body, round_ * 6 + place, template)
+        for round_ in range(50) for place, (request, body, template) in enumerate(asked)
+    ))  # fmt: skip
+    got = [client.answer() for _ in range(300)]
+    assert [one.correlation for one in got] == list(range(300))
+    assert [one.request for one in got] == answers * 50
+
+
+@pytest.mark.parametrize("secure", [False, True])
+def test_long_answers_to_a_client_that_reads_late(serve, connect, tmp_path, secure):
+    """They do not fit into what the operating system holds, so that parts of them wait here."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate(tmp_path))
+    served, count = serve(tls=context), 150
+
+    def fill():
+        with served.system.job(user="QSECOFR") as job:
+            job.crtdtaq("QGPL/Q", maxlen=64512, aut="*ALL")
+            for number in range(count):
+                job.qsnddtaq("QGPL/Q", data=b"%08d" % number * 8000)
+
+    served.do(fill)
+    client = connect(served, "as-dtaq-s" if secure else "as-dtaq", 0xE007)
+    if secure:
+        blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
+        client.socket = blind.wrap_socket(client.socket)
+    assert client.sign_on() == 0
+    client.socket.sendall(b"".join(frame(0xE007, 2, RECEIVE_NOW, number, 28) for number in range(count + 1)))
+    for number in range(count):
+        got = client.answer()
+        assert (got.correlation, got.blocks(58)[0x5001]) == (number, b"%08d" % number * 8000)
+    assert client.answer().fixed(20, 2) == b"\xf0\x06"
+
+
+def test_clients_that_break_off_while_they_are_answered_do_no_harm(served, queue, connect):
+    for round_ in range(40):
+        client = Client(served, "as-dtaq", 0xE007)
+        assert client.sign_on() == 0
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes((1, 0, 0, 0, 0, 0, 0, 0)))  # RST at the end
+        client.socket.sendall((frame(0xE007, 5, send(b"x"), 1, 22) + frame(0xE007, 2, RECEIVE_NOW, 2, 28)) * 200)
+        for _ in range(round_):
+            client.answer()
+        client.socket.close()
+    eventually(lambda: not served.servers.connections and not served.do(lambda: len(served.system.jobs)))
+    last = connect(served, "as-dtaq", 0xE007)
+    assert last.sign_on() == 0
+    assert last.ask(6, NAME + b"\xf0", template=21).fixed(20, 2) == b"\xf0\x00"
+    assert last.ask(2, RECEIVE_NOW, template=28).fixed(20, 2) == b"\xf0\x06"

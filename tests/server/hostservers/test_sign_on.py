@@ -219,3 +219,54 @@ def test_a_refusal_brings_its_message_when_it_is_asked_for(served, connect):
     assert len(good.blocks(24)[0x1106]) == 8
     assert 0x1107 not in good.blocks(24)
     assert 0x1107 in refused("ANNA", "Secret1pw", asked=True).blocks(24)  # now there was a sign-on before it
+
+
+class Levels(Client):
+    """A client that sends what the password level of the server asks for."""
+
+    def start(self, level, password, user="ANNA"):
+        """7001 and 7002 to a server; the return code."""
+        kind = Level.of(level)
+        found = self.ask(0x7001, CLIENT, attributes=0x0300)
+        assert found.attributes & 0xFF == level
+        made = substitute(kind, token(kind, user, password), user, CLIENT, found.fixed(24, 8))
+        body = bytes((kind.credential, 1)) + block(0x1105, made) + block(0x1104, user.ljust(10).encode("cp037"))
+        return self.ask(0x7002, body, attributes=0x0200).number(20, 4)
+
+    def retrieve(self, level, password, user="ANNA"):
+        """7003 and 7004 to the sign-on server; the reply."""
+        kind = Level.of(level)
+        found = self.ask(0x7003, block(0x1103, CLIENT)).blocks(24)
+        assert found[0x1119] == bytes((level,))
+        made = substitute(kind, token(kind, user, password), user, CLIENT, found[0x1103])
+        body = bytes((kind.credential,)) + block(0x1113, bytes((0, 0, 4, 176))) + block(0x1105, made)
+        return self.ask(0x7004, body + block(0x1104, user.ljust(10).encode("cp037")) + block(0x1128, b"\1"))
+
+
+@pytest.mark.parametrize("level", range(5))
+def test_signing_on_to_each_server_at_each_level(serve, level):
+    served = serve(level)
+    made = []
+
+    def client(service, server):
+        made.append(Levels(served, service, server))
+        return made[-1]
+
+    good = client("as-signon", 0xE009).retrieve(level, "Secret1pw")
+    assert (good.request, good.number(20, 4)) == (0xF004, 0)
+    assert good.blocks(24)[0x1114] == (37).to_bytes(4, "big")
+    for service, server in (("as-dtaq", 0xE007), ("as-rmtcmd", 0xE008)):
+        assert client(service, server).start(level, "Secret1pw") == 0
+        assert client(service, server).start(level, "Secret1px") == SignOnCode.PASSWORD_WRONG
+        assert client(service, server).start(level, "Secret1pw", "NOBODY") == SignOnCode.USER_UNKNOWN
+        assert client(service, server).start(level, "Secret1pw") == 0  # the count of wrong ones begins anew
+    cased = client("as-signon", 0xE009).retrieve(level, "SECRET1PW")
+    assert cased.number(20, 4) == (0 if level < 2 else SignOnCode.PASSWORD_WRONG)
+    served.do(lambda: served.system.chgusrprf("ANNA", pwdexp=True))
+    assert client("as-dtaq", 0xE007).start(level, "Secret1pw") == SignOnCode.PASSWORD_EXPIRED
+    served.do(lambda: served.system.chgusrprf("ANNA", status="*DISABLED"))
+    refused = client("as-signon", 0xE009).retrieve(level, "Secret1pw")
+    assert refused.number(20, 4) == SignOnCode.USER_DISABLED
+    assert "CPF22E3".encode("cp037") in refused.blocks(24)[0x112B]
+    for each in made:
+        each.socket.close()

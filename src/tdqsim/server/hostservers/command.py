@@ -6,8 +6,9 @@ import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tdqsim.errors import ConversionError, TdqError
-from tdqsim.ibmi import EscapeMessage, Job, Message, ParameterError
+from tdqsim.core.engine import CallCancelled, EngineStopped
+from tdqsim.errors import ConversionError, RegionClosed
+from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, Work, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, block, blocks, reply
@@ -26,6 +27,8 @@ _LOG = logging.getLogger(__name__)
 _ESCAPE = 0x1B
 _NULL = 0xFF
 _OUTPUT, _BOTH = 2, 3
+_OVER = (CallCancelled, EngineStopped, JobEnded, RegionClosed)
+"""What ends a request that nobody waits for any more, and is not the program's."""
 
 
 class CommandServer(Conversation):
@@ -163,9 +166,9 @@ def _run(job: Job, text: str) -> tuple[int, Sequence[Message]]:
         return _FAILED, _since(job, before)
     except (ParameterError, ConversionError) as error:  # of a program
         return _FAILED, [*_since(job, before), *_ended(job, "CPF0006", error)]
-    except TdqError:
+    except _OVER:
         raise
-    except Exception as error:  # noqa: BLE001  (a program of the user's: whatever it raises is its function check)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's program: whatever it raises is its function check)
         return _FAILED, [*_since(job, before), *_ended(job, "CPF9999", error)]
     if isinstance(answer, tuple):  # of DSPJOBLOG
         return _OK, answer
@@ -183,9 +186,9 @@ def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) ->
         return code, _since(job, before)
     except (ParameterError, ConversionError) as error:
         return _ESCAPED, [*_since(job, before), *_ended(job, "CPF24B4", error)]
-    except TdqError:
+    except _OVER:
         raise
-    except Exception as error:  # noqa: BLE001  (a program of the user's: whatever it raises is its function check)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's program: whatever it raises is its function check)
         return _ESCAPED, [*_since(job, before), *_ended(job, "CPF9999", error)]
     return _OK, []
 
@@ -196,7 +199,7 @@ def _since(job: Job, before: int) -> Sequence[Message]:
     return job.joblog[-new:] if new else []
 
 
-def _ended(job: Job, message_id: str, error: Exception) -> list[Message]:
+def _ended(job: Job, message_id: str, error: Exception | SystemExit) -> list[Message]:
     """What is told of a command or program that ended by an error of Python: its text, then an escape message."""
     reason = Message("", "diagnostic", 0, f"{type(error).__name__}: {error}"[:_LONGEST_REASON], b"")
     if message_id == "CPF9999":
