@@ -50,7 +50,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from itertools import count
 from threading import get_ident
@@ -58,8 +58,8 @@ from typing import Any, Final, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from tdqsim.core._agenda import Agenda
 from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
+from tdqsim.core.agenda import Agenda
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
 
@@ -77,6 +77,7 @@ class Dispatcher:
     Args:
         clock: the clock for deadlines; a simulated one of its own by default.
         seed: 0 for first ready, first run; any other number for one fixed permutation of ready strands.
+        agenda: makes what keeps the deadlines, of a clock and of what lets a strand try again.
 
     Raises:
         WrongThread: the clock belongs to another thread.
@@ -84,6 +85,8 @@ class Dispatcher:
     Attributes:
         current: the strand that runs, or the outside strand.
         thread: identifier of the thread it belongs to; in a forked child one that no thread has.
+        ready: the strands that are ready, first come first.
+        deadlines: what is due when, see :class:`~tdqsim.core.agenda.Agenda`; both stay the same objects.
         on_idle: callables run whenever no strand is ready, before time moves; shared commits are made here.
         on_dispatch: called with each strand about to run, or None; for traces.
         chooser: picks the next strand's index from the list of ready ones instead of the seed, or None.
@@ -91,7 +94,7 @@ class Dispatcher:
 
     thread: int
 
-    def __init__(self, clock: Clock | None = None, seed: int = 0) -> None:
+    def __init__(self, clock: Clock | None = None, seed: int = 0, *, agenda: Callable[..., Agenda] = Agenda) -> None:
         self.clock = clock if clock is not None else Clock()
         self.clock.check_thread()
         belongs_here(self.clock)
@@ -102,10 +105,10 @@ class Dispatcher:
         self.chooser: Callable[[list[Strand]], int] | None = None
         self._random = random.Random(seed)  # noqa: S311  (repeatable on purpose)
         self._numbers = count(1)
-        self._ready: deque[Strand] = deque()
+        self.ready: deque[Strand] = deque()
         self._live: dict[int, Strand] = {}
-        self._agenda = Agenda(self.clock, self._make_ready)
-        self._deadlines, self._rounds = self._agenda.deadlines, self._agenda.rounds
+        self._agenda = agenda(self.clock, self._make_ready)
+        self.deadlines, self._rounds = self._agenda.deadlines, self._agenda.rounds
         self._idle_workers: list[greenlet] = []
         self._flows = False  # strands may hand over to each other: the loop would do nothing else
         self._waiting_outside = False
@@ -147,7 +150,7 @@ class Dispatcher:
         strand._call = call  # noqa: SLF001
         try:
             self._live[strand.number] = strand
-            self._ready.append(strand)
+            self.ready.append(strand)
             strand._in_ready = True  # noqa: SLF001
         except BaseException as error:
             self._recover(error, self.current)
@@ -156,13 +159,13 @@ class Dispatcher:
 
     @property
     def pending(self) -> bool:
-        """Whether a dispatch could do something now: cheap, for the end of every command outside a strand."""
-        return True if self._ready or self._deadlines else False  # noqa: SIM210  (bool() costs a call)
+        """Whether a dispatch could do something now; the end of every command outside a strand asks the two itself."""
+        return bool(self.ready or self.deadlines)
 
     @property
     def can_go_on(self) -> bool:
         """Whether somebody is ready, or will be at some moment: not only when the program outside does something."""
-        if self._ready or any(strand.deadline_ns is not None for strand in self._live.values()):
+        if self.ready or any(strand.deadline_ns is not None for strand in self._live.values()):
             return True
         return self._agenda.calls_somebody
 
@@ -275,9 +278,9 @@ class Dispatcher:
         strand = self.current
         if strand is self.outside:
             self._guarded(self._settle)
-        elif self._ready or self._rounds:
+        elif self.ready or self._rounds:
             if not strand._in_ready:  # noqa: SLF001
-                self._ready.append(strand)
+                self.ready.append(strand)
                 strand._in_ready = True  # noqa: SLF001
             self._switch_out(strand)
 
@@ -288,7 +291,7 @@ class Dispatcher:
             WrongThread: see :meth:`check_thread`.
         """
         self.check_thread()
-        self._rounds.append((self._turns + len(self._ready), Timer(self, 0, callback, passive=True)))
+        self._rounds.append((self._turns + len(self.ready), Timer(self, 0, callback, passive=True)))
 
     # -- waiting --------------------------------------------------------------------------------------------------
 
@@ -429,7 +432,7 @@ class Dispatcher:
             if strand.done or strand.waiting_for is not queue:
                 self._turns += 1
         self._asking = False
-        return bool(self._ready) or self._turns != before
+        return bool(self.ready) or self._turns != before
 
     def _goes_on(self, strand: Strand) -> None:
         """A strand that was only asked goes on: a turn like any other."""
@@ -491,7 +494,7 @@ class Dispatcher:
         self.check_thread()
         if not strand._in_ready:  # noqa: SLF001
             if strand is not self.outside:
-                self._ready.append(strand)
+                self.ready.append(strand)
             strand._in_ready = True  # noqa: SLF001  (not before: to be there twice does no harm, to be missing would)
 
     def _settle(self) -> None:
@@ -505,20 +508,20 @@ class Dispatcher:
         Args:
             flows: the strand may hand over to the next one, and that to its next, as long as nothing else is to do.
         """
-        if self._deadlines:
+        if self.deadlines:
             self._agenda.fire_due()
         if self._rounds:
             self._agenda.end_rounds(self._turns)
-        if self._ready:
+        if self.ready:
             self._dispatch(self._next_ready(), flows=flows)
             return True
         for hook in tuple(self.on_idle):
             hook()
-        return bool(self._ready)
+        return bool(self.ready)
 
     def _next_ready(self) -> Strand:
         """Whom the order of arrival, the chooser or the seed picks."""
-        ready = self._ready
+        ready = self.ready
         if self.chooser is None and not self.seed:
             return ready.popleft()
         index = self.chooser(list(ready)) if self.chooser is not None else self._random.randrange(len(ready))
@@ -561,8 +564,8 @@ class Dispatcher:
         """
         hub = worker.parent
         assert hub is not None
-        alone = self._deadlines or self._rounds or self.outside._in_ready  # noqa: SLF001  (only the loop sees to these)
-        if self._flows and self._ready and self._idle_workers and not alone:
+        alone = self.deadlines or self._rounds or self.outside._in_ready  # noqa: SLF001  (only the loop sees to these)
+        if self._flows and self.ready and self._idle_workers and not alone:
             self._begin_turn(self._next_ready(), hub).switch()
         else:
             hub.switch()
@@ -622,13 +625,20 @@ class Dispatcher:
             if strand.done:
                 self._finish(strand)
         self._idle_workers = [worker for worker in self._idle_workers if not worker.dead]
-        self._ready = deque(dict.fromkeys(strand for strand in self._ready if not strand.done))
+        self._keep_ready(dict.fromkeys(strand for strand in self.ready if not strand.done))
         running = _running()
-        known = set(self._ready)
+        known = set(self.ready)
         for strand in self._live.values():
             if strand not in known and strand._worker not in running:  # noqa: SLF001
-                self._ready.append(strand)
+                self.ready.append(strand)
             strand._in_ready = strand._worker not in running or strand in known  # noqa: SLF001
+
+    def _keep_ready(self, strands: Collection[Strand]) -> None:
+        """These alone are ready. They are there twice for a moment, which does no harm; to be missing would."""
+        before = len(self.ready)
+        self.ready.extend(strands)
+        for _ in range(before):
+            self.ready.popleft()
 
     # -- ending ---------------------------------------------------------------------------------------------------
 
@@ -657,7 +667,7 @@ class Dispatcher:
         except BaseException as error:
             self._recover(error, current)
             raise
-        self._ready = deque(strand for strand in self._ready if not strand.done)
+        self._keep_ready([strand for strand in self.ready if not strand.done])
         return doomed
 
     def _end_strand(self, strand: Strand, why: Callable[[], BaseException]) -> None:

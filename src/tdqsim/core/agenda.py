@@ -14,7 +14,10 @@ from itertools import count
 from tdqsim.core._strand import Strand, Timer
 from tdqsim.core.clock import Clock
 
-__all__ = ["Agenda"]
+__all__ = ["Agenda", "Entry", "is_stale"]
+
+Entry = tuple[int, int, Strand | Timer]
+"""A moment, a number that no other entry has, and whom it concerns."""
 
 
 class Agenda:
@@ -36,7 +39,7 @@ class Agenda:
         self._make_ready = make_ready
         self._numbers = count()
         self._firing: tuple[Timer, Callable[[], None]] | None = None
-        self.deadlines: list[tuple[int, int, Strand | Timer]] = []
+        self.deadlines: list[Entry] = []
         self.rounds: list[tuple[int, Timer]] = []
 
     def add(self, deadline_ns: int, who: Strand | Timer) -> None:
@@ -60,7 +63,7 @@ class Agenda:
         )
 
     def _drop_stale(self) -> None:
-        while self.deadlines and _is_stale(self.deadlines[0]):
+        while self.deadlines and is_stale(self.deadlines[0]):
             heappop(self.deadlines)
 
     def fire_due(self) -> None:
@@ -71,10 +74,9 @@ class Agenda:
         while self.deadlines and self.deadlines[0][0] <= now:
             who = self.deadlines[0][2]
             if isinstance(who, Timer):
-                self._call_back(who)
+                self._call_back(who)  # takes the callback away, and so the entry is stale
             else:
-                if not _is_stale(self.deadlines[0]):
-                    self._make_ready(who)
+                self._make_ready(who)
                 heappop(self.deadlines)
             self._drop_stale()
 
@@ -105,7 +107,7 @@ def _is_passive(who: Strand | Timer) -> bool:
     return isinstance(who, Timer) and who.passive
 
 
-def _is_stale(entry: tuple[int, int, Strand | Timer]) -> bool:
+def is_stale(entry: Entry) -> bool:
     """Whether a deadline no longer stands: its wait is over, or its timer was cancelled."""
     deadline, _, who = entry
     if isinstance(who, Timer):
