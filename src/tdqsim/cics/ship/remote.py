@@ -446,6 +446,8 @@ class RemoteSystem:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
         self._leaves = True  # what is in doubt must be known before the region is closed
         self.link.cut()
+        if self.served.orphans and not self.region.closed:  # the link was lost before, and nobody has come to them yet
+            self._lose_mirrors()
 
     # -- the link goes and comes ----------------------------------------------------------------------------------
 
