@@ -76,20 +76,23 @@ def trace(seed: int) -> list[str]:
     dispatcher = Dispatcher(StillClock(), seed)
     histories = History(), History()
     handlers = {"TAKE": take, "SHOW": show, "LATE": wait, "WAIT": wait}
-    with Region(DEFINITIONS, dispatcher=dispatcher, handlers=handlers, supplied_queues=False) as region:
-        with System("SYS1", dispatcher=dispatcher) as system, system.job() as job:
-            histories[0].attach(region)
-            histories[1].attach(system)
-            job.crtdtaq("QGPL/Q", maxlen=10)
-            job.crtdtaq("QGPL/K", maxlen=10, seq="*KEYED", keylen=1)
-            for number in range(6):
-                region.start(write, number, transid="WRIT")
-                system.start(receive)
-                region.start(wait, transid="WAIT")
-                system.start(lambda own, n=number: own.qsnddtaq("QGPL/Q", data=str(n).encode()))
-            region.run()
-            queues = {name: region.peek(name) for name in ("INQ", "TERQ", "LOGQ", "PHYQ")}
-            return [*(str(event) for history in histories for event in history.events), str(queues)]
+    with (
+        Region(DEFINITIONS, dispatcher=dispatcher, handlers=handlers, supplied_queues=False) as region,
+        System("SYS1", dispatcher=dispatcher) as system,
+        system.job() as job,
+    ):
+        histories[0].attach(region)
+        histories[1].attach(system)
+        job.crtdtaq("QGPL/Q", maxlen=10)
+        job.crtdtaq("QGPL/K", maxlen=10, seq="*KEYED", keylen=1)
+        for number in range(6):
+            region.start(write, number, transid="WRIT")
+            system.start(receive)
+            region.start(wait, transid="WAIT")
+            system.start(lambda own, n=number: own.qsnddtaq("QGPL/Q", data=str(n).encode()))
+        region.run()
+        queues = {name: region.peek(name) for name in ("INQ", "TERQ", "LOGQ", "PHYQ")}
+        return [*(str(event) for history in histories for event in history.events), str(queues)]
 
 
 if __name__ == "__main__":
