@@ -80,6 +80,7 @@ def _some_jobs(region: Region, position: int | None) -> Iterator[Job]:
 
 def _job(job: Job) -> dict[str, Any]:
     return {
+        "number": job.number,
         "id": job.id,
         "name": job.name,
         "submitter": job.submitter,
