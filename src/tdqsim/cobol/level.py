@@ -46,6 +46,7 @@ __all__ = ["AbendLabel", "CobolFailure", "Level", "begin_coverage", "reached_sta
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """What libcob puts before its messages; the line in it is not always the statement's."""
 _GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET")
+_WELL: Final = (DONE, LEFT)
 _ROWS: Final = HEADING * 8
 _RUNS: Final = count(1)
 _NOBODY: Final[Any] = None
@@ -202,42 +203,37 @@ class Level:
         Raises:
             TaskReturn: RETURN, XCTL. Abend, Condition: it ended so. CobolFailure comes as the cause of ASRA and AICA.
         """
-        eib = self._begin(task)
-        self.entry = self._copies.take()
-        library, storage = self.libcob, self.storage
-        commarea = None if self._commarea is None else self.commarea_address
+        storage = task.storage
+        if storage is None:
+            storage = task.storage = TaskStorage()
+        self.task, self.storage, self.run_number = task, storage, next(_RUNS)
+        commarea = None
+        if task.level is not None:
+            self._commarea = task.level.commarea
+            commarea = self.commarea_address
+        library, settings = self.libcob, self.settings
+        wanted = 2 if settings.on_statement is not None else len(_COVERAGE)
+        if wanted != library.watched:
+            library.watch(wanted)
+            library.watched = wanted
+        eib = self._eib.begin(task.eib)
+        entry = self.entry = self._copies.take()
         before, _AT_HAND.level = _AT_HAND.level, self
         storage.levels.append(self)
         try:
-            why = library.run(self.entry, self.eib_address, commarea, self.settings.runaway_ms, eib, task.number)
-            if self.error is None and why not in (DONE, LEFT) and not (why == STOPPED and not library.message):
+            why = library.run(entry, self.eib_address, commarea, settings.runaway_ms, eib, task.number)
+            if why not in _WELL and self.error is None and not (why == STOPPED and not library.message):
                 self.error = self._ended_by(why)
         finally:
             _AT_HAND.level = before
             storage.levels.remove(self)
-            self._copies.give_back(self.entry)
-            for module, entry in self.called.values():
-                copies_of(module).give_back(entry)
+            self._copies.give_back(entry)
+            for module, called in self.called.values():
+                copies_of(module).give_back(called)
             error = self.error
             self._clear()
         if error is not None:
             raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
-
-    def _begin(self, task: Task) -> bytes:
-        """It is a task's from here on; gives the EIB that its program finds."""
-        self.task = task
-        if task.storage is None:
-            task.storage = TaskStorage()
-        self.storage = task.storage
-        self.run_number = next(_RUNS)
-        if task.level is not None:
-            self._commarea = task.level.commarea
-        library = self.libcob
-        wanted = 2 if self.settings.on_statement is not None else len(_COVERAGE)
-        if wanted != library.watched:
-            library.watch(wanted)
-            library.watched = wanted
-        return self._eib.begin(task.eib)
 
     def _ended_by(self, why: int) -> BaseException:
         """What a level comes to that was ended other than by its program."""
