@@ -18,7 +18,7 @@ from tdqsim.cli.watch import behind
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cli.remote import ServedRegion
-    from tdqsim.datasets.jobs import Job
+    from tdqsim.datasets.jobs import SubmittedJob
 
 __all__ = ["app"]
 
@@ -185,7 +185,7 @@ def jobs(
         emit_table(("id", "name", "cards", "taken", "submitter", "scan"), (list(row.values()) for row in rows))
 
 
-def _job_row(job: Job, zone: tzinfo) -> dict[str, Any]:
+def _job_row(job: SubmittedJob, zone: tzinfo) -> dict[str, Any]:
     taken = datetime.fromtimestamp(job.time_ns / 1e9, zone)
     return {
         "id": job.id,

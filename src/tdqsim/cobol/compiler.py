@@ -21,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.cobol._tokens import Place
+from tdqsim.cobol._tokens import WordPlace
 from tdqsim.cobol.symbols import Symbols, read_symbols
 from tdqsim.cobol.translate import CobolError, ExecCommand, Translation, translate
 from tdqsim.definitions.bms import parse_bms, symbolic_map
@@ -282,7 +282,7 @@ def entry_symbol(program: str) -> str:
 def _load(kept: dict[str, Any], place: Path, source: Path) -> Module:
     program = str(kept["program"])
     commands = tuple(
-        ExecCommand(row["text"], Place(*row["place"]), tuple(row["written"]), tuple(map(tuple, row["labels"])))
+        ExecCommand(row["text"], WordPlace(*row["place"]), tuple(row["written"]), tuple(map(tuple, row["labels"])))
         for row in kept["commands"]
     )
     symbols = Symbols.from_json(kept["symbols"])

@@ -35,7 +35,7 @@ from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, plan
-from tdqsim.pipeline.writer import Part, PartWriter, commit_parts, discard_parts
+from tdqsim.pipeline.writer import DataSetPart, PartWriter, commit_parts, discard_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -163,7 +163,7 @@ def _predicate(operation: str, value: Any) -> Callable[[pa.Array], Any]:
 class PartMessage(WriterCommitMessage):
     """What a task tells the commit."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: DataSetPart) -> None:
         self.part = part
 
 

@@ -40,9 +40,17 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline._pushdown import COMPARISONS, comparisons
 from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.queue_options import QueueOptions, read_queue_options
-from tdqsim.pipeline.queue_reading import Task, plan_read, read_task, schema_of
+from tdqsim.pipeline.queue_reading import ReadTask, plan_read, read_task, schema_of
 from tdqsim.pipeline.queue_stream import Offsets, Range, first_offsets, last_offsets, next_offsets, ranges, read_exactly
-from tdqsim.pipeline.queue_writer import Part, PartWriter, abandon_stream, commit_batch, commit_stream, discard, sink_of
+from tdqsim.pipeline.queue_writer import (
+    QueuePart,
+    QueuePartWriter,
+    abandon_stream,
+    commit_batch,
+    commit_stream,
+    discard,
+    sink_of,
+)
 from tdqsim.pipeline.queues import trim_read
 from tdqsim.pipeline.stored import Kind, check_free
 
@@ -131,7 +139,7 @@ def _columns(options: QueueOptions, schema: StructType) -> list[str]:
 class _TaskPartition(InputPartition):
     """What one task reads."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: ReadTask) -> None:
         super().__init__(task)
 
 
@@ -145,7 +153,7 @@ class _Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """A task for each queue, journal or file, several where it is long."""
-        return [_TaskPartition(task) for task in plan_read(self.options, self.tests)] or [_TaskPartition(Task())]
+        return [_TaskPartition(task) for task in plan_read(self.options, self.tests)] or [_TaskPartition(ReadTask())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
@@ -165,11 +173,11 @@ class _FilteringReader(_Reader):
 class _Message(WriterCommitMessage):
     """What a task tells the commit."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: QueuePart) -> None:
         self.part = part
 
 
-def _parts(messages: Iterable[Any]) -> list[Part]:
+def _parts(messages: Iterable[Any]) -> list[QueuePart]:
     return [message.part for message in messages if message is not None]
 
 
@@ -188,7 +196,7 @@ class _Writer(DataSourceArrowWriter):
             check_free(options.store, options.kind)
         self.options = options
         self.overwrite = overwrite
-        self.parts = PartWriter(options, to_arrow_schema(schema))
+        self.parts = QueuePartWriter(options, to_arrow_schema(schema))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> _Message:
         """Stage one partition."""
@@ -279,7 +287,7 @@ class _StreamWriter(DataSourceStreamArrowWriter):
             )
         self.sink = sink_of(options)
         self.options = options
-        self.parts = PartWriter(options, to_arrow_schema(schema), self.sink)
+        self.parts = QueuePartWriter(options, to_arrow_schema(schema), self.sink)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> _Message:
         """Stage one partition."""

@@ -18,7 +18,7 @@ from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts
 from tdqsim.server.hostservers.command import CommandServer
-from tdqsim.server.hostservers.conversation import Conversation, End, Host, Reply, Step, Work
+from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, Step, SystemWork
 from tdqsim.server.hostservers.dataqueue import DataQueueServer
 from tdqsim.server.hostservers.signon import SignOn
 
@@ -63,7 +63,7 @@ class HostServers:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._engine = engine
-        self._host = Host(system, accounts, level)
+        self._host = HostSystem(system, accounts, level)
         self._address = address
         self._wanted = dict(ports or {})
         self._mapper = mapper
@@ -108,7 +108,7 @@ class HostServers:
         self._servers.clear()
         self.ports.clear()
 
-    def carry_out(self, work: Work, name: str, gone: Callable[[], bool]) -> Future[Any]:
+    def carry_out(self, work: SystemWork, name: str, gone: Callable[[], bool]) -> Future[Any]:
         """Have a work done where the system lives: at once where it cannot wait, else as a strand.
 
         Args:
@@ -141,7 +141,7 @@ class _Connection(asyncio.Protocol):
         self._conversation = conversation
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
-        self._work: Work | None = None
+        self._work: SystemWork | None = None
         self._future: Future[Any] | None = None
         self._gone = False
 
