@@ -24,7 +24,7 @@ def public_names() -> list[str]:
             if (
                 inspect.isclass(value)
                 and value.__module__.startswith("tdqsim")
-                and name in ("Region", "Task", "System", "Job")
+                and name in ("Region", "Task", "System", "Job", "JobClass", "SubmittedJob")
             ):
                 members = (member for member in dir(value) if not member.startswith("_"))
                 found += [f"{room}.{name}.{member}" for member in members if room != "tdqsim"]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from tdqsim.cics import Region
 
-__all__ = ["Check", "Job", "JobRequest", "JobResult", "Progress", "importable"]
+__all__ = ["Check", "JobClass", "JobRequest", "JobResult", "Progress", "importable"]
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is (0 when that is not known)."""
@@ -71,7 +71,7 @@ class JobResult:
     notes: tuple[str, ...] = field(default=())
 
 
-class Job(Protocol):
+class JobClass(Protocol):
     """The shape of a job class: ``Class(request)`` makes one for one run."""
 
     def prepare(self) -> dict[str, Path]:

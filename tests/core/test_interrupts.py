@@ -15,6 +15,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim.core import _strand as strand_module
+from tdqsim.core import agenda as agenda_module
 from tdqsim.core import clock as clock_module
 from tdqsim.core import dispatch as dispatch_module
 from tdqsim.core.clock import Clock
@@ -22,7 +23,7 @@ from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
 from tdqsim.errors import WouldWaitForever
 
 SECOND = 1_000_000_000
-FILES = {dispatch_module.__file__, strand_module.__file__, clock_module.__file__}
+FILES = {dispatch_module.__file__, strand_module.__file__, clock_module.__file__, agenda_module.__file__}
 
 
 class Injector:
@@ -217,6 +218,71 @@ def test_an_interrupt_at_every_line_of_an_end_can_be_followed_by_another_end():
         shop.dispatcher.run()
         if not injector.where:
             break
+
+
+# -- strands that hand over to each other -----------------------------------------------------------------------------
+
+
+class Relay:
+    """Strands that do nothing but let each other go first, on a dispatcher that has workers in reserve.
+
+    Args:
+        injector: interrupts.
+        seed: the dispatcher's.
+        goes_on: whether a strand that is interrupted goes on, as a program may that catches everything.
+    """
+
+    def __init__(self, injector: Injector, seed: int, *, goes_on: bool) -> None:
+        self.injector, self.goes_on = injector, goes_on
+        self.dispatcher = Dispatcher(seed=seed)
+        for name in ("one", "two", "three"):
+            self.dispatcher.spawn(self.dispatcher.yield_now, name=name)
+        self.dispatcher.run()
+        self.strands = [self.dispatcher.spawn(partial(self.run, each), name=str(each)) for each in range(4)]
+        self.over: list[int] = []
+
+    def run(self, number: int) -> None:
+        sys.settrace(self.injector)
+        for _ in range(3):
+            try:
+                self.dispatcher.yield_now()
+            except KeyboardInterrupt:
+                if not self.goes_on:
+                    raise
+        if number == 1:
+            self.strands.append(self.dispatcher.spawn(partial(self.run, 9), name="9"))
+        self.over.append(number)
+
+    def check(self, where: str) -> None:
+        """Everybody has come to an end but the one that was interrupted, which may have ended with that."""
+        self.dispatcher.run()
+        assert self.dispatcher.strands == (), where
+        assert self.dispatcher.current is self.dispatcher.outside, where
+        ended = [int(strand.name) for strand in self.strands if isinstance(strand.exception, KeyboardInterrupt)]
+        assert len(ended) <= 1, where
+        expected = {0, 1, 2, 3, 9} - set(ended) - ({9} if 1 in ended and 9 not in self.over else set())
+        assert set(self.over) - set(ended) == expected, where
+        assert len(self.over) == len(set(self.over)), where
+        assert self.dispatcher.spawn(lambda: "works", name="next").result() == "works", where
+
+
+@freeze_time("2026-01-01")
+@pytest.mark.parametrize("seed", [0, 5])
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_an_interrupt_at_every_line_of_a_hand_over_loses_nobody(seed, goes_on):
+    nth, places = 0, set()
+    while True:
+        nth += 1
+        injector = Injector(nth)
+        relay = Relay(injector, seed, goes_on=goes_on)
+        with injector, suppress(KeyboardInterrupt):
+            relay.dispatcher.run()
+        sys.settrace(None)
+        relay.check(f"{nth}: {injector.where}")
+        if not injector.where:
+            break
+        places.add(injector.where.partition(":")[0])
+    assert {"_hand_over", "_begin_turn", "_next_ready"} <= places
 
 
 # -- real signals -----------------------------------------------------------------------------------------------------

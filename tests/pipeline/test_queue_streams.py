@@ -23,7 +23,7 @@ from tdqsim.errors import DatasetError, StoreInUse
 from tdqsim.ibmi import System
 from tdqsim.pipeline.queue_options import read_queue_options
 from tdqsim.pipeline.queue_stream import first_offsets, last_offsets, next_offsets, ranges, read_exactly
-from tdqsim.pipeline.queue_writer import PartWriter, abandon_stream, commit_stream, sink_of
+from tdqsim.pipeline.queue_writer import QueuePartWriter, abandon_stream, commit_stream, sink_of
 from tdqsim.pipeline.queues import QueueHoles, heads, read_range, trim
 
 QUEUES = [IntraQueue(name="ONE"), IntraQueue(name="TWO", recovstatus="LOGICAL")]
@@ -226,7 +226,7 @@ def test_a_queue_that_begins_anew_is_not_read_on_as_if_it_were_the_same(store: P
 
 def stage(chosen: Any, rows: list[tuple[str, bytes]], sink: str = "query-1") -> list[Any]:
     schema = pa.schema([("queue", pa.string()), ("data", pa.binary())])
-    writer = PartWriter(chosen, schema, sink)
+    writer = QueuePartWriter(chosen, schema, sink)
     parts = []
     for number, part in enumerate((rows[: len(rows) // 3], rows[len(rows) // 3 :])):
         columns = [[queue for queue, _ in part], [data for _, data in part]]

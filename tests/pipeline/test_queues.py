@@ -25,7 +25,7 @@ from tdqsim.ibmi import System, parse_seed
 from tdqsim.pipeline.queue_options import options_page, read_queue_options
 from tdqsim.pipeline.queue_reading import plan_read, read_task, schema_of
 from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, history_pieces, read_history
-from tdqsim.pipeline.queue_writer import PartWriter, commit_batch
+from tdqsim.pipeline.queue_writer import QueuePartWriter, commit_batch
 from tdqsim.pipeline.queues import SCHEMAS, finished_offsets, heads, queue_rows, read_range, trim, trim_finished
 
 QUEUES = [IntraQueue(name="ONE"), IntraQueue(name="TWO", recovstatus="LOGICAL")]
@@ -76,7 +76,7 @@ def everything(kind: Any, path: Path, tests: Any = (), **more: Any) -> list[dict
 def write(kind: Any, path: Path, rows: dict[str, list[Any]], *, overwrite: bool = False, **more: Any) -> int:
     chosen = options(kind, path, **more)
     batch = pa.record_batch(rows)
-    writer = PartWriter(chosen, batch.schema)
+    writer = QueuePartWriter(chosen, batch.schema)
     half = batch.num_rows // 2
     parts = [writer.write([batch.slice(half)], 1), writer.write([batch.slice(0, half)], 0)]
     return commit_batch(chosen, parts, overwrite=overwrite)

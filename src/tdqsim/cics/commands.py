@@ -18,9 +18,10 @@ from tdqsim.cics.files import inquire as file_states
 from tdqsim.cics.files import requests as files_requests
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
+from tdqsim.cics.kernel.levels import ProgramLevel
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.programs import ProgramLevel, containers, diagnostics
 from tdqsim.cics.programs import commands as programs
+from tdqsim.cics.programs import containers, diagnostics
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create, statistics
 from tdqsim.cics.spi import inquire_connection as connections

@@ -16,13 +16,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from tdqsim.cics.commands import SteppedTask, Task
+from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.handlers import Handler, load_handlers, own_name, register, startable
+from tdqsim.cics.kernel.levels import ProgramLevel
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
-from tdqsim.cics.programs import Channel, ProgramLevel
 from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,

@@ -19,7 +19,7 @@ from tdqsim.cli.watch import behind
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cli.remote import ServedRegion
-    from tdqsim.datasets.jobs import Job
+    from tdqsim.datasets.jobs import SubmittedJob
 
 __all__ = ["app"]
 
@@ -195,7 +195,7 @@ def jobs(
         )
 
 
-def _job_row(job: Job, zone: tzinfo) -> dict[str, Any]:
+def _job_row(job: SubmittedJob, zone: tzinfo) -> dict[str, Any]:
     return _told(job.id, job.name, len(job.cards), job.time_ns, zone, job.submitter, scan=job.scan_only)
 
 

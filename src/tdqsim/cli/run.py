@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.core.dispatch import Strand
     from tdqsim.definitions.regionfile import RegionFile
-    from tdqsim.job import Job
+    from tdqsim.job import JobClass
 
 __all__ = ["app"]
 
@@ -109,7 +109,7 @@ class _Request:
 class _Watch:
     """Looks on while tasks run: how far the job is, how many tasks there were, which of them went wrong."""
 
-    def __init__(self, region: Region, job: Job | None, bar: Bar) -> None:
+    def __init__(self, region: Region, job: JobClass | None, bar: Bar) -> None:
         self._region = region
         self._job = job
         self._bar = bar
@@ -152,7 +152,7 @@ def _carry_out(request: _Request, bar: Bar) -> Report:
     return report
 
 
-def _finish(job: Job, region: Region, report: Report) -> None:
+def _finish(job: JobClass, region: Region, report: Report) -> None:
     """Let the job look at what came out; what it cannot read after an abend is no news."""
     well = report.ok
     try:
@@ -163,7 +163,7 @@ def _finish(job: Job, region: Region, report: Report) -> None:
         report.abends.append(f"so the outcome cannot be told: {error}")
 
 
-def _run(region: Region, request: _Request, job: Job | None, bar: Bar) -> Report:
+def _run(region: Region, request: _Request, job: JobClass | None, bar: Bar) -> Report:
     watch = _Watch(region, job, bar)
     if request.pictures is not None:
         request.pictures.follow(region)
@@ -189,7 +189,7 @@ def _cards(request: _Request, output: Path) -> dict[str, Any]:
     return cards
 
 
-def _job(request: _Request, output: Path, bar: Bar) -> Job | None:
+def _job(request: _Request, output: Path, bar: Bar) -> JobClass | None:
     """The job that region.yaml names, made for this run.
 
     Raises:
@@ -207,5 +207,5 @@ def _job(request: _Request, output: Path, bar: Bar) -> Job | None:
     directory = request.place.directory or Path()
     files = {name: Path(card.path) for name, card in request.file.dd.items() if card.path}
     files |= {name: card.path for name, card in request.place.cards().items() if card.path is not None}
-    made: Job = factory(JobRequest(directory, output, files, request.records, request.seed, bar.update))
+    made: JobClass = factory(JobRequest(directory, output, files, request.records, request.seed, bar.update))
     return made

@@ -61,10 +61,10 @@ def _password() -> str:
 def _verifiers(user: str, password: str, *, wanted: bool) -> dict[int, bytes]:
     if not wanted:
         return {}
-    from tdqsim.server.hostservers.passwords import Level, token  # noqa: PLC0415
+    from tdqsim.server.hostservers.passwords import PasswordLevel, token  # noqa: PLC0415
 
     try:
-        return {int(level): token(level, user, password) for level in Level}
+        return {int(level): token(level, user, password) for level in PasswordLevel}
     except UnicodeError as error:
         raise InputError("the password has characters that IBM i clients cannot send; leave --ibmi out") from error
 

@@ -18,7 +18,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tdqsim.client._http import Connection, LostConnection, RemoteError
+from tdqsim.client._http import LostConnection, RemoteError, ServerConnection
 from tdqsim.client._region import RemoteRegion, RemoteUnitOfWork
 from tdqsim.client._system import RemoteEntry, RemoteSystem
 
@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Client(Connection):
+class Client(ServerConnection):
     """One connection to a server; lost, it is opened again, but a request that changes something is never repeated.
 
     Args:

@@ -22,7 +22,7 @@ from urllib.parse import urlencode, urlsplit
 
 from tdqsim.errors import TdqError
 
-__all__ = ["Connection", "LostConnection", "RemoteError"]
+__all__ = ["LostConnection", "RemoteError", "ServerConnection"]
 
 _SAFE: Final = frozenset({"GET", "HEAD"})
 
@@ -95,7 +95,7 @@ def _connection(url: str, timeout: float, certificate: Path | str | None) -> HTT
     return HTTPSConnection(parts.hostname, port or 443, timeout=timeout, context=context)
 
 
-class Connection:
+class ServerConnection:
     """One connection to a server.
 
     Args:

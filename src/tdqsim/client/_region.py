@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from tdqsim.client._http import Connection, LostConnection, RemoteError
+from tdqsim.client._http import LostConnection, RemoteError, ServerConnection
 
 __all__ = ["RemoteRegion", "RemoteUnitOfWork"]
 
@@ -37,7 +37,7 @@ class _Commands:
         path: of the resource that carries them out.
     """
 
-    def __init__(self, client: Connection, path: str) -> None:
+    def __init__(self, client: ServerConnection, path: str) -> None:
         self._client = client
         self._path = path
 
@@ -96,7 +96,7 @@ class RemoteRegion(_Commands):
         applid: which.
     """
 
-    def __init__(self, client: Connection, applid: str) -> None:
+    def __init__(self, client: ServerConnection, applid: str) -> None:
         super().__init__(client, f"/regions/{quote(applid, safe='')}")
 
     def about(self) -> dict[str, Any]:
@@ -283,7 +283,7 @@ class RemoteUnitOfWork(_Commands):
         unit: its id.
     """
 
-    def __init__(self, client: Connection, unit: str) -> None:
+    def __init__(self, client: ServerConnection, unit: str) -> None:
         super().__init__(client, f"/units-of-work/{unit}")
 
     def __enter__(self) -> Self:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from tdqsim.client._http import Connection
+from tdqsim.client._http import ServerConnection
 
 __all__ = ["RemoteEntry", "RemoteSystem"]
 
@@ -57,7 +57,7 @@ class RemoteSystem:
         profile: of its jobs; the user's own, or QSECOFR for the server's owner.
     """
 
-    def __init__(self, client: Connection, name: str, *, profile: str = "") -> None:
+    def __init__(self, client: ServerConnection, name: str, *, profile: str = "") -> None:
         self._client = client
         self._path = f"/systems/{quote(name, safe='')}"
         self._profile = profile or None

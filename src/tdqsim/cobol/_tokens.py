@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Place", "Word", "words"]
+__all__ = ["Word", "WordPlace", "words"]
 
 _TOKEN: Final = re.compile(
     r"""
@@ -28,7 +28,7 @@ _TOKEN: Final = re.compile(
 _MARK: Final = re.compile(r'#line\s+(\d+)\s+"([^"]*)"')
 
 
-class Place(NamedTuple):
+class WordPlace(NamedTuple):
     """Where a word stands in the user's sources.
 
     Attributes:
@@ -57,7 +57,7 @@ class Word(NamedTuple):
     text: str
     start: int
     end: int
-    place: Place
+    place: WordPlace
 
     def is_word(self, *names: str) -> bool:
         """Whether it is one of these words, given in upper case."""
@@ -76,4 +76,4 @@ def words(text: str, file: str) -> Iterator[Word]:
             if mark:  # the line that follows the mark has the number, and its own end is counted first
                 line, file = int(mark.group(1)) - 1, mark.group(2)
         elif kind not in ("blank", "pseudo"):
-            yield Word(kind, match.group(), match.start(), match.end(), Place(file, line))
+            yield Word(kind, match.group(), match.start(), match.end(), WordPlace(file, line))

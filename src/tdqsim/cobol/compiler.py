@@ -21,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.cobol._tokens import Place
+from tdqsim.cobol._tokens import WordPlace
 from tdqsim.cobol.symbols import Symbols, read_symbols
 from tdqsim.cobol.translate import CobolError, ExecCommand, Translation, translate
 from tdqsim.definitions.bms import parse_bms, symbolic_map
@@ -284,7 +284,7 @@ def _load(kept: dict[str, Any], place: Path, source: Path) -> Module:
     commands = tuple(
         ExecCommand(
             row["text"],
-            Place(*row["place"]),
+            WordPlace(*row["place"]),
             tuple(row["written"]),
             tuple(map(tuple, row["labels"])),
             row["passed"],

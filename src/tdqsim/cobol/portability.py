@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tdqsim.cobol._tokens import Place, Word, words
+from tdqsim.cobol._tokens import Word, WordPlace, words
 
-__all__ = ["Difference", "differences"]
+__all__ = ["PortabilityDifference", "differences"]
 
 _ORDER: Final = ("<", ">", "GREATER", "LESS")
 _EDGES: Final = ("LOW-VALUE", "LOW-VALUES", "HIGH-VALUE", "HIGH-VALUES", "ZERO", "ZEROS", "ZEROES", "SPACE", "SPACES")
@@ -23,7 +23,7 @@ _USAGES: Final = ("COMP", "COMP-1", "COMP-2", "COMP-3", "COMP-4", "COMP-5", "BIN
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PortabilityDifference:
     """One thing that may behave otherwise.
 
     Attributes:
@@ -32,7 +32,7 @@ class Difference:
         text: what it is, in words.
     """
 
-    place: Place
+    place: WordPlace
     kind: str
     text: str
 
@@ -40,7 +40,7 @@ class Difference:
         return f"{self.place}: {self.kind}: {self.text}"
 
 
-def differences(text: str, file: str) -> list[Difference]:
+def differences(text: str, file: str) -> list[PortabilityDifference]:
     """What may behave otherwise in an expanded program.
 
     Args:
@@ -51,37 +51,39 @@ def differences(text: str, file: str) -> list[Difference]:
     return sorted({*_words(found), *_signs(found)}, key=lambda each: (each.place, each.kind, each.text))
 
 
-def _words(found: list[Word]) -> Iterator[Difference]:
+def _words(found: list[Word]) -> Iterator[PortabilityDifference]:
     for at, word in enumerate(found):
         after = found[at + 1] if at + 1 < len(found) else word
         if word.kind == "literal" and word.text[:1] in "Xx" and re.search("[1-9A-Fa-f]", word.text[2:]):
-            yield Difference(word.place, "hexadecimal", f"{word.text} is a byte of the mainframe, no character here")
+            yield PortabilityDifference(
+                word.place, "hexadecimal", f"{word.text} is a byte of the mainframe, no character here"
+            )
         elif word.text in _ORDER or word.is_word(*_ORDER):
             yield from _order(word, after, found[at - 1] if at else word)
         elif word.is_word("SORT", "MERGE"):
-            yield Difference(
+            yield PortabilityDifference(
                 word.place, "collation", f"{word.text.upper()}: digits come before letters here, behind there"
             )
         elif word.is_word("POINTER", "PROCEDURE-POINTER", "FUNCTION-POINTER") and not after.is_word("TO"):
-            yield Difference(word.place, "size", "a pointer has 8 bytes here, 4 there")
+            yield PortabilityDifference(word.place, "size", "a pointer has 8 bytes here, 4 there")
         elif word.is_word("ALPHABETIC-LOWER", "ALPHABETIC-UPPER"):
-            yield Difference(word.place, "code page", f"{word.text.upper()} is looked at in ASCII")
+            yield PortabilityDifference(word.place, "code page", f"{word.text.upper()} is looked at in ASCII")
         elif word.is_word("FUNCTION") and after.is_word("ORD", "CHAR"):
-            yield Difference(word.place, "code page", f"FUNCTION {after.text.upper()} counts in ASCII")
+            yield PortabilityDifference(word.place, "code page", f"FUNCTION {after.text.upper()} counts in ASCII")
 
 
-def _order(word: Word, after: Word, before: Word) -> Iterator[Difference]:
+def _order(word: Word, after: Word, before: Word) -> Iterator[PortabilityDifference]:
     """A comparison for order; of numbers and figurative constants it is the same."""
     for side in (after, before):
         if side.kind == "literal" and not side.text[:1].isalpha():
             text = f"{word.text.upper()} {side.text}: in ASCII digits come before capitals before small letters"
-            yield Difference(word.place, "collation", text)
+            yield PortabilityDifference(word.place, "collation", text)
             return
         if side.is_word("LOW-VALUE", "LOW-VALUES", "HIGH-VALUE", "HIGH-VALUES"):
             return
 
 
-def _signs(found: list[Word]) -> Iterator[Difference]:
+def _signs(found: list[Word]) -> Iterator[PortabilityDifference]:
     """Signed DISPLAY items: their last digit is a letter with the sign."""
     for at, word in enumerate(found):
         if not word.is_word("PIC", "PICTURE"):
@@ -92,4 +94,4 @@ def _signs(found: list[Word]) -> Iterator[Difference]:
         if _SIGNED.match(picture) and not any(each.is_word(*_USAGES, "SEPARATE") for each in found[start:end]):
             name = found[start + 1].text if start + 1 < at else "FILLER"
             text = f"{name}: the sign is a letter over the last digit, as there, but an ASCII one"
-            yield Difference(word.place, "sign", text)
+            yield PortabilityDifference(word.place, "sign", text)

@@ -31,7 +31,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tdqsim.cobol._tokens import Place, Word, words
+from tdqsim.cobol._tokens import Word, WordPlace, words
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
@@ -63,7 +63,7 @@ class ExecCommand:
     """
 
     text: str
-    place: Place
+    place: WordPlace
     written: tuple[str, ...] = ()
     labels: tuple[tuple[str, int], ...] = ()
     passed: int = 0
@@ -205,7 +205,7 @@ class _Translator:
         self.program = divisions.program
         header = divisions.identification
         if not header:
-            self._problem(Place(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
+            self._problem(WordPlace(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
         elif len(header) > 1 and not header[1].is_word("IS", "INITIAL", "RECURSIVE", "COMMON", "PROGRAM"):
             self.edits.append((header[0].end, header[0].end, "."))  # which many compilers do without
         self._walk()
@@ -254,7 +254,7 @@ class _Translator:
     def _mentions(self, *names: str) -> bool:
         return any(word.is_word(*names) for word in self.words)
 
-    def _problem(self, place: Place, message: str) -> None:
+    def _problem(self, place: WordPlace, message: str) -> None:
         self.problems.append(f"{place}: {message}")
 
     def _replace(self, first: Word, last: Word, text: str) -> None:
@@ -451,7 +451,7 @@ class _Translator:
     def _insert_linkage(self, divisions: _Divisions) -> None:
         procedure = divisions.procedure
         if procedure is None:
-            self._problem(Place(self.words[0].place.file, 1), "there is no PROCEDURE DIVISION")
+            self._problem(WordPlace(self.words[0].place.file, 1), "there is no PROCEDURE DIVISION")
             return
         areas = _EIB if divisions.has_commarea else _EIB + _COMMAREA
         linkage = divisions.linkage

@@ -25,7 +25,7 @@ from tdqsim.datasets.errors import (
     SpaceExhausted,
 )
 from tdqsim.datasets.intrdr import InternalReader
-from tdqsim.datasets.jobs import Job, JobLog
+from tdqsim.datasets.jobs import JobLog, SubmittedJob
 from tdqsim.datasets.printing import render, render_asa, render_machine
 from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
 from tdqsim.datasets.space import Space, SpaceUnit, parse_space
@@ -56,7 +56,6 @@ __all__ = [
     "DummyWriter",
     "ErrorOption",
     "InternalReader",
-    "Job",
     "JobLog",
     "OpenError",
     "PrintControl",
@@ -66,6 +65,7 @@ __all__ = [
     "SpaceExhausted",
     "SpaceUnit",
     "Spooling",
+    "SubmittedJob",
     "SysoutDataset",
     "SysoutSpool",
     "convert",

@@ -13,7 +13,7 @@ from tdqsim.datasets.bulk import read_records, write_records
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DatasetIOError, OpenError
 
-__all__ = ["Cards", "Job", "JobLog"]
+__all__ = ["Cards", "JobLog", "SubmittedJob"]
 
 _FILE = re.compile(r"JOB([0-9]{5,9})", re.ASCII)
 _HEADER = re.compile(rb"([A-Z0-9@#$]{1,8}) ([0-9]{1,20}) (SCAN|RUN) ([0-9]{1,5}) ([^\n]{0,200})")
@@ -30,7 +30,7 @@ class Cards(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SubmittedJob:
     """A job that the internal reader took.
 
     Attributes:
@@ -74,36 +74,36 @@ class JobLog:
     def __init__(
         self,
         time_ns: Callable[[], int],
-        on_submit: Callable[[Job], None] | None = None,
+        on_submit: Callable[[SubmittedJob], None] | None = None,
         root: Path | str | None = None,
     ) -> None:
         self._time_ns = time_ns
         self.on_submit = on_submit
         self._root = None if root is None else Path(root)
-        self._kept: list[Job] = []
+        self._kept: list[SubmittedJob] = []
 
     def __len__(self) -> int:
         return len(self._kept) if self._root is None else len(self._numbers())
 
-    def __iter__(self) -> Iterator[Job]:
+    def __iter__(self) -> Iterator[SubmittedJob]:
         if self._root is None:
             return iter(tuple(self._kept))
         return (self._read(self._root / f"JOB{number:05d}", number) for number in self._numbers())
 
-    def __getitem__(self, index: int) -> Job:
+    def __getitem__(self, index: int) -> SubmittedJob:
         if self._root is None:
             return self._kept[index]
         number = self._numbers()[index]
         return self._read(self._root / f"JOB{number:05d}", number)
 
-    def take(self, made: Cards, page: CodePage) -> Job:
+    def take(self, made: Cards, page: CodePage) -> SubmittedJob:
         """Enter a job and tell the handler.
 
         Raises:
             DatasetFault: the directory cannot keep it.
         """
         number = len(self._kept) + 1 if self._root is None else max(self._numbers(), default=0) + 1
-        job = Job(number, made.name, tuple(made.cards), self._time_ns(), made.submitter, made.scan_only, page)
+        job = SubmittedJob(number, made.name, tuple(made.cards), self._time_ns(), made.submitter, made.scan_only, page)
         if self._root is None:
             self._kept.append(job)
         else:
@@ -119,7 +119,7 @@ class JobLog:
             int(match[1]) for match in (_FILE.fullmatch(entry.name) for entry in self._root.iterdir()) if match
         )
 
-    def _write(self, root: Path, job: Job) -> None:
+    def _write(self, root: Path, job: SubmittedJob) -> None:
         """The job as a file of records: who, when and how first, then its cards."""
         way = "SCAN" if job.scan_only else "RUN"
         submitter = job.submitter.replace("\n", " ")[:50]
@@ -132,11 +132,13 @@ class JobLog:
         except OSError as error:
             raise DatasetIOError(root, f"job {job.name} cannot be kept: {error.strerror}") from error
 
-    def _read(self, path: Path, number: int) -> Job:
+    def _read(self, path: Path, number: int) -> SubmittedJob:
         header, *cards = [*read_records(path, _KEPT_AS)] or [b""]
         found = _HEADER.fullmatch(header)
         if found is None:
             raise OpenError(path, f"is no job of an internal reader: it begins {header[:40]!r}")
         page = codepage(found[4].decode())
         submitter = found[5].decode("utf-8", "replace")
-        return Job(number, found[1].decode(), tuple(cards), int(found[2]), submitter, found[3] == b"SCAN", page)
+        return SubmittedJob(
+            number, found[1].decode(), tuple(cards), int(found[2]), submitter, found[3] == b"SCAN", page
+        )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.dfhdct import parse_dct
     from tdqsim.definitions.dtaq import Dtaq
     from tdqsim.definitions.dump import dump_definitions
-    from tdqsim.definitions.group import Definitions, Entry, Note, load_definitions, parse_definitions
+    from tdqsim.definitions.group import Definitions, GroupEntry, Note, load_definitions, parse_definitions
     from tdqsim.definitions.imports import Imported, ImportReport
     from tdqsim.definitions.other import OtherResource
     from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile, load_region_file
@@ -44,8 +44,8 @@ __all__ = [
     "Definitions",
     "Dfhintra",
     "Dtaq",
-    "Entry",
     "ExtraQueue",
+    "GroupEntry",
     "ImportReport",
     "Imported",
     "IndirectQueue",
@@ -87,7 +87,7 @@ _LATER = {
     "Definitions": "group",
     "Dfhintra": "regionfile",
     "Dtaq": "dtaq",
-    "Entry": "group",
+    "GroupEntry": "group",
     "ExtraQueue": "tdqueue",
     "ImportReport": "imports",
     "Imported": "imports",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tdqsim.definitions._build import build
 from tdqsim.definitions.cl_command import COMMANDS
 from tdqsim.definitions.dtaq import Dtaq
-from tdqsim.definitions.group import Entry
+from tdqsim.definitions.group import GroupEntry
 from tdqsim.definitions.imports import Imported, Importer
 
 __all__ = ["parse_cl"]
@@ -48,7 +48,7 @@ class _State:
 
     def __init__(self, importer: Importer) -> None:
         self.importer = importer
-        self.made: dict[str, Entry] = {}
+        self.made: dict[str, GroupEntry] = {}
         self.variables: dict[str, str] = {}
 
 
@@ -268,7 +268,7 @@ def _by_keyword(
     return values
 
 
-def _create(values: dict[str, object], command: _Command, importer: Importer, made: dict[str, Entry]) -> None:
+def _create(values: dict[str, object], command: _Command, importer: Importer, made: dict[str, GroupEntry]) -> None:
     title = f"CRTDTAQ {values.get('dtaq', '')}".strip()
     bare = [name for name in _SPECIAL if not str(values.get(name, "*")).startswith("*")]
     for keyword in bare:
@@ -288,10 +288,10 @@ def _create(values: dict[str, object], command: _Command, importer: Importer, ma
     if resource.resource_name in made:
         importer.skipped(command.line, title, "CPF9870: the queue is made by an earlier command")
         return
-    made[resource.resource_name] = Entry(resource, importer.file, command.line)
+    made[resource.resource_name] = GroupEntry(resource, importer.file, command.line)
 
 
-def _delete(values: dict[str, object], command: _Command, importer: Importer, made: dict[str, Entry]) -> None:
+def _delete(values: dict[str, object], command: _Command, importer: Importer, made: dict[str, GroupEntry]) -> None:
     name = str(values.get("dtaq", ""))
     library, _, queue = name.rpartition("/")
     full = f"{'*CURLIB' if library in ('', '*LIBL') else library}/{queue}"

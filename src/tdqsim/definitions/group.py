@@ -41,14 +41,14 @@ from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kin
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS
 
-__all__ = ["Definitions", "Entry", "Note", "load_definitions", "parse_definitions", "read_text"]
+__all__ = ["Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions", "read_text"]
 
 _R = TypeVar("_R", bound=Resource)
 _YAML_SUFFIXES = (".yaml", ".yml")
 _TOP = "group, groups, description and resource types in lower case such as tdqueue and transaction"
 
 
-class Entry(NamedTuple):
+class GroupEntry(NamedTuple):
     """One resource and the place where it is written; ``line`` is 0 when there is none."""
 
     resource: Resource
@@ -87,7 +87,7 @@ class Definitions:
         entries: every definition in the order written, with its place.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[GroupEntry, ...] = ()
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
@@ -152,7 +152,7 @@ class Definitions:
         for each in resources:
             if not isinstance(each, Resource):
                 raise TypeError(_not_definitions(each))
-            entries.append(Entry(each, "<python>", 0))
+            entries.append(GroupEntry(each, "<python>", 0))
         return cls(tuple(entries))
 
     def place_of(self, title: str) -> tuple[str, int]:
@@ -168,8 +168,8 @@ def _not_definitions(given: object) -> str:
     return f"definitions: {type(given).__name__} is none; allowed are {allowed}"
 
 
-def _notes(entries: Iterable[Entry]) -> Iterator[Note]:
-    first: dict[tuple[str, str], Entry] = {}
+def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
+    first: dict[tuple[str, str], GroupEntry] = {}
     for entry in entries:
         resource = entry.resource
         if isinstance(resource, OtherResource):
@@ -214,7 +214,7 @@ def load_definitions(*paths: Path | str) -> Definitions:
     Raises:
         DefinitionError: anything is wrong in any file; all problems of all files are listed.
     """
-    entries: list[Entry] = []
+    entries: list[GroupEntry] = []
     problems: list[Problem] = []
     for path in map(Path, paths):
         try:
@@ -227,7 +227,7 @@ def load_definitions(*paths: Path | str) -> Definitions:
     return Definitions(tuple(entries))
 
 
-def _load_one(file: Path, problems: list[Problem]) -> tuple[Entry, ...]:
+def _load_one(file: Path, problems: list[Problem]) -> tuple[GroupEntry, ...]:
     try:
         return parse_definitions(read_text(file), file=str(file)).entries
     except DefinitionError as error:
@@ -272,7 +272,7 @@ class _FileReader:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.entries: list[Entry] = []
+        self.entries: list[GroupEntry] = []
         self.problems: list[Problem] = []
         self.seen: dict[tuple[str, str, str], int] = {}
 
@@ -345,7 +345,7 @@ class _FileReader:
         if earlier != node.line:
             self.problem(node.line, f"is defined twice in the group, first in line {earlier}", resource=title)
             return
-        self.entries.append(Entry(resource, self.file, node.line))
+        self.entries.append(GroupEntry(resource, self.file, node.line))
 
     def plain(self, kind: str, node: MapNode) -> tuple[dict[str, Any], bool]:
         """The attributes as text and lists of text, and whether all of them were."""

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from tdqsim.definitions._build import RESOURCE_CLASSES, build, known_attributes, resource_types
 from tdqsim.definitions._fields import Name, spoken
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.group import Definitions, Entry
+from tdqsim.definitions.group import Definitions, GroupEntry
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
@@ -150,7 +150,7 @@ class Importer:
     """
 
     file: str
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[GroupEntry] = field(default_factory=list)
     reports: list[ImportReport] = field(default_factory=list)
     seen: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
@@ -275,7 +275,7 @@ class Importer:
             self.skipped(line, resource.title, f"is defined twice in group {resource.group}, first in line {first}")
             return
         self.seen[key] = line
-        self.entries.append(Entry(resource, self.file, line))
+        self.entries.append(GroupEntry(resource, self.file, line))
 
     def unknown_type(self, operand: Operand) -> None:
         """Report a resource type that is none."""

@@ -13,7 +13,7 @@ from tdqsim.ibmi._locks import LockEntry
 from tdqsim.ibmi._objects import Library
 from tdqsim.ibmi._qsys2 import DataQueueEntriesRow, DataQueueInfoRow, ReceiveDataQueueRow
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._recorder import Recorder
+from tdqsim.ibmi._recorder import SystemRecorder
 from tdqsim.ibmi._retrieve import parse_messages
 from tdqsim.ibmi._tools import SeedEntry, dump_entries, parse_seed, seed_entries
 from tdqsim.ibmi.faults import FaultHook, MessagePlan
@@ -82,13 +82,13 @@ __all__ = [
     "ParameterError",
     "Parm",
     "ReceiveDataQueueRow",
-    "Recorder",
     "RemoteLink",
     "RetrievedMessage",
     "SeedEntry",
     "SenderId",
     "StartedJob",
     "System",
+    "SystemRecorder",
     "char",
     "datetime_to_dts",
     "dts_to_datetime",

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from tdqsim.facts import table
 
-__all__ = ["DECLARATIONS", "Declaration", "MessageUse", "Parameter", "declare"]
+__all__ = ["DECLARATIONS", "ApiParameter", "Declaration", "MessageUse", "declare"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Parameter(NamedTuple):
+class ApiParameter(NamedTuple):
     """One parameter of an API as the manual has it.
 
     Attributes:
@@ -64,7 +64,7 @@ class Declaration(NamedTuple):
     method: str
     signature: inspect.Signature
     summary: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ApiParameter, ...]
     messages: tuple[MessageUse, ...]
 
     @property
@@ -116,9 +116,9 @@ def declare(name: str) -> Callable[[F], F]:
     return record
 
 
-def _parameters(name: str) -> tuple[Parameter, ...]:
+def _parameters(name: str) -> tuple[ApiParameter, ...]:
     return tuple(
-        Parameter(int(row["number"]), row["parameter"], row["use"], row["kind"],
+        ApiParameter(int(row["number"]), row["parameter"], row["use"], row["kind"],
                   None if row["length"] == "*" else int(row["length"]), int(row["group"]), row["python"])
         for row in table("ibmi_api_parameters")
         if row["api"] == name

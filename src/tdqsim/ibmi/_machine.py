@@ -29,7 +29,7 @@ from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._locks import LockManager
 from tdqsim.ibmi._objects import Library, Program, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._recorder import Recorder
+from tdqsim.ibmi._recorder import SystemRecorder
 from tdqsim.ibmi._who import Who
 from tdqsim.ibmi.faults import FaultHook
 from tdqsim.ibmi.journals import Journal, JournalWriter
@@ -100,7 +100,7 @@ class Machine:
         self.date_format = "*YMD"
         self.closed = self.failed = False
         self._faults: FaultHook | None = None
-        self._recorder: Recorder | None = None
+        self._recorder: SystemRecorder | None = None
         self._own_dispatcher = dispatcher is None
         self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
         self.clock = self.dispatcher.clock
@@ -345,12 +345,12 @@ class Machine:
     # -- what happens ---------------------------------------------------------------------------------------------
 
     @property
-    def recorder(self) -> Recorder | None:
+    def recorder(self) -> SystemRecorder | None:
         """Takes what happens; None for nobody."""
         return self._recorder
 
     @recorder.setter
-    def recorder(self, recorder: Recorder | None) -> None:
+    def recorder(self, recorder: SystemRecorder | None) -> None:
         self.dispatcher.check_thread()
         self._recorder = recorder
         trace = recorder.trace if recorder is not None else None

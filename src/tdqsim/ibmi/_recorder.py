@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-__all__ = ["Recorder"]
+__all__ = ["SystemRecorder"]
 
 
-class Recorder(Protocol):
+class SystemRecorder(Protocol):
     """What the slot takes."""
 
     @property

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from tdqsim.layouts._items import Condition, Occurs, Sign, Usage
+from tdqsim.layouts._items import ConditionName, Occurs, Sign, Usage
 from tdqsim.layouts.codecs import BadValue, Rules, byte_order, decode_value, encode_value
 from tdqsim.layouts.copybook import Copybook, copybook_library, load_copybook, merge_copybooks, parse_copybook
 from tdqsim.layouts.fields import Field, FieldType
@@ -19,7 +19,7 @@ from tdqsim.layouts.yaml_form import load_layout_yaml, parse_layout_yaml
 
 __all__ = [
     "BadValue",
-    "Condition",
+    "ConditionName",
     "Copybook",
     "CorruptField",
     "Field",

@@ -9,11 +9,11 @@ from decimal import Decimal
 from enum import StrEnum
 
 from tdqsim.errors import LayoutError
-from tdqsim.layouts._source import Place, bad
+from tdqsim.layouts._source import SourcePlace, bad
 from tdqsim.layouts._tokens import Token
 from tdqsim.layouts.picture import Picture, parse_picture
 
-__all__ = ["Condition", "DataItem", "Occurs", "Sign", "Usage", "read_items"]
+__all__ = ["ConditionName", "DataItem", "Occurs", "Sign", "Usage", "read_items"]
 
 MAX_OCCURS = 1 << 24
 MOST_DIGITS = 9
@@ -92,7 +92,7 @@ class Occurs:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ConditionName:
     """A condition name (level 88): each value is one literal or a (from, through) pair, as text without quotes."""
 
     name: str
@@ -105,7 +105,7 @@ class DataItem:
 
     level: int
     name: str
-    place: Place
+    place: SourcePlace
     redefines: str | None = None
     renames: tuple[str, str | None] | None = None
     occurs: Occurs | None = None
@@ -117,7 +117,7 @@ class DataItem:
     blank_when_zero: bool = False
     values: tuple[tuple[str, str | None], ...] = ()
     code_page: str | None = None
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: list[ConditionName] = field(default_factory=list)
     children: list[DataItem] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
 
@@ -167,7 +167,7 @@ def _nest(item: DataItem, roots: list[DataItem], stack: list[DataItem]) -> None:
     if item.level == 88:
         if not stack:
             raise bad(item.place, item.label, "a condition name needs an item before it")
-        stack[-1].conditions.append(Condition(item.name, item.values))
+        stack[-1].conditions.append(ConditionName(item.name, item.values))
         return
     if item.level in (66, 77):
         if item.level == 66 and not roots:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from tdqsim.errors import LayoutError
 
-__all__ = ["Place", "SourceText", "bad", "read_source"]
+__all__ = ["SourcePlace", "SourceText", "bad", "read_source"]
 
 MAX_SOURCE = 4 * 1024 * 1024
 TAB_STOPS = (8, 4)
@@ -36,7 +36,7 @@ LISTING = re.compile(r"\s*(?:EJECT|SKIP[123])\s*\.?\s*$|\s*TITLE\s+['\"].*$", re
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """Where something stands: file name as given, line and column from 1."""
 
     file: str
@@ -48,7 +48,7 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-def bad(place: Place, clause: str, message: str) -> LayoutError:
+def bad(place: SourcePlace, clause: str, message: str) -> LayoutError:
     """A :class:`LayoutError` that names place, clause and what is allowed."""
     return LayoutError(f"{place}: {clause}: {message}" if clause else f"{place}: {message}")
 
@@ -83,13 +83,13 @@ class SourceText:
         self._parts.append(last)
         self._length += len(last)
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> SourcePlace:
         """The place of one character of ``text``."""
         if not self._starts:
-            return Place(self.file, 1, 1)
+            return SourcePlace(self.file, 1, 1)
         index = max(bisect_right(self._starts, offset) - 1, 0)
         line, column = self._places[index]
-        return Place(self.file, line, column + max(offset - self._starts[index], 0))
+        return SourcePlace(self.file, line, column + max(offset - self._starts[index], 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,9 @@ def read_source(text: str, file: str, *, source_format: str = "auto", columns: t
         LayoutError: the text is larger than 4 MiB, or column 7 holds an unknown indicator.
     """
     if len(text) > MAX_SOURCE:
-        raise bad(Place(file, 1, 1), "", f"the copybook has {len(text)} characters; at most {MAX_SOURCE} are read")
+        raise bad(
+            SourcePlace(file, 1, 1), "", f"the copybook has {len(text)} characters; at most {MAX_SOURCE} are read"
+        )
     if source_format not in ("auto", "fixed", "free"):
         raise LayoutError(f"source format {source_format!r}: must be auto, fixed or free")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", "")
@@ -172,7 +174,7 @@ def _program_lines(lines: list[str], file: str, *, fixed: bool, columns: tuple[i
                 indicator, column, body = " ", left + 1, line[left:right]
             if indicator not in " -":
                 raise bad(
-                    Place(file, number, left + 1),
+                    SourcePlace(file, number, left + 1),
                     "indicator",
                     f"column {left + 1} is {indicator!r}; blank, *, /, D or - is allowed",
                 )
@@ -207,7 +209,9 @@ def _join(file: str, lines: list[_Line], right: int) -> SourceText:
             if quote:
                 if not body.startswith(quote):
                     raise bad(
-                        Place(file, line.number, column), "literal", f"a continued literal must go on with {quote}"
+                        SourcePlace(file, line.number, column),
+                        "literal",
+                        f"a continued literal must go on with {quote}",
                     )
                 source.end_at(right - line.column + 1)
                 body, column = body[1:], column + 1

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tdqsim.errors import LayoutError
-from tdqsim.layouts._source import Place, SourceText, bad, read_source
+from tdqsim.layouts._source import SourcePlace, SourceText, bad, read_source
 
 __all__ = ["CopyResolver", "Token", "read_tokens"]
 
@@ -41,7 +41,7 @@ class Token:
 
     kind: str
     text: str
-    place: Place
+    place: SourcePlace
 
     @property
     def upper(self) -> str:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
-from tdqsim.layouts._items import Condition, Occurs, Sign, Usage
-from tdqsim.layouts._source import Place
+from tdqsim.layouts._items import ConditionName, Occurs, Sign, Usage
+from tdqsim.layouts._source import SourcePlace
 from tdqsim.layouts.picture import Picture
 
 __all__ = ["Field", "FieldType"]
 
-_NOWHERE = Place("", 0, 0)
+_NOWHERE = SourcePlace("", 0, 0)
 
 
 class FieldType(StrEnum):
@@ -81,11 +81,11 @@ class Field:
     justified: bool = False
     blank_when_zero: bool = False
     children: tuple[Field, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[ConditionName, ...] = ()
     values: tuple[tuple[str, str | None], ...] = ()
     code_page: str | None = None
     slack: int = 0
-    place: Place = _NOWHERE
+    place: SourcePlace = _NOWHERE
 
     @property
     def is_group(self) -> bool:

@@ -27,9 +27,9 @@ from typing import Any
 import yaml
 
 from tdqsim.errors import LayoutError
-from tdqsim.layouts._items import USAGES, Condition, DataItem, Occurs, Sign
+from tdqsim.layouts._items import USAGES, ConditionName, DataItem, Occurs, Sign
 from tdqsim.layouts._place import place_items
-from tdqsim.layouts._source import Place, bad
+from tdqsim.layouts._source import SourcePlace, bad
 from tdqsim.layouts.codecs import Rules
 from tdqsim.layouts.layout import Layout
 from tdqsim.layouts.picture import parse_picture
@@ -102,11 +102,11 @@ class _Reader:
         self.file = file
         self.nodes = 0
 
-    def place(self, node: yaml.Node | None) -> Place:
+    def place(self, node: yaml.Node | None) -> SourcePlace:
         if node is None:
-            return Place(self.file, 1, 1)
+            return SourcePlace(self.file, 1, 1)
         self.nodes += 1
-        place = Place(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
+        place = SourcePlace(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
         if self.nodes > MAX_NODES:
             raise bad(place, "", f"the layout has more than {MAX_NODES} values")
         return place
@@ -236,6 +236,6 @@ class _Reader:
                 found.append((self.scalar(entry, "value"), None))
         return tuple(found)
 
-    def _conditions(self, node: yaml.Node) -> list[Condition]:
+    def _conditions(self, node: yaml.Node) -> list[ConditionName]:
         keys = self.mapping(node, (), "conditions")
-        return [Condition(name, self._values(value)) for name, value in keys.items()]
+        return [ConditionName(name, self._values(value)) for name, value in keys.items()]

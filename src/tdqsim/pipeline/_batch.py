@@ -34,7 +34,7 @@ from tdqsim.pipeline._columns import (
 from tdqsim.pipeline._numbers import Bytes, Cut, Integers
 from tdqsim.pipeline.shape import Column, Shape, charset_of
 
-__all__ = ["Corrupt", "Level", "Pass", "counter_key", "counts_in", "digits_text", "windows"]
+__all__ = ["Corrupt", "Pass", "TableLevel", "counter_key", "counts_in", "digits_text", "windows"]
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -54,7 +54,7 @@ class Corrupt:
 
 
 @dataclass(slots=True)
-class Level:
+class TableLevel:
     """Rows of bytes: the records, or the occurrences of a table in them.
 
     Attributes:
@@ -148,21 +148,21 @@ class Pass:
         }
         self.found = found
 
-    def columns(self, columns: Iterable[Column], level: Level) -> list[pa.Array]:
+    def columns(self, columns: Iterable[Column], level: TableLevel) -> list[pa.Array]:
         return [self._column(column, level) for column in columns]
 
-    def _column(self, column: Column, level: Level) -> pa.Array:
+    def _column(self, column: Column, level: TableLevel) -> pa.Array:
         if column.field.occurs is None:
             return self._single(column, level)
         return self._table(column, level)
 
-    def _single(self, column: Column, level: Level) -> pa.Array:
+    def _single(self, column: Column, level: TableLevel) -> pa.Array:
         if not column.children:
             return self._leaf(column.field, column.type, level)
         arrays = self.columns(column.children, level)
         return pa.StructArray.from_arrays(arrays, fields=list(column.type))
 
-    def _table(self, column: Column, level: Level) -> pa.Array:
+    def _table(self, column: Column, level: TableLevel) -> pa.Array:
         item = column.field
         size, rows = item.count, level.rows
         data = level.cut(item, size * item.length).bytes().reshape(rows * size, item.length)
@@ -174,7 +174,7 @@ class Pass:
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
         return pa.ListArray.from_arrays(pa.array(offsets), values, type=column.arrow.type)
 
-    def _carried(self, item: Field, level: Level) -> dict[CounterKey, Ints]:
+    def _carried(self, item: Field, level: TableLevel) -> dict[CounterKey, Ints]:
         """Counts that tables inside this one depend on, and that stand outside it."""
         outside = (inner for inner in item.walk() if inner is not item and inner.depending_on)
         return {
@@ -183,13 +183,13 @@ class Pass:
             if inner.depending_on and inner.depending_on[: len(item.path)] != item.path
         }
 
-    def _counted(self, item: Field, level: Level) -> Ints:
+    def _counted(self, item: Field, level: TableLevel) -> Ints:
         known = level.counts.get(counter_key(item))
         assert item.depending_on is not None
         assert item.occurs is not None
         return counts_in(self.counters[item.depending_on], level, self.rules, item.occurs) if known is None else known
 
-    def _sizes(self, item: Field, level: Level) -> Ints | None:
+    def _sizes(self, item: Field, level: TableLevel) -> Ints | None:
         """How many occurrences each row has; None when always the maximum."""
         if item.depending_on is None:
             return None
@@ -197,7 +197,7 @@ class Pass:
 
     # leaves -----------------------------------------------------------------------------------------------------------
 
-    def _leaf(self, item: Field, kind: pa.DataType, level: Level) -> pa.Array:
+    def _leaf(self, item: Field, kind: pa.DataType, level: TableLevel) -> pa.Array:
         have = level.available(item)
         if item.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL):
             return self._text(item, level, have)
@@ -210,7 +210,7 @@ class Pass:
             return self._float(item, kind, level, missing)
         return self._number(item, kind, level, missing)
 
-    def _number(self, item: Field, kind: pa.DataType, level: Level, missing: Mask | None) -> pa.Array:
+    def _number(self, item: Field, kind: pa.DataType, level: TableLevel, missing: Mask | None) -> pa.Array:
         numbers = _fast(item, level.cut(item), self.rules)
         fits = _fits(item, kind, numbers)
         doubtful = ~numbers.good if fits is None else ~(numbers.good & fits)
@@ -228,7 +228,7 @@ class Pass:
         return integer_array(numbers.low, kind, nulls)
 
     def _settle(
-        self, item: Field, kind: pa.DataType, level: Level, rows: Ints, *, numbers: Integers, missing: Mask | None
+        self, item: Field, kind: pa.DataType, level: TableLevel, rows: Ints, *, numbers: Integers, missing: Mask | None
     ) -> Mask:
         """Ask the plain decoder about odd numbers, each byte pattern once; gives the nulls."""
         nulls = np.zeros(level.rows, np.bool_) if missing is None else missing.copy()
@@ -255,7 +255,7 @@ class Pass:
         return nulls
 
     def _patterns(
-        self, item: Field, level: Level, rows: Ints, one: Callable[[bytes], Any]
+        self, item: Field, level: TableLevel, rows: Ints, one: Callable[[bytes], Any]
     ) -> Iterable[tuple[Ints, Any]]:
         """Each different byte pattern of these rows decoded once; a corrupt one is noted for each row and None."""
         cut = level.cut(item)
@@ -270,14 +270,14 @@ class Pass:
                 self._note(item, level, same, data)
             yield same, value
 
-    def _note(self, item: Field, level: Level, rows: Ints, data: bytes) -> None:
+    def _note(self, item: Field, level: TableLevel, rows: Ints, data: bytes) -> None:
         for row in rows.tolist():
             record = row if level.records is None else int(level.records[row])
             before = item.offset if level.offsets is None else int(level.offsets[row]) + item.offset - level.start
             indexes = ",".join(str(int(index[row]) + 1) for index in level.indexes)
             self.found.append(Corrupt(record, ".".join(item.path) + (f"({indexes})" if indexes else ""), before, data))
 
-    def _digits(self, item: Field, level: Level, missing: Mask | None) -> pa.Array:
+    def _digits(self, item: Field, level: TableLevel, missing: Mask | None) -> pa.Array:
         """The digits of a DISPLAY number as text."""
         column = level.cut(item)
         good = _fast(item, column, self.rules).good
@@ -294,7 +294,7 @@ class Pass:
             odd[same] = value
         return pc.replace_with_mask(array, pa.array(doubtful), pa.array(odd[rows], pa.string()))
 
-    def _float(self, item: Field, kind: pa.DataType, level: Level, missing: Mask | None) -> pa.Array:
+    def _float(self, item: Field, kind: pa.DataType, level: TableLevel, missing: Mask | None) -> pa.Array:
         column = level.cut(item).bytes()
         values = _floats(column, self.rules.floating_point)
         nulls = missing
@@ -308,7 +308,7 @@ class Pass:
             values = values.astype(np.float32)
         return pa.Array.from_buffers(kind, level.rows, [null_mask(nulls), pa.py_buffer(values)])
 
-    def _bytes(self, item: Field, kind: pa.DataType, level: Level, missing: Mask | None) -> pa.Array:
+    def _bytes(self, item: Field, kind: pa.DataType, level: TableLevel, missing: Mask | None) -> pa.Array:
         column = level.cut(item).bytes()
         if self.shape.debug == "string" and pa.types.is_string(kind):
             charset = self.shape.ascii_charset or "utf-8"
@@ -322,7 +322,7 @@ class Pass:
             kind, level.rows, [null_mask(missing), pa.py_buffer(offsets), pa.py_buffer(column)]
         )
 
-    def _text(self, item: Field, level: Level, have: Ints | None) -> pa.Array:
+    def _text(self, item: Field, level: TableLevel, have: Ints | None) -> pa.Array:
         if item.type is FieldType.NATIONAL:
             return trimmed(self._national(item, level, have), self.shape.string_trimming_policy)
         column = level.apart(item) if level.places is None and have is None else None
@@ -342,7 +342,7 @@ class Pass:
             array = self._beyond_ascii(item, level, have, nulls)
         return trimmed(array, policy)
 
-    def _nulls(self, item: Field, level: Level, have: Ints | None, first: Bytes) -> Mask | None:
+    def _nulls(self, item: Field, level: TableLevel, have: Ints | None, first: Bytes) -> Mask | None:
         """Rows without any byte of the field, and rows of X'00' only.
 
         Without null detection a text that would begin where the record ends is empty.
@@ -361,7 +361,7 @@ class Pass:
                 nulls[zero] = True
         return nulls
 
-    def _beyond_ascii(self, item: Field, level: Level, have: Ints | None, nulls: Mask | None) -> pa.Array:
+    def _beyond_ascii(self, item: Field, level: TableLevel, have: Ints | None, nulls: Mask | None) -> pa.Array:
         """Text with letters that ASCII has not, or bytes that are no characters."""
         page = self.rules.page(item)
         column = level.cut(item).bytes()
@@ -380,7 +380,7 @@ class Pass:
             lengths = np.where(nulls, 0, lengths)
         return strings(code_points(page)[column], lengths, nulls)
 
-    def _national(self, item: Field, level: Level, have: Ints | None) -> pa.Array:
+    def _national(self, item: Field, level: TableLevel, have: Ints | None) -> pa.Array:
         order = ">u2" if self.rules.utf16_big_endian else "<u2"
         column = level.cut(item).bytes()
         units = column.view(order).astype(np.uint32)
@@ -402,7 +402,9 @@ class Pass:
         return pa.array(texts, pa.string())
 
 
-def _occurrences(level: Level, item: Field, data: Bytes, keep: Mask | None, carried: dict[CounterKey, Ints]) -> Level:
+def _occurrences(
+    level: TableLevel, item: Field, data: Bytes, keep: Mask | None, carried: dict[CounterKey, Ints]
+) -> TableLevel:
     """The level of a table's occurrences; only those to keep."""
     size, rows = item.count, level.rows
     index = np.tile(np.arange(size), rows)
@@ -410,7 +412,7 @@ def _occurrences(level: Level, item: Field, data: Bytes, keep: Mask | None, carr
     above = np.repeat(np.arange(rows), size)
     if keep is not None:
         data, index, at, above = data[keep], index[keep], at[keep], above[keep]
-    return Level(
+    return TableLevel(
         data,
         item.offset,
         None if level.lengths is None else np.clip(level.lengths[above] - at, -1, item.length),
@@ -552,7 +554,7 @@ def counter_key(item: Field) -> CounterKey:
     return item.depending_on or (), (item.occurs.minimum, item.occurs.maximum), item.occurs.counts
 
 
-def counts_in(counter: Field, level: Level, rules: Rules, occurs: Occurs) -> Ints:
+def counts_in(counter: Field, level: TableLevel, rules: Rules, occurs: Occurs) -> Ints:
     """How many occurrences a DEPENDING ON field says in each row; the maximum where it says none that there can be."""
     counts, easy = np.zeros(level.rows, np.int64), np.zeros(level.rows, np.bool_)
     if counter.is_numeric and counter.scale == 0 and not occurs.counts:

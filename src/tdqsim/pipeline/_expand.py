@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tdqsim.errors import LayoutError
 from tdqsim.layouts import Field, Layout
-from tdqsim.pipeline._batch import Corrupt, Level, counts_in
+from tdqsim.pipeline._batch import Corrupt, TableLevel, counts_in
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.shape import Column
 
@@ -78,7 +78,7 @@ class Expansion:
         self._holes: dict[int, tuple[int, int]] = {}
         self._matrix, self._lengths = matrix, lengths
         self._fields((), 0, np.arange(len(matrix)))
-        self.level = Level(matrix, 0, lengths)
+        self.level = TableLevel(matrix, 0, lengths)
 
     def _fields(self, group: Path, shift: int, rows: Ints) -> None:
         """The fields of a group, of which one occurrence is ``shift`` bytes behind the first."""
@@ -94,7 +94,7 @@ class Expansion:
         if item.depending_on is not None and item.occurs is not None:
             counter = self._counters[item.depending_on]
             placed = replace(counter, offset=counter.offset + self._shifts.get(counter.path, 0))
-            level = Level(self._matrix[rows], 0, self._lengths[rows])
+            level = TableLevel(self._matrix[rows], 0, self._lengths[rows])
             counts = counts_in(placed, level, self._rules, item.occurs)
         if any(child.path in self._telling for child in item.children):
             for index in range(item.count):

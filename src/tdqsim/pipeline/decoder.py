@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import Field, FieldType, Layout
-from tdqsim.pipeline._batch import Corrupt, Level, Pass, windows
+from tdqsim.pipeline._batch import Corrupt, Pass, TableLevel, windows
 from tdqsim.pipeline._expand import Expansion, grafted, view_of, views
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.shape import Column, Shape, columns_of
@@ -176,15 +176,15 @@ class _Rows:
     places: Ints
     lengths: Ints | None
 
-    def level(self, layout: Layout, end: int) -> Level:
+    def level(self, layout: Layout, end: int) -> TableLevel:
         """The records as rows: a view where they are evenly spaced, else their first ``end`` bytes in one matrix."""
         count, width = len(self.places), layout.length
         step = int(self.places[1] - self.places[0]) if count > 1 else width
         if not count or (int(self.places[-1] - self.places[0]) == step * (count - 1) and _even(self.places, step)):
             data = self.data[int(self.places[0]) if count else 0 :]
             rows = np.lib.stride_tricks.as_strided(data, (count, width), (step, 1), writeable=False)
-            return Level(rows, 0, self.lengths)
-        return Level(windows(self.data, end)[self.places], 0, self.lengths, self.data, self.places)
+            return TableLevel(rows, 0, self.lengths)
+        return TableLevel(windows(self.data, end)[self.places], 0, self.lengths, self.data, self.places)
 
     def copied(self, width: int) -> tuple[Bytes, Ints]:
         """A row of ``width`` bytes for each record, and how many of them are its own."""

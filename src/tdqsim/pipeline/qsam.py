@@ -33,7 +33,7 @@ from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
-from tdqsim.pipeline.writer import Part, PartWriter, commit_parts, discard_parts
+from tdqsim.pipeline.writer import DataSetPart, PartWriter, commit_parts, discard_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,7 +135,7 @@ class QsamFilteringReader(QsamReader):
 class PartMessage(WriterCommitMessage):
     """What a task tells the commit."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: DataSetPart) -> None:
         self.part = part
 
 

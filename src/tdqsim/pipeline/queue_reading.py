@@ -16,10 +16,10 @@ from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, Piece, history_pieces
 from tdqsim.pipeline.queues import QUEUES, SCHEMAS, queue_rows, read_range
 from tdqsim.pipeline.stored import Queue, opened, wanted
 
-__all__ = ["Task", "plan_read", "read_task", "schema_of"]
+__all__ = ["ReadTask", "plan_read", "read_task", "schema_of"]
 
 
-class Task(NamedTuple):
+class ReadTask(NamedTuple):
     """What one task reads: of a queue or journal above ``after`` to ``upto``, or a piece of a history; else nothing."""
 
     name: str = ""
@@ -41,7 +41,7 @@ def schema_of(options: QueueOptions) -> pa.Schema:
     return {"records": SCHEMAS[options.kind], "queues": QUEUES, "history": HISTORY[options.kind]}[options.read]
 
 
-def plan_read(options: QueueOptions, tests: Sequence[Comparison] = ()) -> list[Task]:
+def plan_read(options: QueueOptions, tests: Sequence[Comparison] = ()) -> list[ReadTask]:
     """What is read, in order, as of now.
 
     Args:
@@ -49,20 +49,20 @@ def plan_read(options: QueueOptions, tests: Sequence[Comparison] = ()) -> list[T
         tests: comparisons that rows must stand; what they rule out is not read.
     """
     if options.read == "history":
-        return [Task(piece=piece) for piece in history_pieces(options.path)]
+        return [ReadTask(piece=piece) for piece in history_pieces(options.path)]
     if options.read == "queues":
-        return [Task(name="*")]
+        return [ReadTask(name="*")]
     low, high = _bounds(options, tests)
     if options.read == "journal":
         found = journals(options.store, options.journals)
         return [
-            Task(name, after, upto)
+            ReadTask(name, after, upto)
             for name, (_, last) in found.items()
             for after, upto in _pieces(low, min(high, last), max(1, last // options.rows_per_partition))
         ]
     with opened(options.store, options.kind) as stored:
         return [
-            Task(queue.name, after, upto)
+            ReadTask(queue.name, after, upto)
             for queue in wanted(stored, options.queues, options.store)
             if queue.records and _may_be(queue.name, tests)
             for after, upto in _parts(queue, low, high, options.rows_per_partition)
@@ -105,7 +105,7 @@ def _pieces(low: int, high: int, parts: int) -> Iterator[tuple[int, int]]:
 
 
 def read_task(
-    options: QueueOptions, task: Task, columns: Sequence[str], tests: Sequence[Comparison] = ()
+    options: QueueOptions, task: ReadTask, columns: Sequence[str], tests: Sequence[Comparison] = ()
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one task."""
     if task.piece is not None:

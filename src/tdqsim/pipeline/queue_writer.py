@@ -37,7 +37,7 @@ from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
 from tdqsim.pipeline.stored import Place, Stored, opened, wanted
 
-__all__ = ["Part", "PartWriter", "abandon_stream", "commit_batch", "commit_stream", "discard", "sink_of"]
+__all__ = ["QueuePart", "QueuePartWriter", "abandon_stream", "commit_batch", "commit_stream", "discard", "sink_of"]
 
 _STAGED: Final = schema("queue string, key binary, data binary")
 _BETWEEN_COMMITS: Final = 100_000
@@ -50,7 +50,7 @@ _NAMES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QueuePart:
     """The rows of one task, staged.
 
     Attributes:
@@ -71,7 +71,7 @@ def _staging(options: QueueOptions) -> Path:
     return options.store.absolute().with_name(f".{options.store.absolute().name}.incoming")
 
 
-class PartWriter:
+class QueuePartWriter:
     """Stages the rows of tasks.
 
     Args:
@@ -106,7 +106,7 @@ class PartWriter:
         if "queue" not in schema.names and not self.options.queues:
             raise DatasetError(f"format({kind!r}): which queue? Give the rows a column queue, or the option queue")
 
-    def write(self, batches: Iterable[pa.RecordBatch], number: int) -> Part:
+    def write(self, batches: Iterable[pa.RecordBatch], number: int) -> QueuePart:
         """Stage the rows of one task.
 
         Raises:
@@ -125,7 +125,7 @@ class PartWriter:
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        return Part(str(path), number, rows, tuple(sorted(queues)) if rows else ())
+        return QueuePart(str(path), number, rows, tuple(sorted(queues)) if rows else ())
 
     def _staged(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
         names, rows = batch.schema.names, batch.num_rows
@@ -163,7 +163,7 @@ def _encoded(values: pa.Array, page: CodePage, before: int) -> pa.Array:
     return pa.array(found, pa.binary())
 
 
-def discard(parts: Iterable[Part]) -> None:
+def discard(parts: Iterable[QueuePart]) -> None:
     """Remove staged files, and their directory when it is empty."""
     for part in parts:
         Path(part.file).unlink(missing_ok=True)
@@ -172,7 +172,7 @@ def discard(parts: Iterable[Part]) -> None:
                 folder.rmdir()
 
 
-def _records(parts: Sequence[Part]) -> Iterator[Place]:
+def _records(parts: Sequence[QueuePart]) -> Iterator[Place]:
     for part in parts:
         try:
             with pa.memory_map(part.file) as mapped:
@@ -190,7 +190,7 @@ def _records(parts: Sequence[Part]) -> Iterator[Place]:
 # batches -------------------------------------------------------------------------------------------------------------
 
 
-def commit_batch(options: QueueOptions, parts: Sequence[Part], *, overwrite: bool) -> int:
+def commit_batch(options: QueueOptions, parts: Sequence[QueuePart], *, overwrite: bool) -> int:
     """Put the rows of a batch write on, all or none; how many.
 
     Args:
@@ -212,7 +212,7 @@ def commit_batch(options: QueueOptions, parts: Sequence[Part], *, overwrite: boo
         discard(parts)
 
 
-def _put_all(stored: Stored, options: QueueOptions, parts: Sequence[Part], *, overwrite: bool) -> int:
+def _put_all(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart], *, overwrite: bool) -> int:
     names = _names(stored, options, parts)
     before = {name: stored.queue(name).last for name in names.values()}
     count = _checked(stored, _renamed(parts, names))
@@ -229,7 +229,7 @@ def _put_all(stored: Stored, options: QueueOptions, parts: Sequence[Part], *, ov
     return count
 
 
-def _names(stored: Stored, options: QueueOptions, parts: Sequence[Part]) -> dict[str, str]:
+def _names(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart]) -> dict[str, str]:
     """The queues as the rows name them, and as they are called."""
     given = sorted({name for part in parts for name in part.queues})
     found = {name: wanted(stored, (name,), options.store)[0].name for name in given}
@@ -237,7 +237,7 @@ def _names(stored: Stored, options: QueueOptions, parts: Sequence[Part]) -> dict
     return found
 
 
-def _renamed(parts: Sequence[Part], names: Mapping[str, str]) -> Iterator[Place]:
+def _renamed(parts: Sequence[QueuePart], names: Mapping[str, str]) -> Iterator[Place]:
     return ((names[queue], key, data) for queue, key, data in _records(parts))
 
 
@@ -275,7 +275,7 @@ def sink_of(options: QueueOptions) -> str:
         ) from None
 
 
-def commit_stream(options: QueueOptions, parts: Sequence[Part], batch: int, sink: str) -> int:
+def commit_stream(options: QueueOptions, parts: Sequence[QueuePart], batch: int, sink: str) -> int:
     """Put the rows of a stream's batch on, once; how many of them were not on yet.
 
     Args:
@@ -303,25 +303,25 @@ def commit_stream(options: QueueOptions, parts: Sequence[Part], batch: int, sink
     return written
 
 
-def _decide(path: Path, parts: Sequence[Part]) -> list[Part]:
+def _decide(path: Path, parts: Sequence[QueuePart]) -> list[QueuePart]:
     """The parts of the first attempt that came so far."""
     try:
         found = json.loads(path.read_text("utf-8"))
-        return [Part(file, number, rows, tuple(queues)) for file, number, rows, queues in found]
+        return [QueuePart(file, number, rows, tuple(queues)) for file, number, rows, queues in found]
     except FileNotFoundError:
         if parts:
             publish_json(path, [[part.file, part.number, part.rows, part.queues] for part in parts])
         return list(parts)
 
 
-def abandon_stream(options: QueueOptions, parts: Sequence[Part], batch: int, sink: str) -> None:
+def abandon_stream(options: QueueOptions, parts: Sequence[QueuePart], batch: int, sink: str) -> None:
     """An attempt has failed: remove its files, unless they are those that every attempt will put on."""
     path = _staging(options) / sink / f"batch-{batch}.json"
     kept = {part.file for part in _decide(path, ())}
     discard(part for part in parts if part.file not in kept)
 
 
-def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[Part], batch: int, key: bytes) -> int:
+def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart], batch: int, key: bytes) -> int:
     names = _names(stored, options, parts)
     halves: dict[str, list[str]] = {}
     for name in names.values():
@@ -356,7 +356,7 @@ def _done(stored: Stored, half: str, queues: Sequence[str], key: bytes, batch: i
     return dict.fromkeys(queues, 0)
 
 
-def _left(parts: Sequence[Part], names: Mapping[str, str], done: Mapping[str, int]) -> Iterator[Place]:
+def _left(parts: Sequence[QueuePart], names: Mapping[str, str], done: Mapping[str, int]) -> Iterator[Place]:
     """The records that are not on yet; those that are were the first of their queue."""
     skip = dict(done)
     for place in _renamed(parts, names):
@@ -369,7 +369,7 @@ def _left(parts: Sequence[Part], names: Mapping[str, str], done: Mapping[str, in
 # seeds ---------------------------------------------------------------------------------------------------------------
 
 
-def _seeds(options: QueueOptions, parts: Sequence[Part], suffix: str, *, append: bool) -> int:
+def _seeds(options: QueueOptions, parts: Sequence[QueuePart], suffix: str, *, append: bool) -> int:
     """Write a file for each queue, each whole or not at all; how many records."""
     written = 0
     for queue in sorted({name for part in parts for name in part.queues}):

@@ -40,9 +40,17 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline._pushdown import Comparison, comparisons
 from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.queue_options import QueueOptions, read_queue_options
-from tdqsim.pipeline.queue_reading import Task, plan_read, read_task, schema_of
+from tdqsim.pipeline.queue_reading import ReadTask, plan_read, read_task, schema_of
 from tdqsim.pipeline.queue_stream import Offsets, first_offsets, last_offsets, next_offsets, ranges, read_exactly
-from tdqsim.pipeline.queue_writer import Part, PartWriter, abandon_stream, commit_batch, commit_stream, discard, sink_of
+from tdqsim.pipeline.queue_writer import (
+    QueuePart,
+    QueuePartWriter,
+    abandon_stream,
+    commit_batch,
+    commit_stream,
+    discard,
+    sink_of,
+)
 from tdqsim.pipeline.queues import trim_read
 from tdqsim.pipeline.stored import Kind, check_free
 
@@ -138,7 +146,7 @@ class _Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """A task for each queue, journal or file, several where it is long."""
-        return [InputPartition(task) for task in plan_read(self.options, self.tests)] or [InputPartition(Task())]
+        return [InputPartition(task) for task in plan_read(self.options, self.tests)] or [InputPartition(ReadTask())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
@@ -158,11 +166,11 @@ class _FilteringReader(_Reader):
 class _Message(WriterCommitMessage):
     """What a task tells the commit."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: QueuePart) -> None:
         self.part = part
 
 
-def _parts(messages: Iterable[Any]) -> list[Part]:
+def _parts(messages: Iterable[Any]) -> list[QueuePart]:
     return [message.part for message in messages if message is not None]
 
 
@@ -181,7 +189,7 @@ class _Writer(DataSourceArrowWriter):
             check_free(options.store, options.kind)
         self.options = options
         self.overwrite = overwrite
-        self.parts = PartWriter(options, to_arrow_schema(schema))
+        self.parts = QueuePartWriter(options, to_arrow_schema(schema))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> _Message:
         """Stage one partition."""
@@ -265,7 +273,7 @@ class _StreamWriter(DataSourceStreamArrowWriter):
             )
         self.sink = sink_of(options)
         self.options = options
-        self.parts = PartWriter(options, to_arrow_schema(schema), self.sink)
+        self.parts = QueuePartWriter(options, to_arrow_schema(schema), self.sink)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> _Message:
         """Stage one partition."""

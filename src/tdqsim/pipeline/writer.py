@@ -23,13 +23,13 @@ from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.shape import Column, columns_of
 from tdqsim.pipeline.splits import compression
 
-__all__ = ["GENERATED", "Part", "PartWriter", "commit_parts", "discard_parts", "records_of"]
+__all__ = ["GENERATED", "DataSetPart", "PartWriter", "commit_parts", "discard_parts", "records_of"]
 
 GENERATED = ("File_Id", "Record_Id", "Record_Byte_Length", "Record_Bytes", "_corrupt_fields")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DataSetPart:
     """What one task wrote."""
 
     number: int
@@ -63,7 +63,7 @@ class PartWriter:
             raise DatasetError("write_onto_record_bytes needs the column Record_Bytes")
         _refuse_format(options)
 
-    def write(self, batches: Iterable[pa.RecordBatch], number: int, attempt: int = 0) -> Part:
+    def write(self, batches: Iterable[pa.RecordBatch], number: int, attempt: int = 0) -> DataSetPart:
         """Write the rows of one partition.
 
         Raises:
@@ -78,7 +78,7 @@ class PartWriter:
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        return Part(number, str(path), rows, path.stat().st_size)
+        return DataSetPart(number, str(path), rows, path.stat().st_size)
 
 
 def records_of(batches: Iterable[pa.RecordBatch], options: QsamOptions) -> Iterator[bytes]:
@@ -158,7 +158,7 @@ def _dcb(options: QsamOptions) -> Dcb:
     return Dcb(recfm=recfm, lrecl=0 if recfm.separator else options.record_length, blksize=options.block_length)
 
 
-def commit_parts(options: QsamOptions, parts: Iterable[Part], *, overwrite: bool) -> None:
+def commit_parts(options: QsamOptions, parts: Iterable[DataSetPart], *, overwrite: bool) -> None:
     """Make the data set of its parts: the old one is replaced, or (append) extended as DISP=MOD does.
 
     Raises:
@@ -177,7 +177,7 @@ def commit_parts(options: QsamOptions, parts: Iterable[Part], *, overwrite: bool
         discard_parts(ordered)
 
 
-def _into_file(target: Path, parts: list[Part], *, overwrite: bool) -> None:
+def _into_file(target: Path, parts: list[DataSetPart], *, overwrite: bool) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     pieces = [Path(part.path) for part in parts]
     if not overwrite and target.exists():
@@ -195,7 +195,7 @@ def _into_file(target: Path, parts: list[Part], *, overwrite: bool) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def _into_directory(folder: Path, parts: list[Part], *, overwrite: bool) -> None:
+def _into_directory(folder: Path, parts: list[DataSetPart], *, overwrite: bool) -> None:
     old = sorted(folder.glob("part-*")) if overwrite else []
     stamp = uuid.uuid4().hex[:8]
     for part in parts:
@@ -205,7 +205,7 @@ def _into_directory(folder: Path, parts: list[Part], *, overwrite: bool) -> None
     (folder / "_SUCCESS").touch()
 
 
-def discard_parts(parts: Iterable[Part]) -> None:
+def discard_parts(parts: Iterable[DataSetPart]) -> None:
     """Remove parts that are still there."""
     for part in parts:
         Path(part.path).unlink(missing_ok=True)

@@ -66,7 +66,7 @@ class History:
         batch: so many events are written to the file at a time, 1 for each at once: what a killed process can lose.
 
     Attributes:
-        trace: see :class:`tdqsim.cics.Recorder` and :class:`tdqsim.ibmi.Recorder`.
+        trace: see :class:`tdqsim.cics.Recorder` and :class:`tdqsim.ibmi.SystemRecorder`.
     """
 
     def __init__(self, limit: int = 100_000, *, path: Path | str | None = None, batch: int = _BATCH) -> None:

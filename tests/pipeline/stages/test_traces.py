@@ -17,7 +17,7 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.ingest import IngestRequest, IngestTask, events_of, run_ingest
 from tdqsim.pipeline.stages.tables import read_table
-from tdqsim.pipeline.stages.traces import BadValue, values_of
+from tdqsim.pipeline.stages.traces import BadEvent, values_of
 
 WRITE = {"region": "A", "command": "WRITEQ TD", "queue": "KEEP"}
 LONG = 1 << 20
@@ -142,7 +142,7 @@ def test_what_a_csv_writer_writes_is_read(tmp_path_factory: pytest.TempPathFacto
 def test_values_of_any_kind_are_events_or_named(given_: dict[str, Any]) -> None:
     try:
         found = values_of(given_)
-    except BadValue as error:
+    except BadEvent as error:
         assert str(error).split("_hex")[0].split(" ")[0] in {name.removesuffix("_hex") for name in given_}  # noqa: PT017
     else:
         assert set(found) >= {"region", "seq", "data", "key"}

@@ -12,10 +12,10 @@ from tdqsim.errors import WouldWaitForever
 from tdqsim.ibmi import Parm, System
 from tdqsim.server.hostservers.accounts import Account, Accounts
 from tdqsim.server.hostservers.command import CommandServer
-from tdqsim.server.hostservers.conversation import Conversation, End, Host, Reply, Work
+from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, SystemWork
 from tdqsim.server.hostservers.dataqueue import DataQueueServer
 from tdqsim.server.hostservers.frames import FrameReader, block
-from tdqsim.server.hostservers.passwords import Level, substitute, token
+from tdqsim.server.hostservers.passwords import PasswordLevel, substitute, token
 from tdqsim.server.hostservers.signon import SignOn
 from tests.server.hostservers.wire import CLIENT, frame
 
@@ -41,12 +41,12 @@ class World:
         self.system.register_program("QGPL/P", lambda _job, a, b: (a, b), [Parm("A", "PACKED(5:0)", use="inout"), Parm("B", "CHAR(9)", use="inout")])  # fmt: skip
         account = Account("ANNA", most_wrong=1 << 30)
         account.set_password("Secret1pw")
-        self.host = Host(self.system, Accounts([account]), seed=lambda: _SEED)
+        self.host = HostSystem(self.system, Accounts([account]), seed=lambda: _SEED)
 
     def conversation(self, server: int, signed_on: bool) -> Conversation:
         made = _SERVERS[server](self.host)
         if signed_on and server:
-            sent = substitute(Level.SHA1, token(Level.SHA1, "ANNA", "Secret1pw"), "ANNA", CLIENT, _SEED)
+            sent = substitute(PasswordLevel.SHA1, token(PasswordLevel.SHA1, "ANNA", "Secret1pw"), "ANNA", CLIENT, _SEED)
             body = b"\3\1" + block(0x1105, sent) + block(0x1104, "ANNA      ".encode("cp037"))
             made.feed(frame(made.server_id, 0x7001, CLIENT) + frame(made.server_id, 0x7002, body))
         elif signed_on:
@@ -96,7 +96,7 @@ def _requests(server: int, server_id: int, data: bytes) -> bytes:
 def _run(conversation: Conversation) -> int:
     answers = 0
     while (step := conversation.next()) is not None and not isinstance(step, End):
-        if isinstance(step, Work):
+        if isinstance(step, SystemWork):
             try:
                 answer = step.call()
             except WouldWaitForever:  # it would be parked

@@ -11,7 +11,7 @@ import pytest
 from tdqsim.server.hostservers.accounts import SignOnCode
 from tdqsim.server.hostservers.command import expanded
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, blocks, reply
-from tdqsim.server.hostservers.passwords import Level, substitute, token
+from tdqsim.server.hostservers.passwords import PasswordLevel, substitute, token
 from tests.server.hostservers.certificates import certificate
 from tests.server.hostservers.wire import CLIENT, NAME, RECEIVE_FOR_EVER, RECEIVE_NOW, Client, eventually, frame, send
 
@@ -39,7 +39,7 @@ SUBSTITUTES = {
 @pytest.mark.parametrize(("who", "expected"), SUBSTITUTES.items())
 def test_substitutes(who, expected):
     user, password = who
-    for level, image in zip(Level, expected, strict=True):
+    for level, image in zip(PasswordLevel, expected, strict=True):
         made = substitute(level, token(level, user, password), user, CLIENT, SERVER)
         assert made.hex().upper() == image
 

@@ -16,7 +16,7 @@ from tdqsim.server.hostservers.accounts import (
     sign_on,
 )
 from tdqsim.server.hostservers.frames import block
-from tdqsim.server.hostservers.passwords import Level, covered, substitute, token
+from tdqsim.server.hostservers.passwords import PasswordLevel, covered, substitute, token
 from tests.rules import rule
 from tests.server.hostservers.wire import CLIENT, Client
 
@@ -31,7 +31,7 @@ def system():
         yield made
 
 
-def attempt(password="Secret1pw", level=Level.SHA1, user="ANNA", kind=None):
+def attempt(password="Secret1pw", level=PasswordLevel.SHA1, user="ANNA", kind=None):
     sent = substitute(level, token(level, user, password), user, *SEEDS)
     return Attempt(user, int(level.credential) if kind is None else kind, sent, SEEDS)
 
@@ -46,14 +46,14 @@ def hidden(level, old, new, user="ANNA", proof=None):
     """What a client sends for a change of password."""
 
     def raw(word):
-        if level is Level.DES:
+        if level is PasswordLevel.DES:
             return (
                 word.upper()
                 .ljust(10)[: 8 if len(word) <= 8 else 10]
                 .encode("cp037")
                 .ljust(8 if len(word) <= 8 else 16, b"\x40")
             )
-        step = 20 if level is Level.SHA1 else 64
+        step = 20 if level is PasswordLevel.SHA1 else 64
         data = word.encode("utf-16-be")
         return data.ljust(-(-len(data) // step) * step, b"\0")
 
@@ -66,14 +66,14 @@ def test_what_a_sign_on_comes_to(system):
     account = Account("ANNA")
 
     def tried(one=None, who=account):
-        return check(system, who, Level.SHA1, attempt() if one is None else one)
+        return check(system, who, PasswordLevel.SHA1, attempt() if one is None else one)
 
     assert tried() is SignOnCode.PASSWORD_NONE
     account.set_password("Secret1pw")
     assert tried() is SignOnCode.GOOD
     assert tried(attempt(kind=1)) is SignOnCode.REQUEST_NOT_VALID
     assert tried(who=None) is SignOnCode.USER_UNKNOWN
-    assert check(system, Account("NOBODY"), Level.SHA1, attempt(user="NOBODY")) is SignOnCode.USER_UNKNOWN
+    assert check(system, Account("NOBODY"), PasswordLevel.SHA1, attempt(user="NOBODY")) is SignOnCode.USER_UNKNOWN
     assert "NOBODY" not in system.profiles
     system.chgusrprf("ANNA", pwdexp=True)
     assert tried() is SignOnCode.PASSWORD_EXPIRED
@@ -85,7 +85,7 @@ def test_what_a_sign_on_comes_to(system):
     "SIGNON-NEW-LONG", "SIGNON-NEW-CHARACTER", "SIGNON-NEW-PROOF",
 )  # fmt: skip
 def test_each_refusal_has_its_code(system):
-    level, account = Level.SHA1, anna("OLD")
+    level, account = PasswordLevel.SHA1, anna("OLD")
     accounts = Accounts([account, Account("EMPTY")])
     system.crtusrprf("EMPTY")
 
@@ -110,33 +110,33 @@ def test_each_refusal_has_its_code(system):
 
 def test_too_many_wrong_passwords_disable_the_profile(system):
     account = anna()
-    tries = [check(system, account, Level.SHA1, attempt("wrong")) for _ in range(2)]
+    tries = [check(system, account, PasswordLevel.SHA1, attempt("wrong")) for _ in range(2)]
     assert tries == [SignOnCode.PASSWORD_WRONG, SignOnCode.PASSWORD_WRONG_NEXT_DISABLES]
-    assert check(system, account, Level.SHA1, attempt()) is SignOnCode.GOOD  # the count begins anew
-    tries = [check(system, account, Level.SHA1, attempt("wrong")) for _ in range(4)]
+    assert check(system, account, PasswordLevel.SHA1, attempt()) is SignOnCode.GOOD  # the count begins anew
+    tries = [check(system, account, PasswordLevel.SHA1, attempt("wrong")) for _ in range(4)]
     assert tries[1:] == [SignOnCode.PASSWORD_WRONG_NEXT_DISABLES, SignOnCode.PASSWORD_WRONG, SignOnCode.USER_DISABLED]
-    assert check(system, account, Level.SHA1, attempt()) is SignOnCode.USER_DISABLED
+    assert check(system, account, PasswordLevel.SHA1, attempt()) is SignOnCode.USER_DISABLED
     with system.job(user="QSECOFR") as job:
         job.command("CHGUSRPRF USRPRF(ANNA) STATUS(*ENABLED)")
         assert str(job.joblog[-1]) == "CPC2206 User profile ANNA changed."
-    assert check(system, account, Level.SHA1, attempt()) is SignOnCode.GOOD
+    assert check(system, account, PasswordLevel.SHA1, attempt()) is SignOnCode.GOOD
 
 
 def test_a_disabled_profile_stays_so_after_a_restart(tmp_path):
     with System("SYS1", tmp_path / "s") as system:
         system.crtusrprf("ANNA", pwdexp=True)
         for _ in range(3):
-            check(system, anna(), Level.SHA1, attempt("wrong"))
+            check(system, anna(), PasswordLevel.SHA1, attempt("wrong"))
         assert not system.profiles["ANNA"].disabled  # three accounts, one wrong password each
         account = anna()
         for _ in range(3):
-            check(system, account, Level.SHA1, attempt("wrong"))
+            check(system, account, PasswordLevel.SHA1, attempt("wrong"))
     with System("SYS1", tmp_path / "s") as system:
         assert system.profiles["ANNA"].disabled
         assert system.profiles["ANNA"].expired
 
 
-@pytest.mark.parametrize("level", Level)
+@pytest.mark.parametrize("level", PasswordLevel)
 @pytest.mark.parametrize(("old", "new"), [("SECRET1", "OTHER2"), ("SECRET1PWD", "N"), ("OLD", "NEWLONGPW1")])
 def test_a_change_of_password(system, level, old, new):
     account = anna(old)
@@ -144,13 +144,13 @@ def test_a_change_of_password(system, level, old, new):
     system.chgusrprf("ANNA", pwdexp=True)
     code = change_password(system, accounts, level, attempt(old, level), hidden(level, old, new))
     assert code is SignOnCode.GOOD
-    for each in Level:
+    for each in PasswordLevel:
         assert check(system, account, each, attempt(new, each)) is SignOnCode.GOOD
         assert check(system, account, each, attempt(old, each)) is SignOnCode.PASSWORD_WRONG
         account.wrong = 0
 
 
-@pytest.mark.parametrize("level", [Level.SHA1, Level.PBKDF2])
+@pytest.mark.parametrize("level", [PasswordLevel.SHA1, PasswordLevel.PBKDF2])
 def test_a_long_password_with_all_kinds_of_characters(system, level):
     account = anna("Alt")
     new = "Grüße an 東京 " + "x" * 100
@@ -161,12 +161,12 @@ def test_a_long_password_with_all_kinds_of_characters(system, level):
 @pytest.mark.parametrize(
     ("level", "new", "expected"),
     [
-        (Level.DES, "A-B", SignOnCode.NEW_PASSWORD_CHARACTER),
-        (Level.DES, "1ABC", SignOnCode.NEW_PASSWORD_CHARACTER),  # a client puts a Q in front
-        (Level.SHA1, "*NONE", SignOnCode.NEW_PASSWORD_CHARACTER),
-        (Level.SHA1, "x" * 129, SignOnCode.NEW_PASSWORD_TOO_LONG),
-        (Level.SHA1, " ", SignOnCode.NEW_PASSWORD_TOO_SHORT),
-        (Level.PBKDF2, "a\x00b", SignOnCode.NEW_PASSWORD_CHARACTER),
+        (PasswordLevel.DES, "A-B", SignOnCode.NEW_PASSWORD_CHARACTER),
+        (PasswordLevel.DES, "1ABC", SignOnCode.NEW_PASSWORD_CHARACTER),  # a client puts a Q in front
+        (PasswordLevel.SHA1, "*NONE", SignOnCode.NEW_PASSWORD_CHARACTER),
+        (PasswordLevel.SHA1, "x" * 129, SignOnCode.NEW_PASSWORD_TOO_LONG),
+        (PasswordLevel.SHA1, " ", SignOnCode.NEW_PASSWORD_TOO_SHORT),
+        (PasswordLevel.PBKDF2, "a\x00b", SignOnCode.NEW_PASSWORD_CHARACTER),
     ],
 )
 def test_new_passwords_that_are_refused(system, level, new, expected):
@@ -179,7 +179,7 @@ def test_new_passwords_that_are_refused(system, level, new, expected):
 def test_a_change_that_does_not_fit_changes_nothing(system):
     account = anna("OLD")
     accounts = Accounts([account])
-    level = Level.SHA1
+    level = PasswordLevel.SHA1
 
     def change(one, more):
         return change_password(system, accounts, level, one, more)
@@ -204,7 +204,7 @@ def test_a_refusal_brings_its_message_when_it_is_asked_for(served, connect):
         client: Client = connect(served, "as-signon", 0xE009)
         got = client.ask(0x7003, block(0x1101, bytes(4)) + block(0x1102, b"\0\5") + block(0x1103, CLIENT))
         seed = got.blocks(24)[0x1103]
-        sent = substitute(Level.SHA1, token(Level.SHA1, user, password), user, CLIENT, seed)
+        sent = substitute(PasswordLevel.SHA1, token(PasswordLevel.SHA1, user, password), user, CLIENT, seed)
         body = b"\x03" + block(0x1105, sent) + block(0x1104, user.ljust(10).encode("cp037"))
         return client.ask(0x7004, body + (block(0x1128, b"\1") if asked else b""), template=1)
 

@@ -6,7 +6,7 @@ import pytest
 
 from tdqsim.ibmi import System
 from tdqsim.server.hostservers.accounts import SignOnCode, change_password, sign_on
-from tdqsim.server.hostservers.passwords import Level, token, tokens
+from tdqsim.server.hostservers.passwords import PasswordLevel, token, tokens
 from tests.server.hostservers.test_sign_on import attempt, hidden
 
 pytest.importorskip("argon2", reason="needs tdqsim[serve]")
@@ -29,9 +29,11 @@ def test_the_users_of_a_server(system, tmp_path):
     Users([User("ANNA", frozenset({Role.look}), (), hashed("Secret1pw"), verifiers)]).write(path)
     users = Users.load(path)
     accounts = UserAccounts(users, path)
-    for level in Level:
+    for level in PasswordLevel:
         assert sign_on(system, accounts, level, attempt(level=level)) is SignOnCode.GOOD
-    changed = change_password(system, accounts, Level.SHA1, attempt(), hidden(Level.SHA1, "Secret1pw", "Other2"))
+    changed = change_password(
+        system, accounts, PasswordLevel.SHA1, attempt(), hidden(PasswordLevel.SHA1, "Secret1pw", "Other2")
+    )
     assert changed is SignOnCode.GOOD
     assert users.authenticate("anna", "Other2").id == "ANNA"
     again = Users.load(path)
@@ -39,39 +41,43 @@ def test_the_users_of_a_server(system, tmp_path):
         int(key): kept for key, kept in tokens("ANNA", "Other2").items()
     }
     for known in (users, again):
-        for level in Level:
+        for level in PasswordLevel:
             assert sign_on(system, UserAccounts(known), level, attempt("Other2", level)) is SignOnCode.GOOD
-        assert sign_on(system, UserAccounts(known), Level.SHA1, attempt()) is SignOnCode.PASSWORD_WRONG
+        assert sign_on(system, UserAccounts(known), PasswordLevel.SHA1, attempt()) is SignOnCode.PASSWORD_WRONG
     kept = path.read_bytes()
     path.unlink()
     path.mkdir()  # it cannot be written any more
-    changed = change_password(system, accounts, Level.SHA1, attempt("Other2"), hidden(Level.SHA1, "Other2", "Third3"))
+    changed = change_password(
+        system, accounts, PasswordLevel.SHA1, attempt("Other2"), hidden(PasswordLevel.SHA1, "Other2", "Third3")
+    )
     assert changed is SignOnCode.PASSWORD_CHANGE_NOT_ALLOWED
-    assert sign_on(system, accounts, Level.SHA1, attempt("Other2")) is SignOnCode.GOOD
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt("Other2")) is SignOnCode.GOOD
     assert kept.startswith(b"#")
 
 
 def test_users_without_verifiers_disabled_ones_and_those_without_a_profile(system):
     every = frozenset({Role.look})
-    verifiers = {2: token(Level.SHA1, "ANNA", "Secret1pw")}
-    users = Users([User("ANNA", every), User("OTHER", every, ibmi={2: token(Level.SHA1, "OTHER", "Secret1pw")})])
+    verifiers = {2: token(PasswordLevel.SHA1, "ANNA", "Secret1pw")}
+    users = Users(
+        [User("ANNA", every), User("OTHER", every, ibmi={2: token(PasswordLevel.SHA1, "OTHER", "Secret1pw")})]
+    )
     accounts = UserAccounts(users)
-    assert sign_on(system, accounts, Level.SHA1, attempt()) is SignOnCode.PASSWORD_NONE
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt()) is SignOnCode.PASSWORD_NONE
     users.put(User("ANNA", every, ibmi=verifiers))
-    assert sign_on(system, accounts, Level.SHA1, attempt()) is SignOnCode.GOOD
-    assert sign_on(system, accounts, Level.DES, attempt(level=Level.DES)) is SignOnCode.PASSWORD_NONE
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt()) is SignOnCode.GOOD
+    assert sign_on(system, accounts, PasswordLevel.DES, attempt(level=PasswordLevel.DES)) is SignOnCode.PASSWORD_NONE
     users.put(User("ANNA", every, ibmi=verifiers, disabled=True))
-    assert sign_on(system, accounts, Level.SHA1, attempt()) is SignOnCode.USER_DISABLED
-    assert sign_on(system, accounts, Level.SHA1, attempt(user="OTHER")) is SignOnCode.USER_UNKNOWN
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt()) is SignOnCode.USER_DISABLED
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt(user="OTHER")) is SignOnCode.USER_UNKNOWN
     assert "OTHER" not in system.profiles
 
 
 def test_sign_ons_are_counted_with_those_of_the_other_faces(system):
-    users = Users([User("ANNA", frozenset({Role.look}), ibmi={2: token(Level.SHA1, "ANNA", "Secret1pw")})])
+    users = Users([User("ANNA", frozenset({Role.look}), ibmi={2: token(PasswordLevel.SHA1, "ANNA", "Secret1pw")})])
     accounts = UserAccounts(users)
-    codes = [sign_on(system, accounts, Level.SHA1, attempt("no", user="NOBODY")) for _ in range(100)]
+    codes = [sign_on(system, accounts, PasswordLevel.SHA1, attempt("no", user="NOBODY")) for _ in range(100)]
     assert codes[0] is SignOnCode.USER_UNKNOWN
     assert codes[-1] is SignOnCode.SECURITY_GENERAL
     with pytest.raises(TooManySignOns):
         users.authenticate("NOBODY", "no")
-    assert sign_on(system, accounts, Level.SHA1, attempt()._replace(origin="10.0.0.1")) is SignOnCode.GOOD
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt()._replace(origin="10.0.0.1")) is SignOnCode.GOOD

@@ -6,7 +6,7 @@ import socket
 import time
 
 from tdqsim.server.hostservers.frames import FrameReader, block
-from tdqsim.server.hostservers.passwords import Level, substitute, token
+from tdqsim.server.hostservers.passwords import PasswordLevel, substitute, token
 
 CLIENT = bytes.fromhex("0000018B00000001")
 
@@ -29,7 +29,7 @@ class Client:
 
     def sign_on(self, user="ANNA", password="Secret1pw"):
         got = self.ask(0x7001, CLIENT, attributes=0x0300)
-        made = substitute(Level.SHA1, token(Level.SHA1, user, password), user, CLIENT, got.fixed(24, 8))
+        made = substitute(PasswordLevel.SHA1, token(PasswordLevel.SHA1, user, password), user, CLIENT, got.fixed(24, 8))
         body = b"\x03\x01" + block(0x1105, made) + block(0x1104, user.ljust(10).encode("cp037"))
         return self.ask(0x7002, body, attributes=0x0200).number(20, 4)
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.levels import ProgramLevel, passed
 from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.programs.containers import passed
-from tdqsim.cics.programs.table import ProgramLevel
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
+    from tdqsim.cics.kernel.channels import Channel
     from tdqsim.cics.kernel.parts import TaskRegion
-    from tdqsim.cics.programs.channels import Channel
+    from tdqsim.cics.uow.unit import UnitOfWork
     from tdqsim.core.dispatch import Timer
 
 __all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "retrieve", "start"]
@@ -132,6 +132,15 @@ class Starts:
         self._names += 1
         return f"DF{self._names:06d}"
 
+    def take(self, request: StartRequest, deadline_ns: int, uow: UnitOfWork | None) -> None:
+        """Have a START done when its time comes; with PROTECT (``uow``), when that has committed too."""
+        self.requests[request.reqid] = request
+        if uow is None:
+            self.start_at(request, deadline_ns)
+        else:
+            request.committed = False
+            uow.call_at_end(lambda committed: request.settle(deadline_ns, committed=committed))
+
     def start_at(self, request: StartRequest, deadline_ns: int) -> None:
         """Have a START done when its time comes."""
         if deadline_ns <= self._region.clock.time_ns():
@@ -189,8 +198,7 @@ def start(
         from_: data for the task's RETRIEVE.
         interval: how long to wait, as hhmmss; 130 is a minute and a half.
         hours: the same in parts (AFTER).
-        minutes: with ``hours``.
-        seconds: with ``hours``.
+        minutes, seconds: with ``hours``.
         reqid: a name for CANCEL; one is made up when not given.
         termid: the terminal of the task; it waits until that is free.
         userid: the user of a task without terminal; the issuer's when not given.
@@ -213,30 +221,21 @@ def start(
     """
     region = task.region
     _check_start(region, transid, termid, reqid, has_data=from_ is not None)
-    if length is not None and not (0 < length <= len(from_ or b"")):
-        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(from_ or b'')} bytes")
+    data = from_ if length is None else _first(from_ or b"", length)
     given = passed(task, channel)
     if userid:
         _check_user(task, userid)
+    of_day = time is not None or at
+    span = interval_ns(time or 0 if of_day else interval, hours, minutes, seconds)
     now = region.clock.time_ns()
-    if time is not None or at:
-        deadline = _time_of_day(task, now, interval_ns(time or 0, hours, minutes, seconds))
-    else:
-        deadline = now + interval_ns(interval, hours, minutes, seconds)
+    deadline = _time_of_day(task, now, span) if of_day else now + span
     name = reqid or region.starts.next_reqid()
     task.eib.eibreqid = name
-    data = from_ if length is None or from_ is None else from_[:length]
     request = StartRequest(region, transid, data=data, userid=userid or task.userid, termid=termid, reqid=name)
     request.channel = None if given is None else given.copy()
     names = {"RTRANSID": rtransid, "RTERMID": rtermid, "QUEUE": queue}
     request.more = {word: value for word, value in names.items() if value is not None}
-    region.starts.requests[name] = request
-    if protect:
-        request.committed = False
-        uow = task.uow
-        uow.call_at_end(lambda committed: request.settle(deadline, committed=committed))
-    else:
-        region.starts.start_at(request, deadline)
+    region.starts.take(request, deadline, task.uow if protect else None)
     return name
 
 
@@ -358,6 +357,12 @@ def _time_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
     if ahead < -_PAST_NS:
         ahead += _DAY_NS
     return now_ns + max(ahead, 0)
+
+
+def _first(data: bytes, length: int) -> bytes:
+    if not 0 < length <= len(data):
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(data)} bytes")
+    return data[:length]
 
 
 def _check_start(region: TaskRegion, transid: str, termid: str, reqid: str, *, has_data: bool) -> None:

@@ -131,10 +131,10 @@ class TaskBase:
     def uow(self) -> UnitOfWork:
         """The unit of work; it begins when it is first asked for."""
         uow = self.unit
-        if uow is None or uow.ended:
+        if uow is not None and uow.ended:
             self._let_go()
-            uow = self.region.new_uow(self)
-        return uow
+            uow = None
+        return self.region.new_uow(self) if uow is None else uow
 
     def _let_go(self) -> UnitOfWork | None:
         """What is left of a unit of work whose end an exception cut short is done; gives the one that goes on."""
@@ -154,12 +154,15 @@ class TaskBase:
         Raises:
             Condition: ROLLEDBACK: a participant refused or the store could not take it; it was backed out.
         """
-        self.region.dispatcher.check_thread()
-        uow = self._let_go()
+        region, uow = self.region, self.unit
+        if region.dispatcher.thread != get_ident():
+            region.dispatcher.check_thread()
+        if uow is not None and (uow.ended or region.store.durable.in_doubt):
+            uow = self._let_go()
         if uow is None:
             return
         try:
-            committed = self.region.commit(uow)
+            committed = region.commit(uow)
         except StoreError as error:
             raise Condition(Resp.ROLLEDBACK, detail=str(error)) from error
         finally:

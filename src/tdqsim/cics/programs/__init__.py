@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tdqsim.cics.programs.channels import Channel, Container
 from tdqsim.cics.programs.diagnostics import Diagnostics
-from tdqsim.cics.programs.table import Program, ProgramLevel, Programs
+from tdqsim.cics.programs.table import Program, Programs
 
-__all__ = ["Channel", "Container", "Diagnostics", "Program", "ProgramLevel", "Programs"]
+__all__ = ["Diagnostics", "Program", "Programs"]

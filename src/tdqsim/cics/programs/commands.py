@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Final, NoReturn, Protocol
 
+from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
 from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit, Handles, HandleStack
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.programs.channels import Channel
-from tdqsim.cics.programs.containers import level_of, passed
-from tdqsim.cics.programs.table import Program, ProgramLevel, Programs
+from tdqsim.cics.kernel.levels import ProgramLevel, level_of, passed
+from tdqsim.cics.programs.table import Program, Programs
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 

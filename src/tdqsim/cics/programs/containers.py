@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Protocol
 
+from tdqsim.cics.kernel.channels import Channel, Container, checked_name
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.programs.channels import Channel, Container, checked_name
-from tdqsim.cics.programs.table import ProgramLevel
+from tdqsim.cics.kernel.levels import LevelTask, level_of
 from tdqsim.facts import Resp
 
 __all__ = [
@@ -23,9 +22,7 @@ __all__ = [
     "endbrowse_container",
     "get_container",
     "getnext_container",
-    "level_of",
     "move_container",
-    "passed",
     "put_container",
     "startbrowse_container",
 ]
@@ -55,46 +52,11 @@ class Contents:
         return received if self.data is None else {**received, "INTO": self.data, "SET": self.data}
 
 
-class LevelTask(Issuer, Protocol):
-    """A task whose programs have levels.
-
-    Attributes:
-        level: where its program runs; None when nothing was linked to.
-        program: the name of its first program.
-    """
-
-    level: ProgramLevel | None
-    program: str
-
-    @property
-    def region(self) -> WatchedRegion:
-        """Its region."""
-
-
 class ContainerTask(LevelTask, Protocol):
     """What these commands ask of the task."""
 
     def open_browses(self) -> dict[str, Any]:
         """The browses that it has begun, by resource type."""
-
-
-def level_of(task: LevelTask) -> ProgramLevel:
-    """The level of the program that runs; at the top it is made when it is first asked for."""
-    if task.level is None:
-        task.level = ProgramLevel(task.program, None, None)
-    return task.level
-
-
-def passed(task: LevelTask, channel: str | None) -> Channel | None:
-    """The channel that LINK, XCTL, START or RETURN names; one that is not there is made, without containers.
-
-    Raises:
-        Condition: CHANNELERR 1: that is no name.
-    """
-    if channel is None:
-        return None
-    name = checked_name(channel, Resp.CHANNELERR, 1)
-    return level_of(task).channels.get(name) or Channel(name)
 
 
 def _named(task: ContainerTask, channel: str | None) -> Channel:

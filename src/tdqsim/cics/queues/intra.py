@@ -43,12 +43,12 @@ class IntervalsTaken(Protocol):
         left_before: what the queue's last control interval took before it wrote; None as long as it has not written.
         puts: how many records it has put.
         own: how many of them it has read back.
-        deleted: whether it has deleted the queue.
+        cleared: whether it has deleted the queue.
     """
 
     starts: list[int]
     left_before: int | None
-    deleted: bool
+    cleared: bool
 
     @property
     def puts(self) -> int: ...  # noqa: D102
@@ -273,7 +273,7 @@ class IntraSpace:
 
     def committed(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
         """What it wrote is committed: its control intervals are the queue's, without the records it has read back."""
-        if work.deleted:
+        if work.cleared:
             self.in_use -= len(queue.bounds)
             queue.bounds.clear()
         if work.starts:

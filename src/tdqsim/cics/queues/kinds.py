@@ -321,10 +321,11 @@ class IntraTdQueue(TdQueue):
             self._td_read = WaitQueue(f"TD_READ {self.name}", self.write_end.holder)
         return self._td_read
 
-    def wake_readers(self) -> None:
-        """Readers that wait for another's commit look again."""
+    def released(self) -> bool:
+        """An end changed hands: readers that wait for a commit look again. Whether a disable waits for users to end."""
         if self._td_read:
             self._td_read.wake_all()
+        return self._enablestatus is Cvda.DISABLING
 
     @property
     def numitems(self) -> int:

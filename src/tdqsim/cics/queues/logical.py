@@ -141,8 +141,7 @@ def _acquire(task: Any, uow: Any, lock: Lock, *, busy: bool = False) -> None:
     Raises:
         Condition: LOCKED when a shunted unit of work retains it; QBUSY when it would have to wait and must not.
     """
-    if lock.is_free:
-        lock.take(uow, task.region.clock.time_ns())
+    if lock.take_free(uow, task.region.clock):
         return
     task.region.hardening.settle()  # whoever has it may have ended, and not know it yet
     met = ASKED[lock.standing(uow)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tdqsim.facts import Cvda
 
@@ -21,16 +21,6 @@ class Info:
 
     def __init__(self, values: dict[str, Any] | None = None) -> None:
         self._values = {} if values is None else values
-
-    if not TYPE_CHECKING:  # the classes of rows.py say which attributes there are
-
-        def __getattr__(self, name: str) -> Any:
-            try:
-                return self._values[name.upper()]
-            except KeyError:
-                if name.startswith("_"):
-                    raise AttributeError(name) from None
-                raise AttributeError(_not_asked_for(name.upper(), self._values)) from None
 
     def __getitem__(self, option: str) -> Any:
         return self._values[option.upper()]
@@ -62,6 +52,18 @@ class Info:
         if plain:
             return {name: _plain(value) for name, value in self._values.items()}
         return dict(self._values)
+
+
+def _attribute(info: Info, name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    try:
+        return info[name]
+    except KeyError:
+        raise AttributeError(_not_asked_for(name.upper(), info.as_dict())) from None
+
+
+setattr(Info, "__getattr__", _attribute)  # noqa: B010  (type checkers are to go by the attributes that rows.py names)
 
 
 def _plain(value: Any) -> Any:

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.programs import ProgramLevel
-from tdqsim.cics.programs.containers import passed
+from tdqsim.cics.kernel.levels import ProgramLevel, passed
 from tdqsim.cics.terminal.screen import Screens
 from tdqsim.facts import Resp, table
 

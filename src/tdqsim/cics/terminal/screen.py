@@ -19,7 +19,7 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import table
 
 if TYPE_CHECKING:
-    from tdqsim.cics.programs import Channel
+    from tdqsim.cics.kernel.channels import Channel
     from tdqsim.definitions.bms import BmsMap, Mapset
 
 __all__ = ["AIDS", "Input", "Screen", "Screens", "Sent"]

@@ -76,12 +76,18 @@ class Hardening:
         shared: whether tasks share commits.
 
     Attributes:
+        share: commit together with the other tasks that are about to, or at once where nobody is to wait; gives what
+            reached the task while it waited, else None. Raises StoreError: the commit failed, nothing of it was made.
         commits: how many were made, for statistics and benchmarks.
         timed: told the seconds that each commit took that was made; None for nobody.
         urgent: whether nobody waits now: see :meth:`at_once`.
     """
 
-    __slots__ = ("_batch", "_dispatcher", "_durable", "_notes", "_waiting", "commits", "shared", "timed", "urgent")
+    __slots__ = (
+        "_batch", "_dispatcher", "_durable", "_notes", "_shared", "_waiting", "commits", "share", "timed", "urgent",
+    )  # fmt: skip
+
+    share: Callable[[Collection[Work], Meta, Party], BaseException | None]
 
     def __init__(self, dispatcher: Dispatcher, durable: Durable, *, shared: bool = False) -> None:
         self._dispatcher = dispatcher
@@ -93,6 +99,16 @@ class Hardening:
         self.commits = 0
         self.timed: Callable[[float], object] | None = None
         self.urgent = False
+
+    @property
+    def shared(self) -> bool:
+        """Whether tasks share commits."""
+        return self._shared
+
+    @shared.setter
+    def shared(self, shared: bool) -> None:
+        self._shared = shared
+        self.share = self._share if shared else self.commit
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -192,7 +208,7 @@ class Hardening:
                 each.party.finish()
         self._waiting.wake_all()
 
-    def share(self, works: Collection[Work], meta: Meta, party: Party) -> BaseException | None:
+    def _share(self, works: Collection[Work], meta: Meta, party: Party) -> BaseException | None:
         """Commit together with the other tasks that are about to, or at once where nobody is to wait.
 
         Returns:
@@ -202,7 +218,7 @@ class Hardening:
             StoreError: the commit failed, and nothing of it was made.
         """
         dispatcher = self._dispatcher
-        if not self.shared or self.urgent or dispatcher.current is dispatcher.outside:
+        if self.urgent or dispatcher.current is dispatcher.outside:
             self.commit(works, meta, party)
             return None
         mine = _Waiting(works, meta, party)

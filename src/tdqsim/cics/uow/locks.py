@@ -18,6 +18,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final, Protocol
 
+from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.facts import Cvda, Resp
 
@@ -134,18 +135,21 @@ class Lock:
         return LockStanding.RETAINED if self.retained else LockStanding.HELD
 
     @property
-    def is_free(self) -> bool:
-        """Whether nobody has it or waits for it: FREE for everybody."""
-        owner = self.taken_by
-        return (owner is None or owner.ended) and not self._waiting
-
-    @property
     def in_use(self) -> bool:
         """Whether anybody holds it or waits for it."""
         return self.owner is not None or bool(self._waiting)
 
+    def take_free(self, uow: LockOwner, clock: Clock) -> bool:
+        """Give it to a unit of work if it is FREE for everybody: nobody has it or waits for it."""
+        owner = self.taken_by
+        if (owner is not None and not owner.ended) or self._waiting:
+            return False
+        uow.ends.append(self)
+        self.since_ns, self.fails, self.taken_by = clock.time_ns(), 0, uow
+        return True
+
     def take(self, uow: LockOwner, now_ns: int) -> None:
-        """Give it to a unit of work; it is free."""
+        """Give it to a unit of work; nobody has it."""
         assert self.taken_by is None or self.taken_by.ended, self
         uow.ends.append(self)
         self.since_ns, self.fails, self.taken_by = now_ns, 0, uow

@@ -75,7 +75,6 @@ _INDOUBT: Final = Cvda.INDOUBT
 _COMMIT: Final = Cvda.COMMIT
 _BACKOUT: Final = Cvda.BACKOUT
 _ACTIVE: Final = Cvda.ACTIVE
-_DISABLING: Final = Cvda.DISABLING
 
 
 class Participant(Protocol):
@@ -399,8 +398,7 @@ class UnitOfWork:
             if lock.taken_by is self:
                 lock.give_back()
         for queue in self.works:
-            queue.wake_readers()
-            if queue.enablestatus is _DISABLING:
+            if queue.released():
                 self.region.settle_disable(queue)
 
     # -- two phases -----------------------------------------------------------------------------------------------
@@ -469,7 +467,7 @@ class UnitOfWork:
             lock.since_ns = self.since_ns
             if lock.retained:
                 lock.wake_all()
-                lock.queue.wake_readers()
+                lock.queue.released()
 
     def decide(self, *, commit: bool, also: Mapping[bytes, bytes | None] | None = None) -> None:
         """End one that is INDOUBT as its coordinator, or somebody in its place, says."""

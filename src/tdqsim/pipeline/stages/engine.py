@@ -29,7 +29,7 @@ from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stages.arguments import one_of
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, outdate, write_manifest
 
-__all__ = ["EngineName", "StageEngine", "StageFailed", "Task", "Told", "choose", "run_stage"]
+__all__ = ["EngineName", "StageEngine", "StageFailed", "StageTask", "Told", "choose", "run_stage"]
 
 EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
@@ -49,7 +49,7 @@ class StageFailed(DatasetError):
     """A stage could not be finished; the message names it, its buckets, and what the last attempt said."""
 
 
-class Task(Protocol):
+class StageTask(Protocol):
     """One task of a stage: plain values, so that it can travel to a worker."""
 
     @property
@@ -69,7 +69,7 @@ class Task(Protocol):
         """How much work it is, in any unit: the heaviest go first."""
 
 
-T = TypeVar("T", bound=Task)
+T = TypeVar("T", bound=StageTask)
 
 
 @dataclass

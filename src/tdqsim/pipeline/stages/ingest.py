@@ -36,7 +36,7 @@ from tdqsim.pipeline.stages.holding import holding
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of
 from tdqsim.pipeline.stages.records import IngestTask, records_of, splits_of
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
-from tdqsim.pipeline.stages.traces import BYTES, BadValue, Row, csv_header, csv_rows, json_lines, values_of
+from tdqsim.pipeline.stages.traces import BYTES, BadEvent, Row, csv_header, csv_rows, json_lines, values_of
 
 __all__ = ["FORMATS", "MODES", "IngestRequest", "IngestTask", "events_of", "ingest_file", "run_ingest"]
 
@@ -176,7 +176,7 @@ def _event(
         return None
     try:
         values = values_of(given)
-    except BadValue as error:
+    except BadEvent as error:
         raise _Bad(f"{place}: {error}; {_GO_ON}") from None
     if values["seq"] is None:
         values["seq"] = number + task.first_seq

@@ -32,7 +32,7 @@ from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import open_pieces
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts
-from tdqsim.pipeline.stages.reconcile_columns import Column, matrices, ranked, unequal
+from tdqsim.pipeline.stages.reconcile_columns import RecordColumn, matrices, ranked, unequal
 from tdqsim.pipeline.stages.reconcile_fields import Match, Naming, shown
 from tdqsim.pipeline.stages.reconcile_sides import ExpectedRecords, actual_records, one
 
@@ -173,7 +173,7 @@ class Comparison:
 
     def _compare(self, expected: pa.Array, actual: pa.Array) -> int:
         """Compare records at the same places, as many as belong together; says how many."""
-        left, right = Column(expected), Column(actual)
+        left, right = RecordColumn(expected), RecordColumn(actual)
         differ = unequal(left, right)
         done = len(expected)
         if len(differ):
@@ -193,7 +193,7 @@ class Comparison:
             DatasetError: more than 2 GB are held.
         """
         rest = [part for part in (self._wanted, *self._expected) if len(part)]
-        left, right = Column(one(rest, self._queue)), Column(one(self._held, self._queue))
+        left, right = RecordColumn(one(rest, self._queue)), RecordColumn(one(self._held, self._queue))
         done = self.compared
         self.compared += max(len(left), len(right))
         pairs = _paired(left, right, self._match.key)
@@ -207,8 +207,8 @@ class Comparison:
         return counts, list(self._told(left, right, pairs, changes, breaks, done))
 
     def _told(
-        self, left: Column, right: Column, pairs: _Pairs, changes: _Changes, breaks: list[tuple[int, int, int]],
-        done: int,
+        self, left: RecordColumn, right: RecordColumn, pairs: _Pairs, changes: _Changes,
+        breaks: list[tuple[int, int, int]], done: int,
     ) -> Iterator[Difference]:  # fmt: skip
         """So many differences of each kind; before these places so many were compared already."""
         most, key = self._most, self._match.key
@@ -223,18 +223,20 @@ class Comparison:
             yield "order", done + place + 1, _known(left, place, key), "", after, there
 
 
-def _known(side: Column, place: int, key: slice | None) -> bytes | None:
+def _known(side: RecordColumn, place: int, key: slice | None) -> bytes | None:
     """The key of a record."""
     return None if key is None else side.record(place)[key]
 
 
-def _changed(left: Column, key: slice | None, changes: _Changes, done: int, most: int | None) -> Iterator[Difference]:
+def _changed(
+    left: RecordColumn, key: slice | None, changes: _Changes, done: int, most: int | None
+) -> Iterator[Difference]:
     """So many of the differences in pairs."""
     for place, name, old, new in islice(changes, most):
         yield "changed", done + place + 1, _known(left, place, key), name, old, new
 
 
-def _settled(left: Column, right: Column, differ: Any, key: slice | None) -> int:
+def _settled(left: RecordColumn, right: RecordColumn, differ: Any, key: slice | None) -> int:
     """How many places have the same key on both sides, before the first that has not.
 
     So far both sides have each key as often: what is paired there changes no count for what comes after.
@@ -266,13 +268,13 @@ class _Pairs:
     missing: Any
     extra: Any
 
-    def unequal(self, left: Column, right: Column) -> tuple[Any, Any]:
+    def unequal(self, left: RecordColumn, right: RecordColumn) -> tuple[Any, Any]:
         """The places of pairs with other bytes, in expected order."""
         differ = unequal(left, right, self.mine, self.theirs)
         return self.mine[differ], self.theirs[differ]
 
 
-def _paired(left: Column, right: Column, key: slice | None) -> _Pairs:
+def _paired(left: RecordColumn, right: RecordColumn, key: slice | None) -> _Pairs:
     """Pair records whose places say nothing: the nth of a key with the nth of it; without a key there are no pairs."""
     mine, theirs, none = np.arange(left.count), np.arange(right.count), np.empty(0, np.int64)
     if key is None or not len(mine) or not len(theirs):
@@ -304,7 +306,7 @@ class _Changes:
         naming: what counts.
     """
 
-    def __init__(self, left: Column, right: Column, pairs: tuple[Any, Any], naming: Naming) -> None:
+    def __init__(self, left: RecordColumn, right: RecordColumn, pairs: tuple[Any, Any], naming: Naming) -> None:
         self._sides = left, right
         self._pairs = pairs
         self._naming = naming
@@ -328,7 +330,7 @@ class _Changes:
                 yield mine, name, old, new
 
 
-def _breaks(left: Column, pairs: _Pairs, part: slice) -> list[tuple[int, int, int]]:
+def _breaks(left: RecordColumn, pairs: _Pairs, part: slice) -> list[tuple[int, int, int]]:
     """Pairs that come before one that should come before them, among those with the same name of what keeps order.
 
     Pairs at the same places break no order, with each other or with those after them.

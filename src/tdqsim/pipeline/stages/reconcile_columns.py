@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["Column", "matrices", "ranked", "unequal"]
+__all__ = ["RecordColumn", "matrices", "ranked", "unequal"]
 
 _BYTES_AT_ONCE = 8 << 20
 
 
-class Column:
+class RecordColumn:
     """One column of records.
 
     Args:
@@ -47,7 +47,7 @@ class Column:
         return max(1, _BYTES_AT_ONCE * self.count // max(1, size))
 
 
-def unequal(left: Column, right: Column, mine: Any = None, theirs: Any = None) -> Any:
+def unequal(left: RecordColumn, right: RecordColumn, mine: Any = None, theirs: Any = None) -> Any:
     """Which pairs of records differ.
 
     Args:
@@ -72,7 +72,7 @@ def unequal(left: Column, right: Column, mine: Any = None, theirs: Any = None) -
     return np.concatenate(found)
 
 
-def matrices(left: Column, right: Column, mine: Any, theirs: Any) -> Iterator[tuple[Any, Any, Any]]:
+def matrices(left: RecordColumn, right: RecordColumn, mine: Any, theirs: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Pairs of records of one length as rows of bytes, some megabytes at a time; those of other lengths are left out.
 
     Args:

@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages.events import COLUMNS
 
-__all__ = ["BYTES", "NUMBERS", "BadValue", "Row", "csv_header", "csv_rows", "json_lines", "values_of"]
+__all__ = ["BYTES", "NUMBERS", "BadEvent", "Row", "csv_header", "csv_rows", "json_lines", "values_of"]
 
 Row = tuple[int, int | None, Mapping[str, Any] | Exception]
 """Number of the record from 1, its offset when it is known, and its values or what is wrong with it."""
@@ -32,7 +32,7 @@ _QUOTE: Final = b'"'
 _TOO_LONG: Final = f"it is longer than {_LONGEST:,} bytes"
 
 
-class BadValue(ValueError):
+class BadEvent(ValueError):
     """A value that no event can have; the text names its column."""
 
 
@@ -236,7 +236,7 @@ def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
         given: values by name; key and data also as ``key_hex`` and ``data_hex``.
 
     Raises:
-        BadValue: a value is not of its column's kind; names both.
+        BadEvent: a value is not of its column's kind; names both.
     """
     found: dict[str, Any] = {}
     for name in _TEXTS:
@@ -254,12 +254,12 @@ def _text(name: str, value: Any) -> str | None:
         return None
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str):
-        raise BadValue(f"{name} is {_shown(value)}; it must be text")
+        raise BadEvent(f"{name} is {_shown(value)}; it must be text")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise BadValue(f"{name} is {_shown(value)}; it has half a character, which is no text") from None
+            raise BadEvent(f"{name} is {_shown(value)}; it has half a character, which is no text") from None
     return text
 
 
@@ -268,9 +268,9 @@ def _number(name: str, value: Any, bits: int) -> int | None:
         return None
     number = _whole(value)
     if number is None:
-        raise BadValue(f"{name} is {_shown(value)}; it must be a whole number")
+        raise BadEvent(f"{name} is {_shown(value)}; it must be a whole number")
     if not -(1 << bits - 1) <= number < 1 << bits - 1:
-        raise BadValue(f"{name} is {_shown(value)}; it must be a whole number of {bits} bits")
+        raise BadEvent(f"{name} is {_shown(value)}; it must be a whole number of {bits} bits")
     return number
 
 
@@ -288,12 +288,12 @@ def _bytes(name: str, value: Any) -> bytes:
     if isinstance(value, bytes):
         return value
     if not isinstance(value, str):
-        raise BadValue(f"{name} is {_shown(value)}; it must be text, or hexadecimal digits as {name}_hex")
+        raise BadEvent(f"{name} is {_shown(value)}; it must be text, or hexadecimal digits as {name}_hex")
     try:
         return value.encode("cp037")
     except UnicodeEncodeError as error:
         character = value[error.start]
-        raise BadValue(
+        raise BadEvent(
             f"{name} has {character!r} at character {error.start + 1}, which code page 037 has not; "
             f"give its bytes as hexadecimal digits, in {name}_hex"
         ) from None
@@ -305,7 +305,7 @@ def _digits(name: str, value: Any) -> bytes | None:
     try:
         return bytes.fromhex(value)
     except (TypeError, ValueError):
-        raise BadValue(f"{name}_hex is {_shown(value)}; it must be pairs of hexadecimal digits") from None
+        raise BadEvent(f"{name}_hex is {_shown(value)}; it must be pairs of hexadecimal digits") from None
 
 
 def _shown(value: Any) -> str:

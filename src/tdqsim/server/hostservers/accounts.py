@@ -19,7 +19,15 @@ from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.ibmi import System
-from tdqsim.server.hostservers.passwords import LONGEST_DES, Level, covered, is_des_password, substitute, token, tokens
+from tdqsim.server.hostservers.passwords import (
+    LONGEST_DES,
+    PasswordLevel,
+    covered,
+    is_des_password,
+    substitute,
+    token,
+    tokens,
+)
 
 __all__ = ["BOUNDS", "Account", "Accounts", "Attempt", "SignOnCode", "change_password", "check", "sign_on"]
 
@@ -60,7 +68,7 @@ class Account:
     """
 
     user: str
-    tokens: dict[Level, bytes] = field(default_factory=dict, repr=False)
+    tokens: dict[PasswordLevel, bytes] = field(default_factory=dict, repr=False)
     wrong: int = 0
     most_wrong: int = BOUNDS["sign_on_attempts"]
     disabled: bool = False
@@ -119,7 +127,7 @@ class Attempt(NamedTuple):
     origin: str = ""
 
 
-def sign_on(system: System, accounts: Accounts, level: Level, attempt: Attempt) -> SignOnCode:
+def sign_on(system: System, accounts: Accounts, level: PasswordLevel, attempt: Attempt) -> SignOnCode:
     """What a sign-on comes to, when not too many have failed before it."""
     if not accounts.admit(attempt.user, attempt.origin):
         return SignOnCode.SECURITY_GENERAL
@@ -129,7 +137,7 @@ def sign_on(system: System, accounts: Accounts, level: Level, attempt: Attempt) 
     return code
 
 
-def check(system: System, account: Account | None, level: Level, attempt: Attempt) -> SignOnCode:
+def check(system: System, account: Account | None, level: PasswordLevel, attempt: Attempt) -> SignOnCode:
     """What a sign-on comes to; wrong passwords are counted, a right one begins the count anew."""
     profile = system.profiles.get(attempt.user)
     if attempt.kind != level.credential:
@@ -172,7 +180,7 @@ class NewPassword(NamedTuple):
 
 
 def change_password(
-    system: System, accounts: Accounts, level: Level, attempt: Attempt, hidden: NewPassword
+    system: System, accounts: Accounts, level: PasswordLevel, attempt: Attempt, hidden: NewPassword
 ) -> SignOnCode:
     """Change a password, an expired one too. The old one must be right, as for a sign-on."""
     code = sign_on(system, accounts, level, attempt)
@@ -198,9 +206,9 @@ def change_password(
     return SignOnCode.GOOD
 
 
-def _plain(level: Level, data: bytes, length: int) -> str | None:
+def _plain(level: PasswordLevel, data: bytes, length: int) -> str | None:
     """The password in what was laid open; None when there is none."""
-    if level is Level.DES:
+    if level is PasswordLevel.DES:
         return _EBCDIC.printable(data[:LONGEST_DES]).rstrip(" ")
     if not 0 <= length <= len(data):
         return None
@@ -210,12 +218,12 @@ def _plain(level: Level, data: bytes, length: int) -> str | None:
         return None
 
 
-def _refused(level: Level, new: str) -> SignOnCode:
+def _refused(level: PasswordLevel, new: str) -> SignOnCode:
     """What is against a new password."""
-    longest = LONGEST_DES if level is Level.DES else BOUNDS["password_longest"]
+    longest = LONGEST_DES if level is PasswordLevel.DES else BOUNDS["password_longest"]
     if len(new) > longest:
         return SignOnCode.NEW_PASSWORD_TOO_LONG
     if len(new) < BOUNDS["password_shortest"]:
         return SignOnCode.NEW_PASSWORD_TOO_SHORT
-    valid = is_des_password(new) if level is Level.DES else new.isprintable() and new[0] != "*"
+    valid = is_des_password(new) if level is PasswordLevel.DES else new.isprintable() and new[0] != "*"
     return SignOnCode.GOOD if valid else SignOnCode.NEW_PASSWORD_CHARACTER

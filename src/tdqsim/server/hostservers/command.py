@@ -10,7 +10,7 @@ from tdqsim.core.engine import CallCancelled, EngineStopped
 from tdqsim.errors import ConversionError, RegionClosed
 from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError
 from tdqsim.server.hostservers.accounts import BOUNDS
-from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, Work, text10
+from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, block, blocks, reply
 from tdqsim.server.hostservers.told import message_blocks
 
@@ -61,7 +61,7 @@ class CommandServer(Conversation):
             code, sent = _run(job, text)
             return reply(frame, 0x8002, code.to_bytes(2, "big"), _messages(job, sent, option))
 
-        return Work(work)
+        return SystemWork(work)
 
     def _program(self, frame: Frame, job: Job) -> Step:
         name, library = text10(frame.fixed(20, 10)), text10(frame.fixed(30, 10))
@@ -76,7 +76,7 @@ class CommandServer(Conversation):
                 rest = _messages(job, sent, option)
             return reply(frame, 0x8003, code.to_bytes(2, "big"), rest)
 
-        return Work(work)
+        return SystemWork(work)
 
 
 class Parameter(NamedTuple):

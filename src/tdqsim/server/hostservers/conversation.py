@@ -1,8 +1,8 @@
 """What all host servers share: a connection as a state machine, and how a server is started on it.
 
 Bytes are fed in; :meth:`Conversation.next` gives the next step, one at a time and in order, as a server job works. A
-:class:`Work` is carried out where the system lives, may wait there, and gives the reply; the next step is asked for
-when it is done.
+:class:`SystemWork` is carried out where the system lives, may wait there, and gives the reply; the next step is asked
+for when it is done.
 
 A connection to a server other than the sign-on server begins with 7001 (random seeds) and 7002 (who it is); nothing
 else is taken before.
@@ -20,16 +20,16 @@ from tdqsim.core.codepage import codepage
 from tdqsim.ibmi import Job, System
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, sign_on
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, reply
-from tdqsim.server.hostservers.passwords import Level
+from tdqsim.server.hostservers.passwords import PasswordLevel
 
 __all__ = [
     "EBCDIC",
     "Conversation",
     "End",
-    "Host",
+    "HostSystem",
     "Reply",
     "Step",
-    "Work",
+    "SystemWork",
     "text10",
 ]
 
@@ -44,7 +44,7 @@ class Reply(NamedTuple):
     data: bytes
 
 
-class Work(NamedTuple):
+class SystemWork(NamedTuple):
     """Have this done where the system lives, then write what it gives.
 
     Attributes:
@@ -64,11 +64,11 @@ class End(NamedTuple):
     reason: str = ""
 
 
-Step = Reply | Work | End
+Step = Reply | SystemWork | End
 
 
 @dataclass(slots=True)
-class Host:
+class HostSystem:
     """What the servers of one system share.
 
     Attributes:
@@ -119,7 +119,7 @@ class Conversation:
     server_id = 0
     job_name = ""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: HostSystem) -> None:
         self.host = host
         self.job: Job | None = None
         self.user = self.origin = ""
@@ -193,7 +193,7 @@ class Conversation:
         user, host = attempt.user, self.host
 
         def start() -> bytes:
-            code = sign_on(host.system, host.accounts, Level.of(host.level), attempt)
+            code = sign_on(host.system, host.accounts, PasswordLevel.of(host.level), attempt)
             if code is not SignOnCode.GOOD:
                 return reply(frame, 0xF002, code.to_bytes(4, "big"))
             self.job = host.system.job(self.job_name, "QUSER")
@@ -205,4 +205,4 @@ class Conversation:
             rest += block(0x111F, ccsid + EBCDIC.encode(self.job.qualified_name))
             return reply(frame, 0xF002, bytes(4), rest)
 
-        return Work(start)
+        return SystemWork(start)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tdqsim.ibmi import EscapeMessage, Job, ParameterError
-from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, Reply, Step, Work, text10
+from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, block, reply
 
 __all__ = ["DataQueueServer"]
@@ -58,8 +58,8 @@ class DataQueueServer(Conversation):
                 job.return_entry(name, library, taken.pop())
 
         if frame.request in _QUICK and _wait(frame) == 0:
-            return Work(work, undo, lambda: job.waits_for_nobody(name, library))
-        return Work(work, undo)
+            return SystemWork(work, undo, lambda: job.waits_for_nobody(name, library))
+        return SystemWork(work, undo)
 
 
 _Call = Callable[[list[Any]], bytes]

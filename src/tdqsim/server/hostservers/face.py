@@ -23,7 +23,7 @@ from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts
 from tdqsim.server.hostservers.command import CommandServer
-from tdqsim.server.hostservers.conversation import Conversation, End, Host, Reply, Step, Work
+from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, Step, SystemWork
 from tdqsim.server.hostservers.dataqueue import DataQueueServer
 from tdqsim.server.hostservers.signon import SignOn
 
@@ -66,7 +66,7 @@ class HostServers:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._engine = engine
-        self._host = Host(system, accounts, level)
+        self._host = HostSystem(system, accounts, level)
         self._address = address
         self._wanted = dict(ports or {})
         self._mapper = mapper
@@ -137,7 +137,7 @@ class _Connection(asyncio.Protocol):
         self._lock = Lock()
         self._descriptor: int | None = None
         self._unsent = False
-        self._work: Work | None = None
+        self._work: SystemWork | None = None
         self._future: Future[Any] | None = None
         self._gone = False
 
@@ -192,7 +192,7 @@ class _Connection(asyncio.Protocol):
         self._transport.write(data)
         self._unsent = self._transport.get_write_buffer_size() > 0
 
-    def _begin(self, work: Work) -> None:
+    def _begin(self, work: SystemWork) -> None:
         """Have a work done as a strand, which may wait."""
         if self._gone:
             self._end_job()
@@ -209,7 +209,7 @@ class _Connection(asyncio.Protocol):
         else:
             self._answer(work, b"" if self._gone else future.result())
 
-    def _answer(self, work: Work, data: bytes) -> None:
+    def _answer(self, work: SystemWork, data: bytes) -> None:
         """Write what a work came to, or the rest of it, and take the next step; or put back what nobody reads."""
         if not self._gone:
             self._write(data)
@@ -246,13 +246,13 @@ class _Connection(asyncio.Protocol):
 
     # -- in the engine's thread -----------------------------------------------------------------------------------
 
-    def _carry_out(self, work: Work) -> bytes:
+    def _carry_out(self, work: SystemWork) -> bytes:
         answer = work.call()
         if work.undo is not None and self._gone:
             work.undo()
         return answer
 
-    def _carry_out_at_once(self, work: Work, at_once: Callable[[], bool]) -> None:
+    def _carry_out_at_once(self, work: SystemWork, at_once: Callable[[], bool]) -> None:
         try:
             if not at_once():
                 self._in_loop(self._begin, work)

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
 from tdqsim.core.codepage import codepage
 
-__all__ = ["LONGEST_DES", "Credential", "Level", "covered", "is_des_password", "substitute", "token", "tokens"]
+__all__ = ["LONGEST_DES", "Credential", "PasswordLevel", "covered", "is_des_password", "substitute", "token", "tokens"]
 
 _NAME = 10
 LONGEST_DES = 10
@@ -40,7 +40,7 @@ class Credential(IntEnum):
     SHA512 = 7
 
 
-class Level(IntEnum):
+class PasswordLevel(IntEnum):
     """How passwords are kept, by what clients send: QPWDLVL 0 and 1, 2 and 3, 4."""
 
     DES = 0
@@ -50,20 +50,24 @@ class Level(IntEnum):
     @property
     def credential(self) -> Credential:
         """What clients send."""
-        return {Level.DES: Credential.DES, Level.SHA1: Credential.SHA1, Level.PBKDF2: Credential.SHA512}[self]
+        return {
+            PasswordLevel.DES: Credential.DES,
+            PasswordLevel.SHA1: Credential.SHA1,
+            PasswordLevel.PBKDF2: Credential.SHA512,
+        }[self]
 
     @classmethod
-    def of(cls, level: int) -> Level:
+    def of(cls, level: int) -> PasswordLevel:
         """The kind of a QPWDLVL."""
         return cls(level - level % 2)
 
 
-def token(level: Level, user: str, password: str) -> bytes:
+def token(level: PasswordLevel, user: str, password: str) -> bytes:
     """What an account keeps of a password at one level."""
     name = user.upper().ljust(_NAME)
-    if level is Level.SHA1:
+    if level is PasswordLevel.SHA1:
         return hashlib.sha1((name + password.rstrip(" ")).encode("utf-16-be")).digest()  # noqa: S324  (the protocol's)
-    if level is Level.PBKDF2:
+    if level is PasswordLevel.PBKDF2:
         salt = hashlib.sha256((name + password[-4:].ljust(4)).encode("utf-16-be")).digest()
         return hashlib.pbkdf2_hmac("sha512", password.encode("utf-8"), salt, _ROUNDS, 64)
     return _des_token(user, password)
@@ -74,26 +78,26 @@ def is_des_password(word: str) -> bool:
     return len(word) <= LONGEST_DES and _DES_PASSWORD.fullmatch(word.upper()) is not None
 
 
-def tokens(user: str, password: str) -> dict[Level, bytes]:
+def tokens(user: str, password: str) -> dict[PasswordLevel, bytes]:
     """The tokens of a password, without those of levels that know no such password."""
     word = f"Q{password}" if password[:1].isdigit() else password
-    levels = [level for level in Level if level is not Level.DES or is_des_password(word)]
+    levels = [level for level in PasswordLevel if level is not PasswordLevel.DES or is_des_password(word)]
     return {level: token(level, user, password) for level in levels}
 
 
 def substitute(
-    level: Level, kept: bytes, user: str, client_seed: bytes, server_seed: bytes, sequence: int = 1
+    level: PasswordLevel, kept: bytes, user: str, client_seed: bytes, server_seed: bytes, sequence: int = 1
 ) -> bytes:
     """What a client sends for a token, given the seeds of the connection."""
     name = user.upper().ljust(_NAME)
-    if level is Level.DES:
+    if level is PasswordLevel.DES:
         return _des_substitute(kept, name, client_seed, server_seed, sequence)
     hashed = kept + server_seed + client_seed + name.encode("utf-16-be") + sequence.to_bytes(8, "big")
-    return (hashlib.sha1(hashed) if level is Level.SHA1 else hashlib.sha512(hashed)).digest()  # noqa: S324  (the protocol's)
+    return (hashlib.sha1(hashed) if level is PasswordLevel.SHA1 else hashlib.sha512(hashed)).digest()  # noqa: S324  (the protocol's)
 
 
 def covered(
-    level: Level, kept: bytes, user: str, seeds: tuple[bytes, bytes], data: bytes, sequence: int
+    level: PasswordLevel, kept: bytes, user: str, seeds: tuple[bytes, bytes], data: bytes, sequence: int
 ) -> tuple[bytes, int]:
     """Data under the substitutes of a token, from a sequence number on, or laid open again; and the next number.
 

@@ -15,10 +15,10 @@ from tdqsim.server.hostservers.conversation import (
     End,
     Reply,
     Step,
-    Work,
+    SystemWork,
 )
 from tdqsim.server.hostservers.frames import Frame, FrameError, block, reply
-from tdqsim.server.hostservers.passwords import Level
+from tdqsim.server.hostservers.passwords import PasswordLevel
 from tdqsim.server.hostservers.told import refusal_blocks
 
 __all__ = ["SignOn"]
@@ -73,7 +73,7 @@ class SignOn(Conversation):
 
         def retrieve() -> bytes:
             host = self.host
-            code = sign_on(host.system, host.accounts, Level.of(host.level), attempt)
+            code = sign_on(host.system, host.accounts, PasswordLevel.of(host.level), attempt)
             if code is not SignOnCode.GOOD:
                 return _refused(frame, 0xF004, code, attempt, told=told)
             now, last = host.system.clock.time_ns(), host.signed_on.get(attempt.user)
@@ -83,7 +83,7 @@ class SignOn(Conversation):
             rest += block(0x1114, ccsid) + block(0x1104, ccsid + EBCDIC.encode(attempt.user.ljust(10)))
             return reply(frame, 0xF004, bytes(4), rest)
 
-        return Work(retrieve)
+        return SystemWork(retrieve)
 
     def _moment(self, time_ns: int) -> bytes:
         """A moment of the system's local time: year, month, day, hour, minute, second."""
@@ -101,10 +101,10 @@ class SignOn(Conversation):
 
         def change() -> bytes:
             host = self.host
-            code = change_password(host.system, host.accounts, Level.of(host.level), attempt, hidden)
+            code = change_password(host.system, host.accounts, PasswordLevel.of(host.level), attempt, hidden)
             return _refused(frame, 0xF005, code, attempt, told=told)
 
-        return Work(change)
+        return SystemWork(change)
 
 
 def _password(found: dict[int, bytes], point: int) -> bytes:

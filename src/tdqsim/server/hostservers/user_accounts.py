@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tdqsim.errors import TdqError
 from tdqsim.server.hostservers.accounts import Account, Accounts
-from tdqsim.server.hostservers.passwords import Level, tokens
+from tdqsim.server.hostservers.passwords import PasswordLevel, tokens
 from tdqsim.server.users import TooManySignOns, User, Users, hashed
 
 __all__ = ["UserAccounts"]
@@ -36,7 +36,7 @@ class UserAccounts(Accounts):
             return None
         if self._known.get(user) is not found:
             self._known[user] = found
-            kept = {Level(level): verifier for level, verifier in found.ibmi.items()}
+            kept = {PasswordLevel(level): verifier for level, verifier in found.ibmi.items()}
             self._accounts[user] = Account(user, kept, disabled=found.disabled)
         return self._accounts[user]
 

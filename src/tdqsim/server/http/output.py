@@ -15,7 +15,7 @@ from fastapi import FastAPI, HTTPException, Query
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from tdqsim.cics import Region
-from tdqsim.datasets import Job, SysoutDataset, SysoutSpool, render
+from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool, render
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Looker
 from tdqsim.server.http.common import BOUNDS, PREFIX
@@ -72,13 +72,13 @@ def _add_jobs(app: FastAPI, host: Host) -> None:
         return PlainTextResponse(text)
 
 
-def _some_jobs(region: Region, position: int | None) -> Iterator[Job]:
+def _some_jobs(region: Region, position: int | None) -> Iterator[SubmittedJob]:
     log, most = region.data_sets.jobs, BOUNDS["page_jobs"]
     first = max(len(log) - most, 0) if position is None else position
     return islice(log, first, first + most)
 
 
-def _job(job: Job) -> dict[str, Any]:
+def _job(job: SubmittedJob) -> dict[str, Any]:
     return {
         "number": job.number,
         "id": job.id,

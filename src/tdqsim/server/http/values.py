@@ -17,8 +17,18 @@ from tdqsim.errors import TdqError
 from tdqsim.layouts import Layout, parse_copybook, parse_layout_yaml
 
 __all__ = [
-    "Decoding", "Encoding", "Line", "Record", "Statement", "Wait", "bytes_of", "decoded", "shown", "shown_bytes",
-    "values_in", "values_out",
+    "AwaitedState",
+    "Decoding",
+    "Encoding",
+    "Line",
+    "Record",
+    "Statement",
+    "bytes_of",
+    "decoded",
+    "shown",
+    "shown_bytes",
+    "values_in",
+    "values_out",
 ]  # fmt: skip
 
 Encoding = Literal["text", "hex", "base64"]
@@ -114,7 +124,7 @@ class Decoding(BaseModel):
         return parse_copybook(self.copybook or "", file="copybook").record(self.record)
 
 
-class Wait(BaseModel):
+class AwaitedState(BaseModel):
     """What a client waits for."""
 
     model_config = ConfigDict(extra="forbid")
@@ -124,7 +134,7 @@ class Wait(BaseModel):
     seconds: Annotated[float, Field(gt=0, le=300, description="at most so long")] = 30
 
     @model_validator(mode="after")
-    def _one(self) -> Wait:
+    def _one(self) -> AwaitedState:
         if (self.queue is None) == (not self.tasks_ended):
             raise ValueError("either queue or tasks_ended must be given")
         return self

@@ -17,7 +17,7 @@ from tdqsim.server import blocking
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Breaker, Looker, Operator, requires
 from tdqsim.server.http.common import BOUNDS, PREFIX, as_task, attended, executed, in_a_task
-from tdqsim.server.http.values import Line, Statement, Wait
+from tdqsim.server.http.values import AwaitedState, Line, Statement
 from tdqsim.server.users import Role, User
 
 __all__ = ["add_work"]
@@ -55,7 +55,7 @@ def _add_commands(app: FastAPI, host: Host) -> None:
 
 def _add_waits(app: FastAPI, host: Host) -> None:
     @app.post(f"{PREFIX}/regions/{{name}}/wait", tags=["commands"])
-    async def wait(request: Request, name: str, what: Wait, _user: Looker) -> dict[str, Any]:
+    async def wait(request: Request, name: str, what: AwaitedState, _user: Looker) -> dict[str, Any]:
         """Wait until a queue has so many items, or until all tasks have ended."""
         region = host.region(name)
         if what.queue is None:

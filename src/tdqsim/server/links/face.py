@@ -28,7 +28,7 @@ from tdqsim.server.links.opening import (
     refusal,
     taken,
 )
-from tdqsim.server.links.wire import BOUNDS, Connection, Watch
+from tdqsim.server.links.wire import BOUNDS, LinkConnection, Watch
 
 __all__ = ["Links"]
 
@@ -47,7 +47,7 @@ class _Wanted:
     attach: _Attach
     up: asyncio.Event = field(default_factory=asyncio.Event)
     gone: asyncio.Event = field(default_factory=asyncio.Event)
-    connection: Connection | None = None
+    connection: LinkConnection | None = None
 
 
 class Links:
@@ -78,7 +78,7 @@ class Links:
         self._awaited: dict[tuple[str, str, str], _Attach] = {}
         self._wanted: list[_Wanted] = []
         self._dialling: set[asyncio.Task[None]] = set()
-        self.connections: set[Connection] = set()
+        self.connections: set[LinkConnection] = set()
         self._listener: asyncio.Server | None = None
 
     # -- which links there are ------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class Links:
         wanted.gone.clear()
         answers = decoder()
 
-        def heard(connection: Connection, data: bytes) -> None:
+        def heard(connection: LinkConnection, data: bytes) -> None:
             if answered.done():
                 return
             try:
@@ -197,18 +197,18 @@ class Links:
             elif found is not None:
                 answered.set_result(connection.begin(lambda: wanted.attach(connection), found[1]))
 
-        def ended(connection: Connection) -> None:
+        def ended(connection: LinkConnection) -> None:
             self.connections.discard(connection)
             wanted.gone.set()
             wanted.up.clear()
             if not answered.done():
                 answered.set_exception(ConnectionError("closed"))
 
-        connection: Connection | None = None
+        connection: LinkConnection | None = None
         try:
             async with asyncio.timeout(BOUNDS["opening_seconds"]):
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._engine, heard, ended, self._watch), *wanted.address, ssl=self._client
+                    lambda: LinkConnection(self._engine, heard, ended, self._watch), *wanted.address, ssl=self._client
                 )
                 self.connections.add(connection)
                 self._check_name(connection, wanted.there)
@@ -225,30 +225,32 @@ class Links:
         return True
 
     @staticmethod
-    def _check_name(connection: Connection, expected: str) -> None:
+    def _check_name(connection: LinkConnection, expected: str) -> None:
         found = common_name(connection.peer)
         if found != expected:
             raise TdqError(f"the certificate there is of {found or 'nobody'}, not of {expected}")
 
     # -- the other side dials -------------------------------------------------------------------------------------
 
-    def _caller(self) -> Connection:
+    def _caller(self) -> LinkConnection:
         said = decoder()
-        connection = Connection(self._engine, lambda one, data: self._opened(one, said, data), self._gone, self._watch)
+        connection = LinkConnection(
+            self._engine, lambda one, data: self._opened(one, said, data), self._gone, self._watch
+        )
         self.connections.add(connection)
         asyncio.get_running_loop().call_later(BOUNDS["opening_seconds"], self._too_late, connection)
         return connection
 
-    def _gone(self, connection: Connection) -> None:
+    def _gone(self, connection: LinkConnection) -> None:
         self.connections.discard(connection)
 
     @staticmethod
-    def _too_late(connection: Connection) -> None:
+    def _too_late(connection: LinkConnection) -> None:
         """It has not said what it is for."""
         if connection.unopened:
             connection.drop()
 
-    def _opened(self, connection: Connection, said: FrameDecoder, data: bytes) -> None:
+    def _opened(self, connection: LinkConnection, said: FrameDecoder, data: bytes) -> None:
         try:
             found = read_opening(said, data, ("OPEN",))
             if found is None:
@@ -263,7 +265,7 @@ class Links:
         attached = connection.begin(lambda: attach(connection), found[1])
         attached.add_done_callback(lambda done: connection.fail() if done.exception() is not None else None)
 
-    def _attach_for(self, connection: Connection, frame: MessageFrame) -> _Attach:
+    def _attach_for(self, connection: LinkConnection, frame: MessageFrame) -> _Attach:
         """What takes a connection that was opened so."""
         kind, caller, called = (frame.fields[name] for name in ("kind", "from", "to"))
         self._check_name(connection, caller)

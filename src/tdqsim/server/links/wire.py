@@ -19,7 +19,7 @@ from tdqsim.core.engine import Engine, EngineStopped
 from tdqsim.core.transport import LinkDown
 from tdqsim.facts import table
 
-__all__ = ["BOUNDS", "Connection", "Watch"]
+__all__ = ["BOUNDS", "LinkConnection", "Watch"]
 
 BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("links")}
 _PROBES: Final = (("TCP_KEEPIDLE", "probe_after"), ("TCP_KEEPINTVL", "probe_every"), ("TCP_KEEPCNT", "probes"))
@@ -27,7 +27,7 @@ Watch = Callable[[str, bytes], None]
 """Told, in the engine's thread, of what is about to be sent (``out``) and of what has come (``in``)."""
 
 
-class Connection(asyncio.Protocol):
+class LinkConnection(asyncio.Protocol):
     """One connection: first for whoever opens it, in the loop; then a transport, in the engine's thread.
 
     Args:
@@ -38,11 +38,11 @@ class Connection(asyncio.Protocol):
     """
 
     def __init__(
-        self, engine: Engine, heard: Callable[[Connection, bytes], None], ended: Callable[[Connection], None],
+        self, engine: Engine, heard: Callable[[LinkConnection, bytes], None], ended: Callable[[LinkConnection], None],
         watch: Watch | None = None,
     ) -> None:  # fmt: skip
         self._engine = engine
-        self._heard: Callable[[Connection, bytes], None] | None = heard
+        self._heard: Callable[[LinkConnection, bytes], None] | None = heard
         self._ended = ended
         self._watch = watch
         self._loop = asyncio.get_running_loop()
