@@ -9,7 +9,7 @@ step                                  asked of
 name, aliases                         :func:`~tdqsim.cics.queues.checks.final_target`
 a planned fault                       the region's hook, when it can say (``foresee``)
 security, ENABLESTATUS, type, open    :func:`~tdqsim.cics.queues.checks.check_state` and its table
-shipping                              :meth:`~tdqsim.cics.ship.remote.RemoteSystem.foresee`, then the same in that
+shipping                              :meth:`~tdqsim.cics.ship.remote.LinkEnd.foresee`, then the same in that
 region
 length                                :func:`~tdqsim.cics.queues.intra.check_size`; the data set's DCB
 locks                                 the tables of :mod:`~tdqsim.cics.uow.locks`
