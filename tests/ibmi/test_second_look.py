@@ -13,7 +13,18 @@ import pytest
 
 from tdqsim.definitions import Definitions, define_dtaq, define_tdqueue
 from tdqsim.errors import DefinitionError, TdqError, WrongThread
-from tdqsim.ibmi import RDQS0100, Change, EscapeMessage, ParameterError, System, layout, qualified_name
+from tdqsim.ibmi import (
+    RDQS0100,
+    Change,
+    EscapeMessage,
+    ParameterError,
+    System,
+    layout,
+    pack_binary,
+    qualified_name,
+    unpack_binary,
+    unpack_decimal,
+)
 from tests.ibmi.conftest import fill
 from tests.rules import expect_rule, rule
 
@@ -486,8 +497,64 @@ def test_a_short_look_does_not_walk_the_queue(officer, monkeypatch):
         encode("A") + bytes(3) + (9).to_bytes(4, "big"), (8).to_bytes(4, "big"), encode("RDQS0100"), bytes(8),
     )  # fmt: skip
     assert len(looked) <= int(rule("DTAQ-RETRIEVE-SHORT-LOOK").message)
+    looked.clear()
+    none = bytearray(8)  # and when no text is asked for
+    officer.call("QMHRDQM", none, 8, "RDQM0200", "APPLIB/Q", encode("A") + bytes(7), 8, "RDQS0100", bytes(8))
+    assert len(looked) <= int(rule("DTAQ-RETRIEVE-SHORT-LOOK").message)
+    assert unpack_binary(none[4:]) == layout("RDQM0200").length + 50 * layout("RDQM0200.entry").length
     head = layout("RDQM0200").length
     assert int.from_bytes(receiver[4:], "big") == head + 50 * (layout("RDQM0200.entry").length + 1)
+
+
+@pytest.mark.rule("DTAQ-RETRIEVE-AVAILABLE-LIMIT")
+def test_more_bytes_than_a_field_can_say(officer):
+    officer.crtdtaq("APPLIB/Q", maxlen=1, size=("*MAX2GB", 16))
+    for _ in range(40000):
+        officer.qsnddtaq("APPLIB/Q", data=b"x")
+    receiver = bytearray(8)
+    selection = officer.page.encode("A") + bytes(3) + pack_binary(65536)
+    officer.call("QMHRDQM", receiver, 8, "RDQM0100", "APPLIB/Q", selection, 8, "RDQS0100", bytes(8))
+    assert unpack_binary(receiver[4:]) == int(rule("DTAQ-RETRIEVE-AVAILABLE-LIMIT").message)
+    for wrong in (2**31, -(2**31) - 1):
+        with pytest.raises(ValueError, match="does not fit"):
+            pack_binary(wrong)
+    assert [unpack_binary(pack_binary(number)) for number in (2**31 - 1, -(2**31))] == [2**31 - 1, -(2**31)]
+
+
+# -- values for parameters --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("DTAQ-CALL-VALUES")
+def test_inputs_of_a_call_may_be_values(officer):
+    officer.crtdtaq("APPLIB/Q", maxlen=9, seq="*KEYED", keylen=2)
+    officer.call("QSNDDTAQ", "Q", "APPLIB", 3, b"abcdef", 2, b"k1", "*NO", "*NO")
+    length, data, key = bytearray(3), bytearray(9), bytearray(b"k0")
+    officer.call("QRCVDTAQ", "Q", "APPLIB", length, data, 0, "GT", 2, key, 0, bytearray(0), "*YES", 9, bytes(8), "*SEC")
+    assert (unpack_decimal(length), bytes(data[:3]), bytes(key)) == (3, b"abc", b"k1")
+    described = bytearray(layout("RDQD0100").length)
+    officer.call("QMHQRDQD", described, len(described), "RDQD0100", "APPLIB/Q")
+    assert layout("RDQD0100").parse(bytes(described), officer.page)["message_length"] == 9
+    by_bytes = bytearray(len(described))
+    name = officer.page.encode("Q         APPLIB    ")
+    officer.call("QMHQRDQD", by_bytes, pack_binary(len(by_bytes)), officer.page.encode("RDQD0100"), name)
+    assert by_bytes == described
+    expect_rule("DTAQ-CALL-VALUES", officer.call, "QSNDDTAQ", "ABCDEFGHIJK", "APPLIB", 1, b"x")
+    for wrong in (
+        ("QSNDDTAQ", "Q", "APPLIB", 100000, b"x"),
+        ("QSNDDTAQ", "Q", "APPLIB", -100000, b"x"),
+        ("QSNDDTAQ", "Q", "APPLIB", "1", b"x"),
+        ("QSNDDTAQ", "Q", "APPLIB", True, b"x"),
+        ("QSNDDTAQ", 5, "APPLIB", 1, b"x"),
+        ("QSNDDTAQ", "Q", "APPLIB", 1, "x"),  # data has no code page
+        ("QRCVDTAQ", "Q", "APPLIB", 3, data, 0),
+        ("QMHQRDQD", described, 2**31, "RDQD0100", "APPLIB/Q"),
+        ("QMHQRDQD", "x", 120, "RDQD0100", "APPLIB/Q"),
+        ("QMHQCDQ", "APPLIB/Q", bytes(4), "x"),
+        ("QMHQCDQ", "APPLIB/Q", bytes(4), 0),
+    ):
+        with pytest.raises(ParameterError, match=f"{wrong[0]}"):
+            officer.call(*wrong)
+    assert officer.qmhqrdqd("APPLIB/Q").number_of_messages == 0
 
 
 # -- for servers ------------------------------------------------------------------------------------------------------

@@ -137,6 +137,17 @@ def test_a_group_as_text_takes_a_name_that_is_free():
     assert layout.field("G-NT1").redefines == ("G",)
 
 
+def test_a_group_as_text_is_of_its_group_inside_tables_and_in_its_code_page():
+    text = "01 R. 05 N PIC 9. 05 T OCCURS 2. 10 G. 15 A PIC X(2). 05 H. 10 C PIC X."
+    layout = parse_copybook(text).record().with_code_pages({"G": "latin-1"}).with_groups_as_text(["G", "H"])
+    record = ebcdic("1") + b"\xe9a" + b"\xfcb" + ebcdic("c")
+    expected = [{"G": {"A": "\xe9a"}, "G-NT": "\xe9a"}, {"G": {"A": "\xfcb"}, "G-NT": "\xfcb"}]
+    assert layout.decode(record) == {"N": 1, "T": expected, "H": {"C": "c"}, "H-NT": "c"}
+    assert layout.encode(layout.decode(record)) == record
+    made, group = layout.field("G-NT"), layout.field("G")
+    assert (made.path, made.redefines, made.place) == (("T", "G-NT"), ("T", "G"), group.place)
+
+
 def test_fields_that_share_bytes_must_agree():
     with pytest.raises(ConversionError, match="contradicts"):
         parse_copybook(REDEFINED).record().encode({"K": "k", "A": {"A1": "0102"}, "B": {"B1": 9, "B2": 2}})

@@ -76,7 +76,7 @@ class Daemon:
         """What is on the terminal when all workers have ended; they are not stopped."""
         self.process.kill()
         try:
-            return self.process.communicate(timeout=60)[1].decode()
+            return self.process.communicate(timeout=300)[1].decode()
         finally:
             with suppress(ProcessLookupError):  # it is a group of its own, and has ended
                 os.killpg(self.process.pid, signal.SIGKILL)

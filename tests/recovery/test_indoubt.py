@@ -34,6 +34,8 @@ TABLE = {
     ("YES", "NO", "YES"): False,
     ("YES", "NO", "NO"): False,
     ("NO", "YES", "YES"): False,
+    ("NO", "YES", "NO"): False,
+    ("NO", "NO", "YES"): False,
     ("NO", "NO", "NO"): False,
 }
 
@@ -73,7 +75,7 @@ def contents(region):
     return (region.peek("LOGQ"), region.peek("LOG2"))
 
 
-@pytest.mark.rule("REC-SET-UOW")
+@pytest.mark.rule("REC-SET-UOW", "SET-UOW-FORCE")
 @pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
 @pytest.mark.parametrize(
     ("uowstate", "action", "commit"),

@@ -1,10 +1,11 @@
 """A scenario with much to decide, and its trace: everything the schedule and the history say, with times.
 
-Run as a program it prints the trace of a seed: ``python -m tests.testing.one_trace 7``.
+Run as a program it prints the traces of so many runs with a seed, as JSON: ``python -m tests.testing.one_trace 7 25``.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 
 from tdqsim import Region, System, define_tdqueue, define_terminal, define_transaction
@@ -96,4 +97,4 @@ def trace(seed: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(trace(int(sys.argv[1]))) + "\n")
+    json.dump([trace(int(sys.argv[1])) for _ in range(int(sys.argv[2]))], sys.stdout)

@@ -5,6 +5,9 @@ comes out, or goes in and out, is a ``bytearray`` (or a writable memoryview), ch
 says so. ``bytes`` for an output is a literal: CPF3C90. None, or storage too short for what is read or would be
 written, is CPF24B4, and nothing is changed (on a real machine other storage would be overwritten). The call returns
 nothing.
+
+The parameters stay a list in the manual's order, since that list is what is simulated. So that a caller need not pack
+each by hand, an input of characters or a number may be given as the str or int itself.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from tdqsim.ibmi._byte_parameters import Arguments, Storage
+from tdqsim.ibmi._byte_parameters import Arguments, Passed
 from tdqsim.ibmi._change import ChangeApi, parse_changes
 from tdqsim.ibmi._declare import DECLARATIONS, Declaration
 from tdqsim.ibmi._describe import DescribeApi
@@ -34,16 +37,17 @@ __all__ = ["FORMS", "ByteForms"]
 class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeApi):
     """The one entry to all byte forms."""
 
-    def call(self, api: str, *parameters: Storage) -> None:
+    def call(self, api: str, *parameters: Passed) -> None:
         """Call an API as a program does.
 
         Args:
             api: its name, such as ``QRCVDTAQ``.
-            parameters: storage for each parameter, in the manual's order; see the module's text.
+            parameters: storage for each parameter, in the manual's order; see the module's text. An input of characters
+                or a number may be the value itself: storage of the declared length is made of it.
 
         Raises:
             EscapeMessage: the API failed, and there is no error code structure to say so in.
-            ParameterError: there is no such API, or a parameter is not storage at all.
+            ParameterError: there is no such API, or a parameter is neither storage nor a value that it can have.
         """
         self._dispatcher.check_thread()
         declaration = DECLARATIONS.get(api)
@@ -81,13 +85,13 @@ class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeAp
             self.fail("CPF24B4")
         self.fail("CPF3C36", count)
 
-    def _error_code(
-        self, declaration: Declaration, parameters: Sequence[Storage]
-    ) -> tuple[bytearray, bool, int] | None:
+    def _error_code(self, declaration: Declaration, parameters: Sequence[Passed]) -> tuple[bytearray, bool, int] | None:
         at = declaration.error_code
         if at is None or at >= len(parameters):
             return None
         storage = parameters[at]
+        if isinstance(storage, str | int):
+            raise ParameterError(f"{declaration.name}: the error code is storage (a bytearray), not {storage!r}")
         if storage is None or len(storage) < LIMITS["error_code_0100_minimum"] // 2:
             self.fail("CPF24B4")
         read = read_provided(bytes(storage))

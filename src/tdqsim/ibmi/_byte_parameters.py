@@ -5,37 +5,66 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tdqsim.ibmi._declare import Declaration
+from tdqsim.ibmi._declare import Declaration, Parameter
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import NAME_LENGTH, JobCore
-from tdqsim.ibmi.layouts import unpack_binary, unpack_decimal
+from tdqsim.ibmi.layouts import pack_binary, pack_decimal, qualified_name, unpack_binary, unpack_decimal
 from tdqsim.ibmi.messages import DTAQ
 
-__all__ = ["Arguments", "Storage"]
+__all__ = ["Arguments", "Passed", "Storage"]
 
 Storage = bytes | bytearray | memoryview | None
-"""What a parameter can be; None is a parameter whose address is not set."""
+"""Storage of the caller; None is a parameter whose address is not set."""
+
+Passed = Storage | str | int
+"""What a parameter can be: storage, or a value of an input that storage is made of as the manual declares it."""
 
 _NAME = re.compile(r"[!-`{-~]{1,10}")
 """What a name can be made of: printable ASCII without a blank and without small letters."""
 
 
+def _storage(job: JobCore, api: str, declared: Parameter, value: Passed) -> bytes | bytearray | memoryview:
+    """The storage of a parameter: the caller's own, or that of a value."""
+    if value is None:
+        job.fail("CPF24B4")
+    if isinstance(value, bytes | bytearray | memoryview):
+        return value
+    place = f"{api}, parameter {declared.number} ({declared.name})"
+    length = declared.length
+    if declared.use == "in" and length is not None and not isinstance(value, bool):
+        if declared.kind == "C" and isinstance(value, str):
+            text = job.page.encode(value)
+            if length == 2 * NAME_LENGTH and "/" in value:
+                text = qualified_name(value, page=job.page)
+            if len(text) <= length:
+                return text + job.page.encode(" ") * (length - len(text))
+            raise ParameterError(f"{place}: {value!r} has {len(text)} characters; allowed are {length}")
+        if declared.kind in ("B", "P") and isinstance(value, int):
+            return _packed(place, declared.kind, length, value)
+    needed = {"C": "str or bytes", "B": "int or bytes", "P": "int or bytes"}.get(declared.kind, "bytes")
+    raise ParameterError(
+        f"{place}: storage is needed ({needed if declared.use == 'in' else 'a bytearray'}), not {type(value).__name__}"
+    )
+
+
+def _packed(place: str, kind: str, length: int, value: int) -> bytes:
+    digits = 2 * length - 1
+    most = 10**digits - 1 if kind == "P" else 2 ** (8 * length - 1) - 1
+    if abs(value) > most:
+        raise ParameterError(f"{place}: {value} is not a number of {-most} to {most}")
+    return pack_decimal(value, digits) if kind == "P" else pack_binary(value)
+
+
 class Arguments:
     """The parameters of one call, by position from 0. Whatever cannot be read or written is CPF24B4 or CPF3C90."""
 
-    def __init__(self, job: JobCore, declaration: Declaration, parameters: Sequence[Storage]) -> None:
+    def __init__(self, job: JobCore, declaration: Declaration, parameters: Sequence[Passed]) -> None:
         self._job = job
-        self._parameters = parameters
         self._declared = declaration.parameters
-        for number, value in enumerate(parameters, 1):
-            if value is None:
-                job.fail("CPF24B4")
-            if not isinstance(value, bytes | bytearray | memoryview):
-                raise ParameterError(
-                    f"{declaration.name}, parameter {number}: storage is needed (bytes, or bytearray for what comes "
-                    f"out), not {type(value).__name__}"
-                )
+        self._parameters = [
+            _storage(job, declaration.name, *both) for both in zip(self._declared, parameters, strict=False)
+        ]
 
     def has(self, at: int) -> bool:
         """Whether the parameter was passed."""

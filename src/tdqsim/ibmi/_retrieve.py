@@ -236,6 +236,8 @@ def _whole_size(queue: DataQueue, name: str, selection: Selection) -> tuple[int,
     count, each = queue.count, _fixed(name, selection)
     if name == "RDQM0100":
         return count, count * (each + selection.text_bytes)
+    if not selection.text_bytes:
+        return count, count * each
     if selection.text_bytes < queue.longest_text:
         return None
     return count, count * each + queue.stored.text_bytes

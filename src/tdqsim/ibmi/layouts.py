@@ -50,7 +50,7 @@ class FormatField(NamedTuple):
     def encode(self, value: Any, page: CodePage) -> bytes:
         """The bytes of a value; text longer than the field is cut on the right."""
         if self.kind == "B":
-            return pack_binary(value)
+            return pack_binary(min(value, _BINARY_MAXIMUM))  # a count that is larger is given as the highest value
         if self.kind == "P":
             assert self.length is not None
             return pack_decimal(value, 2 * self.length - 1)
@@ -204,8 +204,14 @@ def qualified_name(name: str, library: str = "", page: CodePage | int = 37) -> b
 
 
 def pack_binary(value: int) -> bytes:
-    """``value`` as BINARY(4); what is larger than the field can hold is given as its highest value."""
-    return min(value, _BINARY_MAXIMUM).to_bytes(_BINARY_BYTES, "big", signed=True)
+    """``value`` as BINARY(4).
+
+    Raises:
+        ValueError: the field cannot hold it.
+    """
+    if not -_BINARY_MAXIMUM - 1 <= value <= _BINARY_MAXIMUM:
+        raise ValueError(f"{value} does not fit BINARY(4): allowed are {-_BINARY_MAXIMUM - 1} to {_BINARY_MAXIMUM}")
+    return value.to_bytes(_BINARY_BYTES, "big", signed=True)
 
 
 def unpack_binary(data: bytes) -> int:

@@ -82,20 +82,25 @@ def test_when_the_count_is_looked_at(make_region: Make, recovstatus: str) -> Non
 @pytest.mark.rule("ATI-NO-RECURSION")
 def test_a_started_task_never_runs_inside_its_writer(make_region: Make) -> None:
     region = make_region(*trigger(triggerlevel=1))
-    depth: list[str] = []
+    order: list[str] = []
 
     @region.transaction("PAYP")
     def payp(task: Task) -> None:
-        depth.append("begin")
-        record = task.readq_td("TRGQ")
-        if record != b"0":
-            task.writeq_td("TRGQ", b"%d" % (int(record) - 1))
-        drain("TRGQ")(task) if record == b"0" else None
-        depth.append("end")
+        order.append("PAYP begins")
+        drain("TRGQ")(task)
+        if order.count("PAYP begins") < 3:
+            task.writeq_td("TRGQ", b"one more")  # its own trigger, after QZERO
+        order.append("PAYP ends")
 
-    region.writeq_td("TRGQ", b"5")
+    def writer(task: Task) -> None:
+        task.writeq_td("TRGQ", b"1")
+        order.append("the writer goes on")
+        task.writeq_td("TRGQ", b"2")
+        order.append("the writer ends")
+
+    region.start(writer)
     region.run()
-    assert depth == ["begin", "end"] * (len(depth) // 2)
+    assert order == ["the writer goes on", "the writer ends", *["PAYP begins", "PAYP ends"] * 3]
     assert rule("ATI-NO-RECURSION").confidence == "choice"
 
 

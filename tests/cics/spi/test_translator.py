@@ -300,11 +300,14 @@ def test_a_receiver_too_short_for_its_value_is_named(task):
 
 @pytest.mark.rule("EXEC-DECLARED")
 def test_every_declared_command_can_be_found_by_its_words(reg):
-    from tdqsim.cics.text.translator import _by_verb
-
     for command in COMMANDS.values():
-        verb, *others = command.name.split()
-        assert (frozenset(others), command) in _by_verb(len(COMMANDS))[verb]
+        with reg.task() as task:
+            said = []
+            for words in (command.name, f"{command.name}('X')"):  # where the last word takes a name it stands with it
+                with pytest.raises(TranslationError) as refused:
+                    task.execute(f"EXEC CICS {words} NOSUCHOPTION END-EXEC")
+                said.append(str(refused.value))
+        assert any(f"NOSUCHOPTION is no option of {command.name};" in text for text in said), said
         for option in command.options:
             assert option.word == option.word.upper()
             assert option.kind in (
