@@ -77,15 +77,11 @@ class StateFile:
             return None
         written = [part for at in (0, _SLOT) if (part := raw[at : at + _SLOT]).strip(b" ")]
         slots = [slot for part in written if (slot := _slot(part)) is not None]
-        whole = len(slots) == len(written)
-        self.note = (
-            ""
-            if whole
-            else (
-                f"{self.path}: one of its two records was damaged, or written by halves; the store goes on by the other "
-                f"one, which may say that it was not closed cleanly"
+        if len(slots) < len(written):
+            self.note = (
+                f"{self.path}: one of its two records was damaged, or written by halves; "
+                f"the store goes on by the other one, which may say that it was not closed cleanly"
             )
-        )
         if not slots:
             raise StoreDamaged(f"{self.path}: the file is damaged: neither of its two records is whole")
         self._number, fields = max(slots, key=lambda slot: slot[0])
