@@ -82,7 +82,7 @@ def use(path: Path) -> tuple[Contents, str]:
         region = Region(store=path)
     except StoreError as error:
         return seen, f"{type(error).__name__}: {error}"
-    problem = ""
+    problem = "".join(region.store.notes)  # that the last commit may be missing, which prepared the unit of work
     try:
         for name in (*NAMES.values(), "LOG2"):
             seen[name] = []
@@ -90,8 +90,9 @@ def use(path: Path) -> tuple[Contents, str]:
                 seen[name].append(record.decode())
             if (why := last_answer(region, name)) not in ("QZERO", "LOCKED"):
                 problem = f"{name}: {why}"
-        (uow,) = region.shunted.values()
-        seen[IN_DOUBT] = [data.decode() for work in uow.works.values() for data in work.written]
+        if region.shunted or not problem:
+            (uow,) = region.shunted.values()
+            seen[IN_DOUBT] = [data.decode() for work in uow.works.values() for data in work.written]
     except (StoreError, Condition) as error:  # ROLLEDBACK: the commit of a read met it
         problem = f"{type(error).__name__}: {error}"
     finally:

@@ -522,3 +522,40 @@ def test_nothing_can_be_done_to_a_unit_of_work_of_a_region_that_has_ended(tmp_pa
     two.start("FAR").branch("XA1").commit()
     assert two["FAR"].peek("FARQ") == [b"new"]
     two.sysplex.close()
+
+
+@pytest.mark.rule("REC-RESYNC")
+def test_a_region_that_fails_while_it_resynchronises_is_in_nobodys_way(tmp_path):
+    """MID hears from NEAR, which is back, and fails while it tells FAR: NEAR is linked to SIDE all the same."""
+    near = [remote("REMQ", "MID"), remote("SIDR", "SIDE", "SIDQ"), define_connection(name="MID"),
+            define_connection(name="SIDE")]  # fmt: skip
+    made = Complex(
+        tmp_path,
+        ("NEAR", "NEAR", near),
+        ("MID", "MID", [remote("REMQ", "FAR", "FARQ"), queue("MIDQ"), define_connection(name="FAR")]),
+        ("FAR", "FAR", [queue("FARQ")]),
+        ("SIDE", "SIDE", [queue("SIDQ")]),
+    )
+
+    def fail(region: str, at: str, link: tuple[str, str]) -> None:
+        def fault(step: str) -> None:
+            if step == at:
+                made.link(*link).fault = None
+                made[region].close(clean=False)
+
+        made.link(*link).fault = fault
+
+    fail("NEAR", "VOTE", ("NEAR", "MID"))
+    assert write(made, "SIDR", "REMQ") == "ROLLEDBACK"
+    assert "MID" in made.in_doubt()
+    fail("MID", "BACKED_OUT", ("MID", "FAR"))
+    made.start("NEAR")
+    assert "MID" not in made.sysplex.regions
+    with made["NEAR"].task() as task:
+        task.writeq_td("SIDR", b"there")
+    assert made["SIDE"].peek("SIDQ") == [b"there"]
+    made.start("MID")
+    made.run()
+    assert made["FAR"].peek("FARQ") == []
+    assert made.left() == []
+    made.sysplex.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Condition
+from tdqsim.cics import Abend, Condition
 from tdqsim.cics.ship.messages import STEPS
 from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
@@ -645,3 +645,34 @@ def test_a_region_that_ends_before_it_came_to_a_loss_keeps_what_is_in_doubt(tmp_
     assert two["NEAR"].peek("LOCL") == []
     assert two.left() == []
     two.sysplex.close()
+
+
+@pytest.mark.rule("REC-RESYNC")
+def test_an_answer_that_nobody_waits_for_is_no_answer_to_a_later_request(tmp_path):
+    """The requester is purged while the region behind the other one is lost, so that an answer comes all the same."""
+    three = row(tmp_path, at_once=False)
+    three["NEAR"].install([remote("MIDR", "MID", "MIDQ")])
+    records = [b"%d" % number for number in range(8)]
+    three["MID"].seed("MIDQ", records)
+    three["FAR"].seed("FARQ", [b"held"])
+    readers = []
+
+    def hold(task):
+        task.readq_td("FARQ")
+        readers.append(three["NEAR"].start(lambda task: task.readq_td("REMQ")))
+        for _ in range(8):
+            task.suspend()
+        three["NEAR"].purge(readers[0].local)
+        three.link("MID", "FAR").cut()
+
+    holder = three["FAR"].start(hold)
+    three.run()
+    assert holder.result() is None
+    with pytest.raises(Abend, match="AEXY"):
+        readers[0].result()
+    three.link("NEAR", "MID").cut()
+    three.link("NEAR", "MID").restore()
+    three.run()
+    with three["NEAR"].task() as task:
+        assert [outcome(task.readq_td, "MIDR") for _ in records] == records
+    three.sysplex.close()

@@ -10,6 +10,7 @@ from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.messages import FrameDecoder
 from tdqsim.core.transport import Pipe
+from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -120,9 +121,16 @@ class Link:
         self.resynchronise()
 
     def resynchronise(self) -> None:
-        """Let both regions find out what the other has decided meanwhile; inside a task that takes its own time."""
+        """Let both regions find out what the other has decided meanwhile; inside a task that takes its own time.
+
+        A region that fails on the way has only its own next start to go on: who brought the link back goes on.
+        """
         for end in self.ends:
-            end.resynchronise()
+            try:
+                end.resynchronise()
+            except TdqError:
+                if not end.region.closed:
+                    raise
         if not self._at_once:
             self.ends[0].region.dispatcher.run_ready()
 

@@ -176,7 +176,7 @@ class LinkEnd:
         self.at_once = at_once
         self.served.waits_turn = not at_once
         self._channel: MessageChannel | None = None
-        self._answers: dict[int, MessageFrame] = {}
+        self._answers: dict[int, MessageFrame | None] = {}
         self._awaited = WaitQueue(f"an answer of connection {name}")
         self._cold: set[bytes] = set()
         self._leaves = False
@@ -217,8 +217,12 @@ class LinkEnd:
     # -- messages -------------------------------------------------------------------------------------------------
 
     def connect(self, transport: Transport) -> None:
-        """Use a new way to the other region; say who is here when both ends have one."""
-        self._channel = MessageChannel(transport, KINDS, self._arrived, self._link_lost)
+        """Use a new way to the other region; say who is here when both ends have one.
+
+        Its messages are numbered anew, so the answers that come by it are for those only that went by it.
+        """
+        answers = self._answers = {}
+        self._channel = MessageChannel(transport, KINDS, partial(self._arrived, answers), self._link_lost)
 
     def hello(self) -> None:
         """Say who is here."""
@@ -254,11 +258,12 @@ class LinkEnd:
         Raises:
             LinkDown: the message, or its answer, was lost.
         """
-        channel = self._open_channel()
-        number = self._send(channel, kind, fields, data, went, late)
+        channel, answers = self._open_channel(), self._answers
+        number = channel.sent + 1
+        answers[number] = None  # awaited: an answer that nobody waits for is let go
 
         def attempt() -> Any:
-            answer = self._answers.pop(number, None)
+            answer = answers[number]
             if answer is not None:
                 return answer
             if channel.is_lost:
@@ -266,9 +271,10 @@ class LinkEnd:
             return WAIT
 
         try:
+            self._send(channel, kind, fields, data, went, late)
             found = self._wait(attempt, task, late)
         finally:
-            self._answers.pop(number, None)
+            answers.pop(number, None)
         if found.kind != ANSWERS[kind]:
             channel.close()
             raise LinkDown(f"{self!r}: {kind} was answered by {found.kind}")
@@ -307,8 +313,7 @@ class LinkEnd:
         data: bytes,
         went: Callable[[], None] | None,
         late: list[Exception] | None,
-    ) -> int:
-        number = channel.sent + 1
+    ) -> None:
         try:
             channel.send(kind, fields, data)
         except LinkDown:
@@ -325,12 +330,12 @@ class LinkEnd:
             raise
         if went is not None:
             went()
-        return number
 
-    def _arrived(self, message: MessageFrame) -> None:
+    def _arrived(self, answers: dict[int, MessageFrame | None], message: MessageFrame) -> None:
         if message.answers:
-            self._answers[message.answers] = message
-            self._awaited.wake_all()
+            if message.answers in answers:
+                answers[message.answers] = message
+                self._awaited.wake_all()
         elif message.kind == "HELLO":
             self.netname = message.fields["applid"]
         elif message.kind == "ABANDON":

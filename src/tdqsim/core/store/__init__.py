@@ -2,7 +2,9 @@
 
 ``_store`` is the directory: its lock (``_lockfile``), its state (``_state``), and two kinds of queues. *Volatile*
 ones are in memory (``_volatile`` has their common budget, ``_memory`` FIFO and LIFO queues, ``_keyed`` KEYED ones),
-and overflow to an LMDB file. *Durable* ones are in an LMDB file of the same form: ``_durable`` has the one place
+and overflow to an LMDB file. *Durable* ones are in an LMDB file of the same form, but not in the same one: a commit
+beside a large overflow costs up to twice as much, since both share a list of free pages; what a restart throws away
+goes with its file at once; and damage of the one is none of the other. ``_durable`` has the one place
 where anything in a file changes, its commit, and how memory follows it; ``_queue`` looks at what is committed;
 ``_work`` gathers what is to be. ``_room`` sees to it that a full disk is met before a change, never in a commit.
 ``_layout`` says how everything lies in a file; every value has a checksum that ties it to its key. Before LMDB opens

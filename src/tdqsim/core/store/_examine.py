@@ -166,8 +166,10 @@ def _look(path: Path) -> tuple[list[Half], State | None, list[str]]:
     """The halves of a store, of which everything was looked at, its state, and what is wrong with both together."""
     problems: list[str] = []
     state = None
+    file = StateFile(path / "state")
     try:
-        state = StateFile(path / "state").read()
+        state = file.read()
+        problems += [file.note] if file.note else []
     except StoreDamaged as error:
         problems.append(str(error))
     halves = [Half(path / kind) for kind in KINDS if kind == "durable" or (path / kind / "made").exists()]

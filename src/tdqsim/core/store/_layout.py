@@ -23,9 +23,11 @@ have to be contiguous, and so room can be counted in pages, wherever they are fr
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import cache
+from itertools import accumulate
 from struct import Struct
 from typing import Final, Literal, NamedTuple, TypeAlias
 from zlib import crc32
@@ -234,15 +236,13 @@ def _sizes(count: int) -> Struct:
 
 def parts(items: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     """Which records of one commit on a FIFO queue share an entry."""
-    start, room = 0, INLINE
-    for at, item in enumerate(items):
-        size = len(item) + 2
-        if at > start and (size > room or at - start == _MOST):
-            yield items[start:at]
-            start, room = at, INLINE
-        room -= size
-    if items:
-        yield items[start:]
+    ends = list(accumulate([len(item) + 2 for item in items], initial=0))
+    start, many = 0, len(items)
+    while start < many:
+        stop = bisect_right(ends, ends[start] + INLINE, start + 1, min(start + _MOST, many) + 1) - 1
+        stop = max(stop, start + 1)
+        yield items[start:stop]
+        start = stop
 
 
 def size_of(item: Item) -> int:

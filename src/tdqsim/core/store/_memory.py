@@ -94,11 +94,18 @@ class VolatileQueue:
     def _put_with_care(self, data: bytes) -> int:
         if self.pool.left < 0:
             self.pool.make_room()
-        stored = self._settled()
-        if stored is not None and self.careful and len(self.tail) >= 2 * self.batch:
+        stored = self.disk
+        if stored is None:
+            tail = self._tail()
+            tail.append(data)
+            return len(tail)
+        if stored.durable.in_doubt:
+            stored.durable.settle()
+        if self.careful and len(self.tail) >= 2 * self.batch:
             self._move_if_it_fits()
-        self._tail().append(data)
-        return len(self.head) + len(self.tail) + (0 if stored is None else stored.now.count)
+        tail = self.tail if self.tail is not NOTHING else self._tail()
+        tail.append(data)
+        return len(self.head) + len(tail) + stored.now.count
 
     def _settled(self) -> DurableQueue | None:
         """The queue on the disk, if there is one, when nothing of it is in doubt."""

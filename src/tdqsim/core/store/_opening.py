@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,7 +48,12 @@ def make_half(path: Path, kind: int, store_id: bytes, limit: int | None) -> None
 
 
 def open_half(
-    path: Path, *, limit: int | None, sync: bool, readonly: bool = False, notes: list[str] | None = None
+    path: Path,
+    *,
+    limit: int | None,
+    sync: bool,
+    readonly: bool = False,
+    note: Callable[[str], None] | None = None,
 ) -> Durable:
     """Open a file, having looked that it is whole as far as that costs nothing.
 
@@ -56,7 +62,7 @@ def open_half(
         limit: it never grows over this.
         sync: each commit survives a loss of power.
         readonly: it is only looked at.
-        notes: takes what had to be set right.
+        note: told what had to be set right.
 
     Raises:
         StoreDamaged: it is not what was written.
@@ -64,13 +70,13 @@ def open_half(
         StoreError: it cannot be opened.
     """
     check_file(path)
-    meta, note = _meta(path, busy=readonly)
-    if note:
+    meta, wrong = _meta(path, busy=readonly)
+    if wrong:
         if readonly:
-            raise StoreDamaged(f"{note}: open it for writing first; {HELP}")
+            raise StoreDamaged(f"{wrong}: open it for writing first; {HELP}")
         repair(path, meta)
-        if notes is not None:
-            notes.append(note)
+        if note is not None:
+            note(wrong)
     locked = not readonly or _may_lock(path)
     env = _environment(path, sync=sync, readonly=readonly, locked=locked)
     try:

@@ -46,12 +46,18 @@ class State:
 
 
 class StateFile:
-    """The file of one store directory."""
+    """The file of one store directory.
 
-    __slots__ = ("_number", "path")
+    Attributes:
+        path: where it is.
+        note: what is wrong with it that was read, though one of its slots is whole; empty for nothing.
+    """
+
+    __slots__ = ("_number", "note", "path")
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.note = ""
         self._number = 0
 
     def read(self) -> State | None:
@@ -69,7 +75,13 @@ class StateFile:
             raw = handle.read(2 * _SLOT)
         if not raw.strip():  # it was just being made
             return None
-        slots = [slot for at in (0, _SLOT) if (slot := _slot(raw[at : at + _SLOT])) is not None]
+        written = [part for at in (0, _SLOT) if (part := raw[at : at + _SLOT]).strip(b" ")]
+        slots = [slot for part in written if (slot := _slot(part)) is not None]
+        if len(slots) < len(written):
+            self.note = (
+                f"{self.path}: one of its two records was damaged, or written by halves; "
+                f"the store goes on by the other one, which may say that it was not closed cleanly"
+            )
         if not slots:
             raise StoreDamaged(f"{self.path}: the file is damaged: neither of its two records is whole")
         self._number, fields = max(slots, key=lambda slot: slot[0])

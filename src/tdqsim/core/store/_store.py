@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import atexit
 import errno
+import logging
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing, Sto
 __all__ = ["Store"]
 
 MEMORY_BYTES: Final = 32 << 20
+_log: Final = logging.getLogger("tdqsim.store")
 _open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
@@ -49,7 +51,7 @@ class Store:
             at, False says that another process has it open, or was killed: volatile records in memory are not seen.
         salvaged: it was made by salvage, and nobody has closed it cleanly since: what refers to what was lost is to
             be expected.
-        notes: what had to be set right when it was opened, for a log.
+        notes: what had to be set right when it was opened; each is a warning of the logger ``tdqsim.store`` too.
 
     Raises:
         StoreInUse: another process writes the store.
@@ -120,6 +122,8 @@ class Store:
             self._make_directory()
             self._lock = LockFile(self.path / "lock")
             state = self._known()
+        if self._file.note:
+            _noted(self._notes, self._file.note)
         self.created = state is None or not state.made
         if state is None or not state.made:
             if self.readonly:
@@ -188,8 +192,9 @@ class Store:
 
     def _open_halves(self, store_id: bytes) -> None:
         half = partial(
-            _opened, self.path, store_id, limit=self._limit, sync=self._sync, readonly=self.readonly, notes=self._notes
-        )
+            _opened, self.path, store_id, limit=self._limit, sync=self._sync, readonly=self.readonly,
+            note=partial(_noted, self._notes),
+        )  # fmt: skip
         self.durable = half("durable")
         there = (self.path / "volatile" / "made").exists()
         self.volatile = Volatile(self.path / "volatile", self._memory, partial(half, "volatile"), there=there)
@@ -270,15 +275,16 @@ class Store:
 
 
 def _opened(
-    path: Path, store_id: bytes, kind: str, *, limit: int | None, sync: bool, readonly: bool, notes: list[str]
-) -> Durable:
+    path: Path, store_id: bytes, kind: str, *, limit: int | None, sync: bool, readonly: bool,
+    note: Callable[[str], None],
+) -> Durable:  # fmt: skip
     """One half of a store; the volatile one is made when the file ``made`` does not say that it is finished."""
     place = path / kind
     if kind == "volatile" and not (place / "made").exists():
         shutil.rmtree(place, ignore_errors=True)
         make_half(place, KINDS.index(kind), store_id, limit)
         (place / "made").touch(mode=0o600)
-    half = open_half(place, limit=limit, sync=sync and kind == "durable", readonly=readonly, notes=notes)
+    half = open_half(place, limit=limit, sync=sync and kind == "durable", readonly=readonly, note=note)
     try:
         problem = half.check_head(KINDS.index(kind), store_id)
         if problem:
@@ -287,6 +293,12 @@ def _opened(
         half.close()
         raise
     return half
+
+
+def _noted(notes: list[str], text: str) -> None:
+    """Keep what had to be set right, and say it where somebody sees it: something may be missing."""
+    notes.append(text)
+    _log.warning(text)
 
 
 def _at_exit() -> None:
