@@ -135,6 +135,14 @@ class RemoteRegion(_Commands):
         )
         return [bytes.fromhex(record) for record in found["records"]]
 
+    def decoded(self, queue: str, *, position: int = 0, limit: int = 100) -> list[dict[str, Any]]:
+        """Look at records by the layout that region.yaml gives to the queue.
+
+        Each is ``values`` by field, and ``problem`` where something is no value; numbers with a decimal point as text.
+        """
+        path = f"{self._queue(queue)}/records/decoded"
+        return self._client.request("GET", path, position=position, limit=limit)["records"]  # type: ignore[no-any-return]
+
     def inquire_tdqueue(self, tdqueue: str, *options: str) -> dict[str, Any]:
         """INQUIRE TDQUEUE: with all options, or with those that are named; CVDAs as ``{"cvda": ..., "value": ...}``."""
         return _of(self._client.request("GET", self._queue(tdqueue)), options)

@@ -71,7 +71,8 @@ class _Queue:
                     Block("h2", words="Depth since somebody looks")
                     self.figures = Block("p", "tdq-dim")
                     self.chart = depth_chart(self.name)
-                self.records = Records(self.visit, self.region, self.name)
+                layout = self.visit.console.host.layouts.get(self.region.applid, {}).get(self.name)
+                self.records = Records(self.visit, self.region, self.name, layout=layout)
                 self.records.build()
             with Block("section", "tdq-card", aria_label="INQUIRE TDQUEUE"):
                 Block("h2", words="INQUIRE TDQUEUE")
