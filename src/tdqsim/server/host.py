@@ -24,6 +24,7 @@ from tdqsim.ibmi import System
 from tdqsim.job import importable
 from tdqsim.layouts import Layout
 from tdqsim.report.layouts import queue_layouts
+from tdqsim.server.depths import Depths
 from tdqsim.server.latency import Latency
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
 from tdqsim.server.units import OpenUnits
@@ -54,6 +55,7 @@ class _Recorder:
         self._applid = region.applid
         self._position = 0
         self._recent = host.recent.setdefault(region.applid, deque(maxlen=_RECENT))
+        self._depths = host.depths.setdefault(region.applid, Depths(region))
 
     def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command has ended."""
@@ -62,8 +64,9 @@ class _Recorder:
         queue = arguments.get("queue")
         self._publish("command", command=command, task=task.number, condition=condition, queue=queue)
         if isinstance(queue, str):
-            self._host.waits.queue_changed(self._region, queue)
+            self._changed(queue)
         elif command.startswith(_CHANGES_RESOURCES):
+            self._depths.prune()
             self._host.waits.all_changed(self._region)
 
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
@@ -71,7 +74,7 @@ class _Recorder:
         self._host.units_ended[self._applid, committed] += 1
         self._publish("unit_of_work", uow=uow.id.hex().upper(), task=uow.taskid, committed=committed)
         for queue in uow.works:
-            self._host.waits.queue_changed(self._region, queue.name)
+            self._changed(queue.name)
 
     def task_started(self, task: Any) -> None:
         """A task was attached."""
@@ -85,7 +88,12 @@ class _Recorder:
     def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
         """Records were put on a queue outside any task."""
         self._publish("seeded", queue=queue, records=len(records))
-        self._host.waits.queue_changed(self._region, queue)
+        self._changed(queue)
+
+    def _changed(self, queue: str) -> None:
+        name = queue.rstrip(" ")
+        self._depths.changed(name)
+        self._host.waits.queue_changed(self._region, name)
 
     def _publish(self, event: str, **facts: Any) -> None:
         engine = self._host.engine
@@ -119,6 +127,7 @@ class Host:
         commits: by region, how long its commits of what is durable took.
         faults: the fault plans that are at work, by APPLID and by a number of their own, whoever switched them on.
         recent: the last events of each region, as they were published, by APPLID.
+        depths: by APPLID, the depths of its queues over time.
         layouts: by APPLID and queue, the layouts that ``region.yaml`` gives to queues.
     """
 
@@ -134,6 +143,7 @@ class Host:
         self.commits: dict[str, Latency] = {}
         self.faults: dict[str, dict[str, ActivePlan]] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
+        self.depths: dict[str, Depths] = {}
         self.layouts: dict[str, Mapping[str, Layout]] = {}
         self._starts: list[tuple[Region, str]] = []
         self._modules = ExitStack()

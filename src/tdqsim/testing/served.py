@@ -111,7 +111,7 @@ def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Pat
         try:
             _await(process, log)
             found = json.loads(ready.read_text("utf-8"))
-            with Client(found["url"], found["token"]) as client:
+            with Client(found["url"], found["token"], timeout=_START_SECONDS) as client:
                 yield ServerProcess(found["url"], found["token"], tuple(found["regions"]), found["pid"], client)
         finally:
             code = _end(process)

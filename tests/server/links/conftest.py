@@ -36,7 +36,7 @@ class Side:
         self.later(self.links.stop())
         self.engine.stop()
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(20)
+        self.thread.join(300)
         self.loop.close()
 
 

@@ -153,7 +153,7 @@ def test_a_requester_that_goes_away_while_it_waits_takes_nothing(side):
 
 def dial(port, context, said):
     """What a stranger hears who says this."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as plain:
+    with socket.create_connection(("127.0.0.1", port), timeout=300) as plain:
         try:
             with context.wrap_socket(plain) as secure:
                 secure.sendall(said)

@@ -71,7 +71,7 @@ class Served:
         return self._over()
 
     def _over(self):
-        code = self.process.wait(timeout=60)
+        code = self.process.wait(timeout=300)
         self.client.close()
         self.process.stdout.close()
         self.process = None

@@ -93,7 +93,7 @@ class _Queue:
 
     def _draw_depth(self) -> None:
         queue = self.view.queues[self.name]
-        samples = [*self.view.depths.get(self.name, ())] or [(self.view.seen.time_ns, max(queue.depth, 0))]
+        samples = self.view.depths.of(self.name) or [(self.view.seen.time_ns, max(queue.depth, 0))]
         first = (min(samples[0][0], self.view.seen.time_ns - _LEAST), samples[0][1])
         points = [first, *samples[1:], (self.view.seen.time_ns, samples[-1][1])]
         self.chart.show([[time_ns // 1_000_000, depth] for time_ns, depth in points])
