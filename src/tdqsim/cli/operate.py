@@ -12,7 +12,8 @@ import typer
 from tdqsim.cli import statistics_file
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
-from tdqsim.cli.place import Place, at_place, looking, looking_here, using
+from tdqsim.cli.place import Place, at_place, looking, looking_here, say_unknown, unknown_outside, using
+from tdqsim.cli.queues import supplied
 from tdqsim.cli.watch import behind
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def cemt(
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
     from tdqsim.cics import Region  # noqa: PLC0415
     from tdqsim.cics.text.cemt import cemt as operate  # noqa: PLC0415
+    from tdqsim.cli.remote import Answered  # noqa: PLC0415
 
     only_looks, only_syntax = (False, False) if text is None else _kind(text)
     if not only_looks:
@@ -71,6 +73,8 @@ def cemt(
             emit_json(result.as_dict())
         else:
             emit(result.text)
+        if not isinstance(result, Answered) and result.request.resource == "TDQUEUE":
+            say_unknown(unknown_outside(place, found).intersection(row.name.rstrip() for row in result.rows))
         return not result.errors
 
     with looking(place, anywhere=only_syntax) if only_looks else using(place) as found:
@@ -147,6 +151,7 @@ def stats(
     if found is None:
         with looking_here(place) as looked:
             found = looked.statistics.now().as_dict()
+            say_unknown(unknown_outside(place, looked) - supplied(looked))
     queues = [queue for queue in found["queues"] if everything or any(queue[name] for name in _COUNTED)]
     if as_json:
         emit_json({**found, "queues": queues})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.remote import client_elsewhere, client_here
-from tdqsim.client import Client, RemoteEntry, RemoteError, RemoteIbmiSystem
+from tdqsim.client import Client, RemoteEntry, RemoteError, RemoteSystem
 from tdqsim.core.codepage import codepage
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ServedJob:
     """
 
     def __init__(self, client: Client, name: str, user: str, ccsid: int) -> None:
-        self._system = RemoteIbmiSystem(client, name, profile=user)
+        self._system = RemoteSystem(client, name, profile=user)
         self.page = codepage(ccsid)
 
     def install(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:

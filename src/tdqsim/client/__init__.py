@@ -20,15 +20,15 @@ from typing import Any
 
 from tdqsim.client._http import Connection, LostConnection, RemoteError
 from tdqsim.client._region import RemoteRegion, RemoteUnitOfWork
-from tdqsim.client._system import RemoteEntry, RemoteIbmiSystem
+from tdqsim.client._system import RemoteEntry, RemoteSystem
 
 __all__ = [
     "Client",
     "LostConnection",
     "RemoteEntry",
     "RemoteError",
-    "RemoteIbmiSystem",
     "RemoteRegion",
+    "RemoteSystem",
     "RemoteUnitOfWork",
 ]  # fmt: skip
 
@@ -75,14 +75,14 @@ class Client(Connection):
         """The IBM i systems that are served."""
         return self.request("GET", "/systems")  # type: ignore[no-any-return]
 
-    def system(self, name: str, *, profile: str = "") -> RemoteIbmiSystem:
+    def system(self, name: str, *, profile: str = "") -> RemoteSystem:
         """One IBM i system.
 
         Args:
             name: its name.
             profile: of the jobs, which only the server's owner chooses: QSECOFR unless given.
         """
-        return RemoteIbmiSystem(self, name, profile=profile)
+        return RemoteSystem(self, name, profile=profile)
 
     def advance(self, seconds: float) -> dict[str, Any]:
         """Move the server's clock forward."""

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from tdqsim.client._http import Connection
 
-__all__ = ["RemoteEntry", "RemoteIbmiSystem"]
+__all__ = ["RemoteEntry", "RemoteSystem"]
 
 _PAGE: Final = 1000
 _Data = bytes | bytearray | str
@@ -46,7 +46,7 @@ def _entry(found: dict[str, Any]) -> RemoteEntry:
     return RemoteEntry(bytes.fromhex(found["data"]), key, found["sender"], **rest)
 
 
-class RemoteIbmiSystem:
+class RemoteSystem:
     """An IBM i system of a server.
 
     Text is in the CCSID of the system's jobs. A library may be ``*LIBL`` or ``*CURLIB``.
