@@ -206,7 +206,7 @@ def test_what_was_acknowledged_survives_two_hundred_kills(place):
     kills = int(os.environ.get("TDQ_KILLS", "200"))
     draw = random.Random(20)
     acknowledged, number = [], 0
-    for _kill in range(kills):
+    for kill in range(kills):
         process, found = started(place)
         client = Client(found["url"], found["token"])
         region = client.region("PAYREGN")
@@ -229,6 +229,7 @@ def test_what_was_acknowledged_survives_two_hundred_kills(place):
         killer.join()
         process.wait()
         process.stdout.close()
+        print(f"{kill + 1} kills, {number} records written", flush=True)
     process, found = started(place)
     with Client(found["url"], found["token"]) as client:
         there = [int(record) for record in client.region("PAYREGN").peek("LOGQ", limit=1000)]
