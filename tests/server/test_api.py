@@ -219,7 +219,7 @@ def test_metrics_tell_units_of_work_and_how_long_commits_took(api):
 def test_metrics_tell_waits_and_sessions(api, host, access):
     assert metrics_of(api)['tdq_waits{region="PAYREGN"}'] == 0
     waiting = host.waits.for_items(host.regions["PAYREGN"], "PAYQ", 5, 300)
-    host.units.begin(host.regions["PAYREGN"], "ALICE", None).result(timeout=30)
+    host.units.begin(host.regions["PAYREGN"], "ALICE", None).result(timeout=300)
     for _ in range(3):
         access.sessions.begin("EYES", cookie=False)
     found = metrics_of(api)
@@ -269,7 +269,7 @@ def test_a_process_serves_a_directory_and_ends_in_order(served):
             region.readq_td("NONE")
         assert (caught.value.status, caught.value.condition, caught.value.resp) == (404, "QIDERR", 44)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=300) == 0
     assert not ready.exists()
     with Region(store=Path(ready).parent / "store") as again:
         assert again.start_type == "WARM"
@@ -286,7 +286,7 @@ def test_the_ready_file_says_where_and_who(served):
 def connected(ready):
     found = json.loads(ready.read_text())
     host, port = found["url"].removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), timeout=30), found["token"]
+    return socket.create_connection((host, int(port)), timeout=300), found["token"]
 
 
 def all_of(connection):
@@ -326,7 +326,7 @@ def test_the_event_stream_ends_when_the_server_stops(served):
         process.send_signal(signal.SIGTERM)
         seen += all_of(connection)
     assert seen.endswith(b"0\r\n\r\n")  # the end of a chunked answer, not a connection that is cut
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=300) == 0
 
 
 def history_of(api, **query):
@@ -359,7 +359,7 @@ def test_the_history_goes_on_from_a_position(api):
 
 def test_history_that_is_kept_no_more_is_said_to_be_lost(api, host):
     region = host.regions["PAYREGN"]
-    host.engine.submit(lambda: [region.seed("PAYQ", [b"x"]) for _ in range(5100)] and None).result(timeout=60)
+    host.engine.submit(lambda: [region.seed("PAYQ", [b"x"]) for _ in range(5100)] and None).result(timeout=300)
     (nobody, lost), (first, _event), *others = history_of(api)
     assert (nobody, lost) == (None, {"event": "lost", "events": first})
     assert first >= 100
@@ -401,7 +401,7 @@ def test_tasks_tell_what_they_wait_for_and_who_has_it(api):
         assert "LOGQ" in found["waits_for"]
         assert found["held_by"].startswith(f"task {first} ")
         assert api.post(f"/api/v1/units-of-work/{units[0]}/commit").status_code == 200
-        assert waiting.result(timeout=30).status_code == 200
+        assert waiting.result(timeout=300).status_code == 200
     for unit in units[1:]:
         api.delete(f"/api/v1/units-of-work/{unit}")
 

@@ -60,7 +60,7 @@ def server(place):
     assert any(line.startswith("Authorization:") for line in process.stdout)
     yield json.loads(ready.read_text())
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=300) == 0
     process.stdout.close()
 
 

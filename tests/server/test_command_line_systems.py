@@ -66,7 +66,7 @@ def serving(places, kind, *, code=None):
         yield json.loads(ready.read_text())
     finally:
         process.send_signal(signal.SIGTERM)
-        ended = process.wait(timeout=120)
+        ended = process.wait(timeout=300)
         process.stdout.close()
     assert ended == 0
 

@@ -37,7 +37,7 @@ def test_an_example_writes_and_reads(command, pay_region, tmp_path):
     with serving([pay_region], tmp_path) as server:
         environment = {**os.environ, "TDQ_URL": server.url, "TDQ_TOKEN": server.token}
         done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300
         )
         assert done.returncode == 0, done.stderr
         assert "10.00" in done.stdout.splitlines()[-1]

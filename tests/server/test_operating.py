@@ -225,7 +225,7 @@ def test_a_receive_waits_for_a_send(api):
     waiter = threading.Thread(target=receive)
     waiter.start()
     api.post(f"{DATA_QUEUE}/entries", json={"data": {"text": "late"}})
-    waiter.join(60)
+    waiter.join(300)
     assert found["entry"]["data"] == "late"
 
 
@@ -252,7 +252,7 @@ def test_a_page_costs_the_same_wherever_it_is(api, host):
 def test_the_api_shows_and_ends_faults_that_the_console_switched_on(api, host):
     region = host.regions["PAYREGN"]
     fault = Fault("NOSPACE", command="WRITEQ TD", times=0)
-    host.engine.submit(lambda: host.switch_on(region, FaultPlan(fault)) and None).result(timeout=30)
+    host.engine.submit(lambda: host.switch_on(region, FaultPlan(fault)) and None).result(timeout=300)
     assert [each["condition"] for each in api.get(f"{REGION}/faults").json()["faults"]] == ["NOSPACE"]
     assert api.delete(f"{REGION}/faults").status_code == 204
     assert api.get(f"{REGION}/faults").json() == {"faults": [], "happened": []}

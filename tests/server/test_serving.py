@@ -65,7 +65,7 @@ def running(file, *, most=4000):
         yield json.loads(ready.read_text())
     finally:
         process.send_signal(signal.SIGTERM)
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=300)
         process.stdout.close()
     assert code == 0, (file.parent / "log").read_text()
 
@@ -160,7 +160,7 @@ def test_tls_with_a_certificate_of_the_run_and_users(place):
             with pytest.raises(RemoteError) as caught:
                 client.region("PAYREGN").writeq_td("PAYQ", b"x")
             assert caught.value.status == 403
-        plain = HTTPConnection("127.0.0.1", int(url.rpartition(":")[2]), timeout=30)
+        plain = HTTPConnection("127.0.0.1", int(url.rpartition(":")[2]), timeout=300)
         plain.request("GET", "/health")
         with pytest.raises((ConnectionError, HTTPException)):  # nothing is said without TLS
             plain.getresponse()
@@ -218,7 +218,7 @@ def test_a_port_that_is_taken_and_a_name_that_is_are_said(place):
 
 
 def connect(found):
-    return socket.create_connection(("127.0.0.1", found["ports"]["http"]), timeout=120)
+    return socket.create_connection(("127.0.0.1", found["ports"]["http"]), timeout=300)
 
 
 def all_of(connection):

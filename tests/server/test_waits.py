@@ -46,7 +46,7 @@ def looks(monkeypatch):
 
 
 def do(host, call):
-    return host.engine.submit(call).result(timeout=30)
+    return host.engine.submit(call).result(timeout=600)
 
 
 def settle(host):
@@ -67,7 +67,7 @@ def test_a_change_looks_only_at_those_who_wait_for_it(looks):
             do(host, lambda: region.writeq_td("Q000", b"one"))
         assert len(looks) <= 1000  # it was 499 a request
         do(host, lambda: region.writeq_td("Q007", b"one"))
-        assert waiting[6].result(timeout=30) is True
+        assert waiting[6].result(timeout=600) is True
         assert sum(each.done() for each in waiting) == 1
         assert len(host.waits) == 498
     finally:
@@ -88,7 +88,7 @@ def test_whatever_puts_a_record_there_ends_the_wait(host, region, change):
     waiting = host.waits.for_items(region, "Q000", 1, 300)
     settle(host)
     do(host, lambda: change(region) and None)
-    assert waiting.result(timeout=30) is True
+    assert waiting.result(timeout=600) is True
     assert len(host.waits) == 0
 
 
@@ -101,7 +101,7 @@ def test_records_of_a_unit_of_work_are_waited_for(host, region):
         task.syncpoint()
 
     do(host, lambda: region.start(writes))
-    assert waiting.result(timeout=30) is True
+    assert waiting.result(timeout=600) is True
     assert do(host, lambda: region.peek("LOGQ")) == [b"one", b"two"]
 
 
@@ -113,16 +113,16 @@ def test_the_end_of_tasks_is_waited_for(host, region):
         task.delay(seconds=0)
 
     do(host, lambda: region.start(stays))
-    assert waiting[0].result(timeout=30) is True
+    assert waiting[0].result(timeout=600) is True
 
 
 def test_the_end_of_a_clients_unit_of_work_is_the_end_of_a_task(host, region):
-    unit = host.units.begin(region, "ALICE", None).result(timeout=30)
+    unit = host.units.begin(region, "ALICE", None).result(timeout=600)
     waiting = host.waits.for_tasks(region, 300)
     settle(host)
     assert not waiting.done()
     host.units.do(unit, "ALICE", lambda task: task.syncpoint(), last=True)
-    assert waiting.result(timeout=30) is True
+    assert waiting.result(timeout=600) is True
 
 
 def test_a_queue_that_is_discarded_ends_the_wait(host, region):
@@ -136,19 +136,19 @@ def test_a_queue_that_is_discarded_ends_the_wait(host, region):
 
     do(host, discard)
     with pytest.raises(Condition, match="QIDERR"):
-        waiting.result(timeout=30)
+        waiting.result(timeout=600)
 
 
 def test_what_can_never_be_met_is_said_at_once(host, region):
     with pytest.raises(TdqError, match="intrapartition"):
-        host.waits.for_items(region, "ALIA", 1, 300).result(timeout=30)
+        host.waits.for_items(region, "ALIA", 1, 300).result(timeout=600)
     with pytest.raises(Condition, match="QIDERR"):
-        host.waits.for_items(region, "NONE", 1, 300).result(timeout=30)
+        host.waits.for_items(region, "NONE", 1, 300).result(timeout=600)
 
 
 def test_a_wait_is_over_in_its_time_and_leaves_nothing(host, region):
     with pytest.raises(TimedOut):
-        host.waits.for_items(region, "Q000", 1, 0.01).result(timeout=30)
+        host.waits.for_items(region, "Q000", 1, 0.01).result(timeout=600)
     given_up = host.waits.for_items(region, "Q000", 1, 300)
     given_up.cancel()
     settle(host)

@@ -74,8 +74,13 @@ def _load(path: Path) -> Definitions:
     from tdqsim.definitions import load_definitions  # noqa: PLC0415
     from tdqsim.definitions.regionfile import load_region_file  # noqa: PLC0415
 
-    is_region = path.name == "region.yaml" or (path / "region.yaml").is_file()
-    return load_region_file(path).load_definitions() if is_region else load_definitions(path)
+    if path.name != "region.yaml" and not (path / "region.yaml").is_file():
+        return load_definitions(path)
+    from tdqsim.report.layouts import queue_layouts  # noqa: PLC0415
+
+    file = load_region_file(path)
+    queue_layouts(file)
+    return file.load_definitions()
 
 
 def _counts(checked: list[tuple[Path, Definitions]]) -> list[dict[str, Any]]:

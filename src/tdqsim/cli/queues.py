@@ -187,15 +187,21 @@ def peek(
     ] = None,
     page: Page = None,
     as_hex: Hex = False,
+    fields: Annotated[bool, typer.Option("--fields", help="By the layouts that region.yaml gives to queues.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show the records of queues in order, without taking them."""
     words, place = place.split(names)
     with looking(place) as found:
+        if fields:
+            chosen = list(matching(found, words)) if words else _holding(found)
+            _peek_fields(place, found, chosen, limit, as_json=as_json)
+            return
         table = _code_page(page or found.codepage)
         wanted = list(matching(found, words)) if words else _holding(found)
         unknown = unknown_outside(place, found)
-        say_unknown(unknown & {_stands_for(found, name) for name in wanted} if words else unknown - supplied(found))
+        if unknown:
+            say_unknown(unknown & {_stands_for(found, name) for name in wanted} if words else unknown - supplied(found))
         if as_json:
             values = {name: [record_value(each, table) for each in _records(found, name, limit)] for name in wanted}
             emit_json(values)
@@ -205,6 +211,28 @@ def peek(
                 emit(f"{name}:")
             for record in _records(found, name, limit):
                 emit(shown_record(record, table, as_hex=as_hex))
+
+
+def _peek_fields(
+    place: Place, region: Region | ServedRegion, names: list[str], limit: int | None, *, as_json: bool
+) -> None:
+    """Records by the layouts of their queues; of a queue without one there is an error."""
+    from tdqsim.report.layouts import in_a_line, queue_layouts  # noqa: PLC0415
+
+    layouts = queue_layouts(place.region_file())
+    missing = [name for name in names if name not in layouts]
+    if missing:
+        what = "no region directory is given" if place.directory is None else "region.yaml gives it no layout"
+        raise InputError(f"--fields: queue {missing[0]}: {what}")
+    if as_json:
+        records = {name: _records(region, name, limit) for name in names}
+        emit_json({name: [layouts[name].decode(each, corrupt="null") for each in records[name]] for name in names})
+        return
+    for name in names:
+        if len(names) > 1:
+            emit(f"{name}:")
+        for record in _records(region, name, limit):
+            emit(in_a_line(record, layouts[name]))
 
 
 def _stands_for(region: Region | ServedRegion, name: str) -> str:

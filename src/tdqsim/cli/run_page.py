@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tdqsim.cli.errors import InputError
 from tdqsim.errors import TdqError
 from tdqsim.report import happened
+from tdqsim.report.layouts import queue_layouts
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Prose, Table
 from tdqsim.report.topology import Site, topology
@@ -39,10 +40,11 @@ class RunPage:
         check_page(path)
         self._path, self._name = path, name
         self._owner = owner_of(definitions, file)
+        self._layouts = queue_layouts(file)
 
     def follow(self, region: Region) -> None:
         """The region is made, and nothing has run."""
-        self._follower = Follower(region)
+        self._follower = Follower(region, layouts=self._layouts)
         self._waits = Waits(region.dispatcher)
         self._waits.followers.append(self._follower)
 

@@ -23,7 +23,13 @@ from tdqsim.client._region import RemoteRegion, RemoteUnitOfWork
 from tdqsim.client._system import RemoteEntry, RemoteSystem
 
 __all__ = [
-    "Client", "LostConnection", "RemoteEntry", "RemoteError", "RemoteRegion", "RemoteSystem", "RemoteUnitOfWork",
+    "Client",
+    "LostConnection",
+    "RemoteEntry",
+    "RemoteError",
+    "RemoteRegion",
+    "RemoteSystem",
+    "RemoteUnitOfWork",
 ]  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from tdqsim.errors import TdqError
 __all__ = ["LostConnection", "RemoteError", "ServerConnection"]
 
 _SAFE: Final = frozenset({"GET", "HEAD"})
+_AT_ONCE: Final = 65536
 
 
 class RemoteError(TdqError):
@@ -188,13 +189,20 @@ class ServerConnection:
 
 
 def _lines(connection: HTTPConnection, answer: HTTPResponse) -> Iterator[str]:
+    """The lines of an answer as they come. What is read at a time is what there is: read1 tells an end from a loss."""
+    rest = b""
     while True:
         with _losing(connection) as sent:
             sent.append(True)
-            line = answer.readline()
-        if not line:
-            return
-        yield line.decode("utf-8").removesuffix("\n")
+            part = answer.read1(_AT_ONCE)
+            if not part and answer.length:
+                raise ConnectionResetError("the answer ended before its end")
+        if not part:
+            break
+        *lines, rest = (rest + part).split(b"\n")
+        yield from (line.decode("utf-8") for line in lines)
+    if rest:
+        yield rest.decode("utf-8")
 
 
 @contextmanager

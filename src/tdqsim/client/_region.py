@@ -135,6 +135,19 @@ class RemoteRegion(_Commands):
         )
         return [bytes.fromhex(record) for record in found["records"]]
 
+    def decoded(self, queue: str, *, position: int = 0, limit: int = 100) -> list[dict[str, Any]]:
+        """Look at records by the layout that region.yaml gives to the queue.
+
+        Each is ``values`` by field, and ``problem`` where something is no value; numbers with a decimal point as text.
+        """
+        path = f"{self._queue(queue)}/records/decoded"
+        return self._client.request("GET", path, position=position, limit=limit)["records"]  # type: ignore[no-any-return]
+
+    def depth(self, queue: str) -> list[tuple[int, int]]:
+        """NUMITEMS over time: (nanoseconds, depth), since when the queue has had which; true to the second."""
+        found = self._client.request("GET", f"{self._queue(queue)}/depth")
+        return [(time_ns, items) for time_ns, items in found["samples"]]
+
     def inquire_tdqueue(self, tdqueue: str, *options: str) -> dict[str, Any]:
         """INQUIRE TDQUEUE: with all options, or with those that are named; CVDAs as ``{"cvda": ..., "value": ...}``."""
         return _of(self._client.request("GET", self._queue(tdqueue)), options)

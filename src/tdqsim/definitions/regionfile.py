@@ -13,6 +13,9 @@
       POSTED: {path: out/posted.bin, recfm: FB, lrecl: 350, disp: OLD}
       SYSUDUMP: {dummy: YES}
     dfhintra: {ci_size: 4096, control_intervals: 1000}
+    layouts:
+      PAYQ: copybooks/pay.cpy
+      ERRQ: {path: copybooks/all.cpy, record: ERROR-RECORD}
     start: [RDTR]
 
 Every key may be left out. Paths are relative to the directory of the file. As in definition files, every value is text.
@@ -27,7 +30,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse
 from tdqsim.definitions._resource import YesNo
@@ -36,7 +39,7 @@ from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kin
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES, table
 
-__all__ = ["Cobol", "DdCard", "Dfhintra", "RegionFile", "load_region_file"]
+__all__ = ["REGION_FILE_NAME", "Cobol", "DdCard", "Dfhintra", "RecordLayout", "RegionFile", "load_region_file"]
 
 REGION_FILE_NAME = "region.yaml"
 _PATH = Text(4096)
@@ -172,6 +175,26 @@ class Dfhintra(_Strict):
     control_intervals: Annotated[int, Number(2, 2**31 - 1)] = int(REGION_DEFAULTS["control_intervals"])
 
 
+class RecordLayout(_Strict):
+    """What the records of a queue are shown by.
+
+    Attributes:
+        path: a COBOL copybook, or a layout in YAML (``.yaml``, ``.yml``); absolute once loaded.
+        record: which level 01 of a copybook with several; empty for the one there is.
+    """
+
+    path: Annotated[str, _PATH]
+    record: Annotated[str, Text(30)] = ""
+
+
+def _a_path(value: object) -> object:
+    return {"path": value} if isinstance(value, str) else value
+
+
+_Layout = Annotated[RecordLayout, BeforeValidator(_a_path)]
+_QueueName = Annotated[str, Name(4, "queue")]
+
+
 class Cobol(_Strict):
     """Where a region's COBOL programs are.
 
@@ -214,7 +237,8 @@ class RegionFile(_Strict):
         release: the release that the region says it is.
         seed: the seed of the order of ready tasks; 0 is CICS order.
         supplied: whether the supplied queues (group DFHDCTG) are installed first.
-        start: transactions to start once the region is up.
+        layouts: by queue, what its records are shown by to people and to clients; the region knows nothing of it.
+        start: transactions to start once the region is up, by ``tdq run`` and ``tdq serve``.
         job: the class that ``tdq run`` asks for inputs, progress and figures, as ``module:Class``; empty for none.
         start_type: START of the system initialization table.
         tdintra: EMPTY begins with empty intrapartition queues.
@@ -242,6 +266,7 @@ class RegionFile(_Strict):
     release: Annotated[str, Text(4), AfterValidator(_check_release)] = REGION_DEFAULTS["release"]
     seed: Annotated[int, Number(0, _LARGEST_SEED)] = 0
     supplied: YesNo = "YES"
+    layouts: Mapping[_QueueName, _Layout] = Field(default_factory=dict)
     start: tuple[Annotated[str, Name(4, "transaction")], ...] = ()
     job: Annotated[str, Text(200), AfterValidator(_check_job)] = ""
     start_type: Annotated[Literal["AUTO", "INITIAL", "COLD"], Keyword()] = "AUTO"
@@ -304,7 +329,8 @@ def _with_paths(found: RegionFile, directory: Path) -> RegionFile:
         return card.model_copy(update=update)
 
     cards = {name: placed(card) for name, card in found.dd.items()}
-    update = {"directory": directory, "dd": cards, "datasets": absolute(found.datasets)}
+    layouts = {name: each.model_copy(update={"path": absolute(each.path)}) for name, each in found.layouts.items()}
+    update = {"directory": directory, "dd": cards, "datasets": absolute(found.datasets), "layouts": layouts}
     return found.model_copy(update=update)
 
 
@@ -353,7 +379,7 @@ def _card_problems(file: str, title: str, card: MapNode, line: int) -> Iterator[
 
 def _meant(place: tuple[int | str, ...]) -> str:
     """What a key that is not known may have been meant for; else what is allowed there."""
-    models: dict[str, type[_Strict]] = {"dd": DdCard, "dfhintra": Dfhintra}
+    models: dict[str, type[_Strict]] = {"dd": DdCard, "dfhintra": Dfhintra, "layouts": RecordLayout}
     model: type[_Strict] = models.get(str(place[0]), RegionFile) if len(place) > 1 else RegionFile
     known = sorted(set(model.model_fields) - {"directory"})
     close = get_close_matches(str(place[-1])[:_LONGEST_KEY].lower(), known, n=1)

@@ -14,6 +14,7 @@ from tdqsim.layouts.codecs import BadValue, Rules, byte_order, decode_value, enc
 from tdqsim.layouts.copybook import Copybook, copybook_library, load_copybook, merge_copybooks, parse_copybook
 from tdqsim.layouts.fields import Field, FieldType
 from tdqsim.layouts.layout import CorruptField, FieldFound, Layout, LayoutRow
+from tdqsim.layouts.loading import load_layout
 from tdqsim.layouts.picture import Picture, parse_picture
 from tdqsim.layouts.yaml_form import load_layout_yaml, parse_layout_yaml
 
@@ -37,6 +38,7 @@ __all__ = [
     "decode_value",
     "encode_value",
     "load_copybook",
+    "load_layout",
     "load_layout_yaml",
     "merge_copybooks",
     "parse_copybook",

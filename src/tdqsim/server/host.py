@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -17,11 +17,16 @@ from typing import Any, Final, TypeVar
 from tdqsim.cics import Region
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
+from tdqsim.definitions.regionfile import load_region_file
 from tdqsim.errors import TdqError
+from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.ibmi import System
 from tdqsim.job import importable
+from tdqsim.layouts import Layout
+from tdqsim.report.layouts import queue_layouts
+from tdqsim.server.depths import Depths
 from tdqsim.server.latency import Latency
-from tdqsim.server.systemfile import SYSTEM_FILE_NAME, system_from_directory
+from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
 from tdqsim.server.units import OpenUnits
 from tdqsim.server.waits import ChangeWaits
 from tdqsim.testing.active import ActivePlan
@@ -50,6 +55,7 @@ class _Recorder:
         self._applid = region.applid
         self._position = 0
         self._recent = host.recent.setdefault(region.applid, deque(maxlen=_RECENT))
+        self._depths = host.depths.setdefault(region.applid, Depths(region))
 
     def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command has ended."""
@@ -58,8 +64,9 @@ class _Recorder:
         queue = arguments.get("queue")
         self._publish("command", command=command, task=task.number, condition=condition, queue=queue)
         if isinstance(queue, str):
-            self._host.waits.queue_changed(self._region, queue)
+            self._changed(queue)
         elif command.startswith(_CHANGES_RESOURCES):
+            self._depths.prune()
             self._host.waits.all_changed(self._region)
 
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
@@ -67,7 +74,7 @@ class _Recorder:
         self._host.units_ended[self._applid, committed] += 1
         self._publish("unit_of_work", uow=uow.id.hex().upper(), task=uow.taskid, committed=committed)
         for queue in uow.works:
-            self._host.waits.queue_changed(self._region, queue.name)
+            self._changed(queue.name)
 
     def task_started(self, task: Any) -> None:
         """A task was attached."""
@@ -81,7 +88,12 @@ class _Recorder:
     def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
         """Records were put on a queue outside any task."""
         self._publish("seeded", queue=queue, records=len(records))
-        self._host.waits.queue_changed(self._region, queue)
+        self._changed(queue)
+
+    def _changed(self, queue: str) -> None:
+        name = queue.rstrip(" ")
+        self._depths.changed(name)
+        self._host.waits.queue_changed(self._region, name)
 
     def _publish(self, event: str, **facts: Any) -> None:
         engine = self._host.engine
@@ -115,6 +127,8 @@ class Host:
         commits: by region, how long its commits of what is durable took.
         faults: the fault plans that are at work, by APPLID and by a number of their own, whoever switched them on.
         recent: the last events of each region, as they were published, by APPLID.
+        depths: by APPLID, the depths of its queues over time.
+        layouts: by APPLID and queue, the layouts that ``region.yaml`` gives to queues.
     """
 
     def __init__(self, *, frozen: bool = False) -> None:
@@ -129,19 +143,26 @@ class Host:
         self.commits: dict[str, Latency] = {}
         self.faults: dict[str, dict[str, ActivePlan]] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
+        self.depths: dict[str, Depths] = {}
+        self.layouts: dict[str, Mapping[str, Layout]] = {}
+        self._starts: list[tuple[Region, str]] = []
         self._modules = ExitStack()
         if frozen:
             self.engine.outside(self.engine.dispatcher.clock.freeze).result()
 
     def add(self, factory: Callable[..., Region], *args: Any, **options: Any) -> Region:
-        """Make a region and serve it.
+        """Make a region and serve it; nothing is made for an ``applid`` that is taken.
 
         Raises:
             TdqError: a region with that APPLID is served already, or whatever the factory raised.
         """
+        self._check_free("region", options.get("applid", REGION_DEFAULTS["applid"]), self.regions)
         region = self.engine.make(factory, *args, **options)
-        if region.applid in self.regions:
-            raise TdqError(f"a region {region.applid} is served already; give each its own applid")
+        try:
+            self._check_free("region", region.applid, self.regions)
+        except TdqError:
+            self.engine.outside(region.close).result()  # the factory has given it another name than it was told
+            raise
         self.regions[region.applid] = region
         self.faults[region.applid] = {}
 
@@ -159,33 +180,54 @@ class Host:
             TdqError: a system of that name is served already, or whatever the factory raised.
         """
         system = self.engine.make(factory, *args, **options)
-        if system.name in self.systems:
-            raise TdqError(f"a system {system.name} is served already; give each its own name")
+        try:
+            self._check_free("system", system.name, self.systems)
+        except TdqError:
+            self.engine.outside(system.close).result()
+            raise
         self.systems[system.name] = system
         return system
+
+    @staticmethod
+    def _check_free(kind: str, name: str, there: Container[str]) -> None:
+        if name in there:
+            raise TdqError(f"a {kind} {name} is served already; give each a name of its own")
 
     def add_directory(self, path: Path, store: Path | None = None) -> Region | System:
         """Serve the region that ``region.yaml`` in a directory describes, or the system of its ``system.yaml``.
 
         The modules that ``handlers:`` names are looked for in the directory first. Each directory has its own, even
-        where two have one of the same name.
+        where two have one of the same name. The transactions of ``start:`` are started when all is served
+        (:meth:`start_transactions`).
 
         Raises:
-            TdqError: there is neither, or it cannot be made.
+            TdqError: there is neither, or it cannot be made, or its name is taken: then nothing was made.
         """
         if (path / SYSTEM_FILE_NAME).is_file():
+            self._check_free("system", load_system_file(path)[0].name, self.systems)
             system = self.add_system(partial(system_from_directory, path, store))
             self.served.append(("system", system.name))
             return system
+        file = load_region_file(path)
+        layouts = queue_layouts(file)
         overrides = {} if store is None else {"store": store}
 
         def factory(**options: Any) -> Region:
             return Region.from_directory(path, **overrides, **options)
 
+        self._check_free("region", file.applid, self.regions)
         self._modules.enter_context(importable(path))  # as long as it is served: a handler may import when it runs
-        region = self.add(factory)
+        region = self.add(factory, applid=file.applid)
+        self.layouts[region.applid] = layouts
+        self._starts += [(region, transid) for transid in file.start]
         self.served.append(("region", region.applid))
         return region
+
+    def start_transactions(self) -> None:
+        """Start what ``start:`` names in each region's file, in the order of the files and lines; once."""
+        starts, self._starts = self._starts, []
+        for region, transid in starts:
+            self.engine.outside(partial(region.start, transid)).result()
 
     def region(self, name: str) -> Region:
         """The region of this APPLID.

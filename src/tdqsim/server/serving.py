@@ -134,6 +134,7 @@ def serve(
         try:
             for each in config.directories:
                 host.add_directory(Path(each.path), Path(each.store) if each.store else None)
+            host.start_transactions()  # what is remote to one region may be in the next
             token = secrets.token_urlsafe(24)
             loopback = ip_address(config.address).is_loopback
             gate = Gate(users, token=token, secure=certificate is not None, open_metrics=loopback and users is None)

@@ -6,14 +6,16 @@ task's command has ended; when a task begins to wait is seen at the next dispatc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.ibmi import System
+from tdqsim.layouts import Layout
 from tdqsim.report.digest import Digest, Moment
+from tdqsim.report.layouts import in_a_line
 from tdqsim.testing.events import Event, JobEvent
 from tdqsim.testing.history import DELETEQ, READQ, WRITEQ, History, event_of
 
@@ -35,13 +37,21 @@ class Follower:
         target: which.
         history: what records it, attached; a history of its own, which keeps next to nothing, when None.
         digest: where it goes.
+        layouts: by queue, what its records are shown by; others are shown as text.
     """
 
-    def __init__(self, target: Region | System, history: History | None = None, digest: Digest | None = None) -> None:
+    def __init__(
+        self,
+        target: Region | System,
+        history: History | None = None,
+        digest: Digest | None = None,
+        layouts: Mapping[str, Layout] | None = None,
+    ) -> None:
         self.target = target
         self.name = target.applid if isinstance(target, Region) else target.name
         self.history = history if history is not None else History(1)
         self._digest = digest or Digest()
+        self._shows = {name: partial(in_a_line, layout=layout) for name, layout in (layouts or {}).items()}
         self._raw: list[Any] = []  # events as the recorder gave them, and moments of waits
         self._names: dict[int, str] = {}
         self._counted: set[str] = set()
@@ -113,7 +123,8 @@ class Follower:
         started_by = event.queue if event.kind == "START" else ""
         queue = "" if event.kind in ("START", "END") else event.queue
         return Moment(
-            event.time_ns, event.kind, self._who(event), queue, partial(event.line, self.history.show),
+            event.time_ns, event.kind, self._who(event), queue,
+            partial(event.line, self._shows.get(event.queue, self.history.show)),
             _PARTS.get(event.kind, ""), event.uow, self._change(event), depth, wrong, started_by,
         )  # fmt: skip
 

@@ -273,6 +273,7 @@ def tdq_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     scratch = tmp_path_factory.mktemp("tdq_server")
     directories = [base / each for each in given if isinstance(each, Path | str) and (base / each).is_dir()]
     if not directories:
-        directories = [region_directory(definitions_of(given, base), scratch / "region")]
+        handlers = all(each.kwargs.get("handlers", True) for each in request.node.iter_markers("tdq_definitions"))
+        directories = [region_directory(definitions_of(given, base), scratch / "region", handlers=handlers)]
     with serving(directories, scratch, modules=folders_of(given, base)) as server:
         yield server

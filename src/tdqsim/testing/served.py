@@ -11,15 +11,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from threading import Timer
 from typing import Final
 
 from tdqsim.client import Client, RemoteRegion
-from tdqsim.definitions import Definitions
+from tdqsim.definitions import Definitions, Resource, Transaction
 from tdqsim.definitions.dump import dump_definitions
 from tdqsim.errors import TdqError
 
@@ -28,8 +29,8 @@ __all__ = ["ServerProcess", "region_directory", "serving"]
 _APPLID: Final = "TDQREGN"
 _GROUP: Final = "TDQTEST"
 _COMMAND: Final = "import sys; from tdqsim.cli import main; sys.exit(main())"
-_START_SECONDS: Final = 60.0
-_END_SECONDS: Final = 30.0
+_START_SECONDS: Final = 300.0
+_END_SECONDS: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +57,34 @@ class ServerProcess:
         return self.client.region(self.regions[0])
 
 
-def region_directory(definitions: Definitions, folder: Path) -> Path:
-    """Make a folder the directory of a region (APPLID TDQREGN) with these definitions."""
+def region_directory(definitions: Definitions, folder: Path, *, handlers: bool = True) -> Path:
+    """Make a folder the directory of a region (APPLID TDQREGN).
+
+    Args:
+        definitions: what it has.
+        folder: made when it is not there.
+        handlers: whether the server imports the handlers that transactions name.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    resources = (entry.resource for entry in definitions.entries)
+    resources = [entry.resource for entry in definitions.entries]
     grouped = Definitions.of(
         each.model_copy(update={"group": each.group or _GROUP}) for each in resources
     )  # a file has groups
+    modules = sorted(set(_modules(resources))) if handlers else []
     (folder / "definitions.yaml").write_text(dump_definitions(grouped), "utf-8")
-    (folder / "region.yaml").write_text(f"applid: {_APPLID}\ndefinitions: [definitions.yaml]\n", "utf-8")
+    lines = [f"applid: {_APPLID}", "definitions: [definitions.yaml]"]
+    lines += [f"handlers: [{', '.join(modules)}]"] if modules else []  # only then are handlers imported
+    (folder / "region.yaml").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return folder
+
+
+def _modules(resources: Iterable[Resource]) -> Iterator[str]:
+    """The modules that handlers of transactions are in; those of another language are found by its own settings."""
+    others = {each.name for each in entry_points(group="tdqsim.handlers")}
+    for each in resources:
+        module = each.handler.partition(":")[0] if isinstance(each, Transaction) else ""
+        if module and module not in others:
+            yield module
 
 
 @contextmanager
@@ -92,7 +111,7 @@ def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Pat
         try:
             _await(process, log)
             found = json.loads(ready.read_text("utf-8"))
-            with Client(found["url"], found["token"]) as client:
+            with Client(found["url"], found["token"], timeout=_START_SECONDS) as client:
                 yield ServerProcess(found["url"], found["token"], tuple(found["regions"]), found["pid"], client)
         finally:
             code = _end(process)

@@ -112,7 +112,7 @@ def served(tmp_path_factory) -> Iterator[ServerProcess]:
 @pytest.fixture
 def server(served) -> Iterator[ServerProcess]:
     """The same server with a connection of the test's own: one that is silent for long is closed."""
-    with Client(served.url, served.token) as client:
+    with Client(served.url, served.token, timeout=300) as client:
         yield replace(served, client=client)
 
 
@@ -151,7 +151,7 @@ def with_users(tmp_path_factory) -> Iterator[WithUsers]:
                 break
         yield WithUsers(re.search(r"http://[0-9.:]+", "".join(told))[0])
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(300) == 0
 
 
 def password_of(role: Role) -> str:
@@ -223,7 +223,7 @@ def person(chromium, server) -> Iterator[Callable[..., Browser]]:
             viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
         )
         contexts.append(context)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(300_000)
         browser = Browser(context.new_page(), served.url, [], [])
         made.append(browser)
         here = urlsplit(served.url).netloc

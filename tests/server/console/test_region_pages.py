@@ -26,7 +26,7 @@ def rows(page, caption):
 
 def abend(server, code):
     """Have a task end with an abend."""
-    with pytest.raises(RemoteError), server.region.unit_of_work() as unit:
+    with pytest.raises(RemoteError), server.region.unit_of_work(idle_seconds=3600) as unit:
         unit.execute(f"ABEND ABCODE('{code}')")
 
 
@@ -39,7 +39,7 @@ class Waiting(Thread):
         self._server, self._queue = server, queue
 
     def run(self):
-        with Client(self._server.url, self._server.token) as client:
+        with Client(self._server.url, self._server.token, timeout=300) as client:
             try:
                 self.answer = client.region("PAYREGN").readq_td(self._queue)
             except RemoteError as error:
@@ -48,7 +48,7 @@ class Waiting(Thread):
 
 def test_who_waits_for_whom_is_shown_and_ended_by_a_purge(browser, server):
     page = browser.open("regions/PAYREGN/tasks", "Tasks")
-    with server.region.unit_of_work() as unit:
+    with server.region.unit_of_work(idle_seconds=3600) as unit:
         unit.execute("WRITEQ TD QUEUE('LOGQ') FROM(REC)", {"REC": {"text": "held"}})
         reader = Waiting(server, "LOGQ")
         reader.start()
@@ -61,7 +61,7 @@ def test_who_waits_for_whom_is_shown_and_ended_by_a_purge(browser, server):
         waiter.get_by_role("button", name=re.compile("^Purge task")).click()
         page.get_by_role("dialog").get_by_role("button", name="PURGE").click()
         browser.status("PURGE: NORMAL")
-        reader.join(20)
+        reader.join(300)
         assert reader.answer.abcode == "AEXY"
         rows(page, "Waits").filter(has_text="LOGQ").wait_for(state="detached")
 
@@ -71,8 +71,8 @@ def test_a_ring_is_told_in_words(browser, server, screenshots):
     write = "WRITEQ TD QUEUE('{}') FROM(REC)"
     record = {"REC": {"text": "held"}}
     with ExitStack() as stack:
-        clients = [stack.enter_context(Client(server.url, server.token)) for _ in range(2)]
-        one, two = (client.region("PAYREGN").unit_of_work() for client in clients)
+        clients = [stack.enter_context(Client(server.url, server.token, timeout=300)) for _ in range(2)]
+        one, two = (client.region("PAYREGN").unit_of_work(idle_seconds=3600) for client in clients)
         one.execute(write.format("LOGQ"), record)
         two.execute(write.format("TWOQ"), record)
         blocked = [
@@ -87,7 +87,7 @@ def test_a_ring_is_told_in_words(browser, server, screenshots):
         page.get_by_role("dialog").get_by_role("button", name="FORCEPURGE").click()
         browser.status("FORCEPURGE: NORMAL")
         for each in blocked:
-            each.join(20)
+            each.join(300)
         with pytest.raises(RemoteError):
             one.syncpoint_rollback()
         two.syncpoint_rollback()
@@ -100,7 +100,7 @@ def _quietly(unit, text, variables):
 
 def test_units_of_work_are_shown_with_what_they_hold(browser, server):
     page = browser.open("regions/PAYREGN/units", "Units of work")
-    with server.region.unit_of_work() as unit:
+    with server.region.unit_of_work(idle_seconds=3600) as unit:
         unit.execute("WRITEQ TD QUEUE('LOGQ') FROM(REC)", {"REC": {"text": "held"}})
         row = rows(page, "Units of work").filter(has_text="LOGQ TOQ")
         row.wait_for()
@@ -161,7 +161,7 @@ def test_what_a_browser_leaves_open_is_backed_out(person, server):
     page.get_by_role("button", name="Enter the CECI line").click()
     browser.status("CECI WRITEQ TD: NORMAL")
     page.close()
-    server.region.wait_for_tasks(seconds=30)
+    server.region.wait_for_tasks(seconds=300)
     assert server.region.peek("TWOQ") == []
 
 

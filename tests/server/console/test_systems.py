@@ -37,7 +37,7 @@ def test_entries_are_sent_seen_received_and_cleared(person, server):
     one.status("QSNDDTAQ APPLIB/ORDERS: NORMAL")
     rows(page, "Entries of ORDERS").filter(has_text="<script>order</script>").wait_for()
     count = rows(other.page, "Data queues").filter(has_text="APPLIB/ORDERS").get_by_role("cell").nth(2)
-    count.get_by_text("1", exact=True).wait_for(timeout=2000)
+    count.get_by_text("1", exact=True).wait_for()
     page.get_by_label("Shown as").select_option("hex")
     rows(page, "Entries of ORDERS").filter(has_text="00000  4CA28399").wait_for()
     page.get_by_role("button", name="QRCVDTAQ").click()

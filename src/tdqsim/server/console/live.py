@@ -10,7 +10,6 @@ wait) is seen by a slower beat. With nobody looking there is no subscription, no
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -19,6 +18,7 @@ from typing import Any, Final
 from tdqsim.cics import Region
 from tdqsim.core.engine import EngineStopped
 from tdqsim.server.console.seen import QueueSeen, RegionSeen, look
+from tdqsim.server.depths import Depths
 from tdqsim.server.host import Host
 
 __all__ = ["Live", "RegionView"]
@@ -29,9 +29,7 @@ _BEAT: Final = 1.0
 """Seconds after which it is looked without an event."""
 _WHOLE: Final = 10.0
 """Seconds after which all queues are looked at again."""
-_SAMPLES: Final = 120
 _REGION_WIDE: Final = ("SET TDQUEUE", "CREATE TDQUEUE", "DISCARD TDQUEUE", "PERFORM STATISTICS")
-Samples = deque[tuple[int, int]]
 
 
 class RegionView:
@@ -41,15 +39,15 @@ class RegionView:
         region: the region.
         queues: by name, in the order of installation.
         seen: what was seen last, apart from its queues.
-        depths: by queue, (nanoseconds, depth) each time the depth was seen to change.
+        depths: of its queues over time, which the server keeps whether anybody looks or not.
         happened: whether an event has come since then.
     """
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, depths: Depths) -> None:
         self.region = region
+        self.depths = depths
         self.queues: dict[str, QueueSeen] = {}
         self.seen = RegionSeen(0, frozen=False, queues={}, names=(), tasks=(), units=(), waits=(), abends={})
-        self.depths: dict[str, Samples] = {}
         self.happened = False
         self.changed: set[str] = set()
         self.whole = True
@@ -84,9 +82,6 @@ class RegionView:
         old = self.queues
         new = {name: queue for name, queue in seen.queues.items() if old.get(name) != queue}
         gone = [name for name in (list(old) if asked is None else asked) if name in old and name not in seen.queues]
-        for name, queue in new.items():
-            if name in old and old[name].depth != queue.depth:
-                self._sample(name, old[name].depth, queue.depth, seen.time_ns)
         self.queues = seen.queues if asked is None else {**old, **new}
         for name in gone:
             self.queues.pop(name, None)
@@ -98,12 +93,6 @@ class RegionView:
     def _is_unsettled(self, name: str) -> bool:
         queue = self.queues.get(name)
         return queue is not None and (bool(queue.locks) or queue.enabled == "DISABLING")
-
-    def _sample(self, name: str, before: int, depth: int, time_ns: int) -> None:
-        samples = self.depths.setdefault(name, deque(maxlen=_SAMPLES))
-        if not samples:
-            samples.append((self.seen.time_ns, before))
-        samples.append((time_ns, depth))
 
 
 def _beside(seen: RegionSeen) -> tuple[object, ...]:
@@ -129,7 +118,7 @@ class Live:
         """The view of a region, as it was last seen."""
         found = self._views.get(applid)
         if found is None:
-            found = self._views[applid] = RegionView(self._host.region(applid))
+            found = self._views[applid] = RegionView(self._host.region(applid), self._host.depths[applid])
         return found
 
     async def ready(self, applids: Iterable[str]) -> None:

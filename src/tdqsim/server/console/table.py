@@ -1,4 +1,4 @@
-"""The console's table: rows of plain cells, shown by ``static/table.js``, which makes text of everything.
+"""The console's table: rows of plain cells, shown by ``static/tdq_table.js``, which makes text of everything.
 
 A cell is text or a number, or a dictionary with one of: ``text`` with ``href``; ``text`` with ``tone`` (ok, warn, bad,
 dim); ``lines``; ``spark`` (see :func:`spark`) with ``title``; and ``buttons``, each with ``id``, ``label``, ``title``.
@@ -44,7 +44,7 @@ def spark(samples: Iterable[tuple[int, int]], now_ns: int) -> str:
     return " ".join(found)
 
 
-class DataTable(Element, component="static/table.js"):
+class DataTable(Element, component="static/tdq_table.js"):
     """A table.
 
     Args:

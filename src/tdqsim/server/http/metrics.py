@@ -27,6 +27,7 @@ class _Collector:
     def collect(self) -> Iterator[Metric]:
         yield from _commands(self._host)
         yield from _regions(self._host)
+        yield from _systems(self._host)
         yield from _commits(self._host)
         yield GaugeMetricFamily("tdq_requests_waiting", "Requests that wait for a change", len(self._host.waits))
         yield GaugeMetricFamily("tdq_sessions", "Sessions of those who have signed on", self._sessions)
@@ -54,6 +55,19 @@ def _regions(host: Host) -> Iterator[Metric]:
         for queue in region.intra_queues():
             depth.add_metric((region.applid, queue.name), queue.numitems)
     yield from (tasks, waits, depth, abends)
+
+
+def _systems(host: Host) -> Iterator[Metric]:
+    entries = GaugeMetricFamily(
+        "tdq_data_queue_entries", "Entries on data queues", labels=("system", "library", "queue")
+    )
+    jobs = GaugeMetricFamily("tdq_jobs", "Active jobs", labels=("system",))
+    for system in host.systems.values():
+        jobs.add_metric((system.name,), len(system.jobs))
+        for queue in system.queues():
+            if not queue.ddm:
+                entries.add_metric((system.name, queue.library, queue.name), queue.count)
+    yield from (entries, jobs)
 
 
 def _commits(host: Host) -> Iterator[Metric]:

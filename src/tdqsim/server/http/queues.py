@@ -99,6 +99,18 @@ def add_queues(app: FastAPI, host: Host) -> None:
         region = host.region(name)
         await as_task(host, region, user, lambda task: task.discard_tdqueue(queue))
 
+    @app.get(f"{base}/{{queue}}/depth", tags=["queues"])
+    async def depth(name: str, queue: str, _user: Looker) -> dict[str, Any]:
+        """NUMITEMS of an intrapartition queue over time: since when it has had which, true to the second."""
+        region = host.region(name)
+
+        def look() -> dict[str, Any]:
+            now = int(region.inquire_tdqueue(queue, "NUMITEMS").numitems)
+            samples = host.depths[region.applid].of(queue.rstrip(" "))
+            return {"time_ns": region.clock.time_ns(), "depth": now, "samples": samples}
+
+        return await host.ask(look)
+
     @app.get(f"{base}/{{queue}}/explain", tags=["queues"])
     async def explain(
         name: str,

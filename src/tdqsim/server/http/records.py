@@ -4,9 +4,10 @@
 
 import asyncio
 from functools import partial
+from http import HTTPStatus
 from typing import Annotated, Any, Final
 
-from fastapi import Body, FastAPI, Query, Request
+from fastapi import Body, FastAPI, HTTPException, Query, Request
 
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.facts import Resp
@@ -48,6 +49,19 @@ def _add_looks(app: FastAPI, host: Host) -> None:
         region = host.region(name)
         records = await host.ask(lambda: _page(region, queue, position, limit, uncommitted=uncommitted))
         return {"position": position, "records": [shown(record, region, encoding) for record in records]}
+
+    @app.get(f"{_BASE}/records/decoded", tags=["records"])
+    async def peek_by_own_layout(
+        name: str, queue: str, _user: Looker, position: _Position = 0, limit: _Limit = 100
+    ) -> dict[str, Any]:
+        """Look at records by the layout that region.yaml gives to the queue; 404 where it gives none."""
+        region = host.region(name)
+        made = host.layouts.get(region.applid, {}).get(queue.rstrip(" "))
+        if made is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"queue {queue[:20]!r}: region.yaml gives it no layout")
+        records = await host.ask(lambda: _page(region, queue, position, limit))
+        found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
+        return {"layout": made.name, "position": position, "records": found}
 
     @app.post(f"{_BASE}/records/decoded", tags=["records"])
     async def peek_decoded(

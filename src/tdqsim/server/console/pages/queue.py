@@ -71,7 +71,8 @@ class _Queue:
                     Block("h2", words="Depth since somebody looks")
                     self.figures = Block("p", "tdq-dim")
                     self.chart = depth_chart(self.name)
-                self.records = Records(self.visit, self.region, self.name)
+                layout = self.visit.console.host.layouts.get(self.region.applid, {}).get(self.name)
+                self.records = Records(self.visit, self.region, self.name, layout=layout)
                 self.records.build()
             with Block("section", "tdq-card", aria_label="INQUIRE TDQUEUE"):
                 Block("h2", words="INQUIRE TDQUEUE")
@@ -92,7 +93,7 @@ class _Queue:
 
     def _draw_depth(self) -> None:
         queue = self.view.queues[self.name]
-        samples = [*self.view.depths.get(self.name, ())] or [(self.view.seen.time_ns, max(queue.depth, 0))]
+        samples = self.view.depths.of(self.name) or [(self.view.seen.time_ns, max(queue.depth, 0))]
         first = (min(samples[0][0], self.view.seen.time_ns - _LEAST), samples[0][1])
         points = [first, *samples[1:], (self.view.seen.time_ns, samples[-1][1])]
         self.chart.show([[time_ns // 1_000_000, depth] for time_ns, depth in points])

@@ -56,7 +56,8 @@ class Records:
         with Block("section", "tdq-card", aria_label="Records"):
             Block("h2", words="Records")
             with Block("div", "tdq-row"):
-                self._way = Control("Shown as", "select", "text", options=_WAYS, on_change=self.refresh)
+                way = "text" if self.layout is None else "layout"
+                self._way = Control("Shown as", "select", way, options=_WAYS, on_change=self.refresh)
                 self._size = Control("Records a page", "select", "20", options=_SIZES, on_change=self.refresh)
                 self._from = Control("From record", "number", 1, least=1, on_change=self._go)
                 self._too = Control("with what is not committed", "check", False, on_change=self.refresh)

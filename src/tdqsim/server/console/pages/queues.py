@@ -137,7 +137,7 @@ class _Queues:
             button.enable(self.at > 0 if number < 2 else self.at < last)
 
     def _row(self, queue: QueueSeen) -> dict[str, Any]:
-        samples = self.view.depths.get(queue.name, ())
+        samples = self.view.depths.of(queue.name)
         state = _state(queue)
         cells = [
             {"text": queue.name, "href": self.visit.href("regions", self.view.region.applid, "queues", queue.name)},

@@ -1,0 +1,43 @@
+"""The layouts that region.yaml gives to queues, loaded; and a record in a line by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tdqsim.definitions.regionfile import REGION_FILE_NAME, RegionFile
+from tdqsim.errors import DefinitionError, LayoutError, Problem
+from tdqsim.layouts import FieldFound, Layout, load_layout
+
+__all__ = ["in_a_line", "queue_layouts"]
+
+
+def queue_layouts(file: RegionFile) -> Mapping[str, Layout]:
+    """The layout of each queue that region.yaml gives one to, in the region's code page.
+
+    Raises:
+        DefinitionError: files cannot be read, or have no such record; all problems are listed.
+    """
+    found: dict[str, Layout] = {}
+    problems = []
+    for queue, each in file.layouts.items():
+        try:
+            found[queue] = load_layout(each.path, each.record, code_page=file.code_page)
+        except LayoutError as error:
+            place = str(file.directory / REGION_FILE_NAME)
+            problems.append(Problem(place, 0, f"TDQUEUE({queue})", "layouts", "", str(error)))
+    if problems:
+        raise DefinitionError(problems)
+    return found
+
+
+def in_a_line(record: bytes, layout: Layout) -> str:
+    """The elementary fields of a record with their values; what is no value, or no such record, in hexadecimal."""
+    try:
+        found = layout.found_in(record)
+    except (LayoutError, LookupError):
+        return f"X'{record.hex().upper()}'"
+    return ", ".join(f"{each.field}={_value(each)}" for each in found)
+
+
+def _value(found: FieldFound) -> str:
+    return f"X'{found.hex}'" if found.value is None else str(found.value)

@@ -1,0 +1,84 @@
+"""The depth of queues over time, kept from when a region is served, whether anybody looks or not.
+
+A queue has a ring of so many samples; one more throws the oldest away. Changes of one second are one sample, with the
+depth at its end, so that a burst does not push out what was before it: what is shown is true to the second. A queue
+that nothing has happened to has no ring.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Final
+
+from tdqsim.cics import Region
+from tdqsim.cics.queues.kinds import IntraTdQueue
+from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.facts import table
+
+__all__ = ["Depths"]
+
+_MOST: Final = next(int(row["value"]) for row in table("server") if row["name"] == "depth_samples")
+
+
+class _Ring:
+    """Samples of one queue; times and depths beside each other, eight bytes each."""
+
+    __slots__ = ("depths", "times")
+
+    def __init__(self, time_ns: int, depth: int) -> None:
+        self.times, self.depths = array("q", [time_ns]), array("q", [depth])
+
+    def add(self, time_ns: int, depth: int) -> None:
+        if depth == self.depths[-1]:
+            return
+        if len(self.times) > 1 and 0 <= time_ns - self.times[-1] < NS_PER_SECOND:
+            self.depths[-1] = depth
+            return
+        self.times.append(time_ns)
+        self.depths.append(depth)
+        if len(self.times) > _MOST:
+            del self.times[0], self.depths[0]
+
+
+class Depths:
+    """The depths of one region's intrapartition queues.
+
+    Args:
+        region: the region; this is made in its thread.
+    """
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._began = region.clock.time_ns()
+        self._first = {queue.name: queue.numitems for queue in region.intra_queues() if queue.numitems}
+        self._rings: dict[str, _Ring] = {}
+
+    def changed(self, name: str) -> None:
+        """A queue may have changed, by its own name or by another that stands for it; for the region's thread."""
+        queues = self._region.tdqueues
+        seen = set()
+        while name and name not in seen:
+            seen.add(name)
+            queue = queues.get(name)
+            if isinstance(queue, IntraTdQueue):
+                self._add(name, queue.numitems)
+            name = getattr(queue, "indirectname", "")
+
+    def _add(self, name: str, depth: int) -> None:
+        ring = self._rings.get(name)
+        if ring is None:
+            ring = self._rings[name] = _Ring(self._began, self._first.pop(name, 0))
+        ring.add(self._region.clock.time_ns(), depth)
+
+    def prune(self) -> None:
+        """Forget queues that are there no more; for the region's thread."""
+        for name in [name for name in self._rings if name not in self._region.tdqueues]:
+            del self._rings[name]
+
+    def of(self, name: str) -> list[tuple[int, int]]:
+        """(nanoseconds, depth) of a queue: since when it has had that depth. Nothing where it has not changed.
+
+        Any thread may ask; a sample that is being made may be missing.
+        """
+        ring = self._rings.get(name)
+        return [] if ring is None else list(zip(ring.times[:], ring.depths[:], strict=False))

@@ -1,0 +1,235 @@
+"""The client: the names of a task's and of a job's methods, histories, and connections that are lost."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import socket
+from contextlib import contextmanager
+from threading import Thread
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
+
+from tdqsim import Task
+from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion, RemoteSystem, RemoteUnitOfWork
+from tdqsim.definitions import Definitions, define_tdqueue
+from tdqsim.ibmi import Job
+from tdqsim.testing.served import region_directory, serving
+
+QUEUES = [
+    define_tdqueue(name="PAYQ", type="INTRA"),
+    define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),
+]
+OF_TRANSIENT_DATA = {
+    "readq_td", "writeq_td", "writeq_td_all", "deleteq_td", "inquire_tdqueue", "browse_tdqueue", "set_tdqueue",
+    "create_tdqueue", "discard_tdqueue", "perform_statistics", "execute", "start", "set_task", "set_uow", "syncpoint",
+    "syncpoint_rollback",
+}  # fmt: skip
+OF_DATA_QUEUES = {"qsnddtaq", "qrcvdtaq", "qclrdtaq", "qmhqrdqd", "qmhqcdq", "dltdtaq", "command"}
+
+
+def methods(*kinds):
+    return {
+        name: member
+        for kind in kinds
+        for name, member in inspect.getmembers(kind, inspect.isfunction)
+        if name[0] != "_"
+    }
+
+
+def plain(function):
+    """Names of what may be given by position, without whose method it is; and of all that may be given."""
+    given = list(inspect.signature(function).parameters.values())[1:]
+    by_place = [each.name for each in given if each.kind is each.POSITIONAL_OR_KEYWORD]
+    return by_place, {each.name for each in given}
+
+
+@pytest.mark.parametrize(
+    ("remote", "local", "needed"),
+    [((RemoteRegion, RemoteUnitOfWork), Task, OF_TRANSIENT_DATA), ((RemoteSystem,), Job, OF_DATA_QUEUES)],
+    ids=["task", "job"],
+)
+def test_a_method_of_the_same_name_takes_the_same(remote, local, needed):
+    there = methods(*remote)
+    assert needed <= there.keys()
+    for name in needed & methods(local).keys():
+        ours, theirs = plain(there[name]), plain(getattr(local, name))
+        assert ours[0] == theirs[0][: len(ours[0])], name
+        if not any(each.kind is each.VAR_KEYWORD for each in inspect.signature(there[name]).parameters.values()):
+            assert ours[1] <= theirs[1], name
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served")
+    with serving([region_directory(Definitions.of(QUEUES), folder / "region")], folder) as found:
+        yield found
+
+
+@pytest.fixture
+def region(server):
+    with Client(server.url, server.token, timeout=300) as client:
+        region = client.region("TDQREGN")
+        for queue in ("PAYQ", "LOGQ"):
+            region.deleteq_td(queue)
+        yield region
+
+
+def test_commands_do_what_a_tasks_methods_do(region):
+    region.writeq_td("PAYQ", "one")
+    region.writeq_td("PAYQ", b"\xc1\xc2\xc3", 2)
+    assert region.inquire_tdqueue("PAYQ", "numitems") == {"name": "PAYQ", "NUMITEMS": 2}
+    assert region.readq_td("PAYQ") == "one".encode("cp037")
+    assert region.readq_td("PAYQ", nosuspend=True) == b"\xc1\xc2"
+    with pytest.raises(RemoteError) as met:
+        region.readq_td("PAYQ")
+    assert (met.value.condition, met.value.resp) == ("QZERO", 23)
+    region.create_tdqueue("NEWQ", "TYPE(INTRA)")
+    assert {each["name"] for each in region.browse_tdqueue("TYPE")} >= {"NEWQ", "PAYQ"}
+    region.set_tdqueue("NEWQ", enablestatus="DISABLED")
+    region.discard_tdqueue("NEWQ")
+    with pytest.raises(RemoteError) as met:
+        region.inquire_tdqueue("NEWQ")
+    assert (met.value.condition, met.value.status) == ("QIDERR", 404)
+    region.perform_statistics()
+    with pytest.raises(RemoteError) as met:
+        region.start("NONE", b"data")
+    assert met.value.condition == "TRANSIDERR"
+
+
+def test_a_unit_of_work_has_them_too(region):
+    with region.unit_of_work(idle_seconds=3600) as unit:
+        unit.writeq_td("LOGQ", b"kept")
+        assert region.peek("LOGQ") == []
+    assert region.peek("LOGQ") == [b"kept"]
+    with pytest.raises(RemoteError, match="QZERO"), region.unit_of_work(idle_seconds=3600) as unit:
+        assert [unit.readq_td("LOGQ") for _ in range(2)] == [b"kept"]
+    assert region.peek("LOGQ") == [b"kept"]
+    with pytest.raises(RemoteError, match="OOPS"), region.unit_of_work(idle_seconds=3600) as unit:
+        unit.execute("ABEND ABCODE('OOPS')")  # it has ended with that: there is nothing to back out
+
+
+def test_what_has_happened_is_told_and_then_what_happens(server, region):
+    region.writeq_td("PAYQ", "one")
+    before = list(region.history(follow=False))
+    assert [each["position"] for each in before] == list(range(len(before)))
+    follow = region.history(len(before))
+    with Client(server.url, server.token, timeout=300) as other:
+        other.region("TDQREGN").writeq_td("LOGQ", "two")
+    event = next(each for each in follow if each["event"] == "command")
+    assert (event["command"], event["queue"], event["position"]) == ("WRITEQ TD", "LOGQ", len(before))
+    follow.close()
+
+
+def test_a_wait_may_take_longer_than_a_request(server):
+    with Client(server.url, server.token, timeout=0.5) as impatient, pytest.raises(RemoteError) as met:
+        impatient.region("TDQREGN").wait("PAYQ", 1000, seconds=1)
+    assert met.value.status == 504
+
+
+# -- connections that are lost ----------------------------------------------------------------------------------------
+
+
+class Server:
+    """Answers requests as it is told: with an answer, or by ending the connection before or after the request."""
+
+    def __init__(self, *script):
+        self.script = list(script)
+        self.asked = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = Thread(target=self.live, daemon=True)
+        self.thread.start()
+
+    def live(self):
+        while self.script:
+            connection, _ = self.listener.accept()
+            with connection, connection.makefile("rb") as lines:
+                while self.script and self.one(connection, lines):
+                    pass
+        self.listener.close()
+
+    def one(self, connection, lines):
+        """One request; whether the connection goes on."""
+        what = self.script.pop(0)
+        if what == "end":
+            return False
+        head = [line for line in iter(lines.readline, b"\r\n") if line]
+        if not head:
+            self.script.insert(0, what)
+            return False
+        sizes = [int(line.split(b":")[1]) for line in head if line.lower().startswith(b"content-length")]
+        lines.read(sum(sizes))
+        self.asked.append((head[0].decode().split()[0], head[0].decode().split()[1]))
+        if what == "lose":
+            return False
+        answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+        if isinstance(what, str):  # a stream that is cut off
+            connection.sendall(answer + b"Transfer-Encoding: chunked\r\n\r\n%X\r\n%b\r\n" % (len(what), what.encode()))
+            return False
+        body = json.dumps(what).encode()
+        connection.sendall(answer + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        return True
+
+
+@contextmanager
+def scripted(*script):
+    server = Server(*script)
+    with Client(server.url, "token", timeout=300) as client:
+        yield server, client
+    server.script.clear()
+
+
+def test_a_connection_that_has_ended_is_opened_anew_before_a_write():
+    with scripted({"a": 1}, "end", {"b": 2}) as (server, client):
+        client.request("GET", "/x")
+        peer_has_ended(client)
+        assert client.request("POST", "/y", {}) == {"b": 2}
+    assert server.asked == [("GET", "/api/v1/x"), ("POST", "/api/v1/y")]
+
+
+def peer_has_ended(client):
+    """Wait until the end of the connection has arrived."""
+    sock = client._connection.sock
+    sock.settimeout(300)
+    assert sock.recv(1, socket.MSG_PEEK) == b""
+
+
+def test_a_request_that_only_looks_is_asked_again():
+    with scripted("lose", {"a": 1}) as (server, client):
+        assert client.request("GET", "/x") == {"a": 1}
+    assert server.asked == [("GET", "/api/v1/x")] * 2
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_a_write_that_may_have_happened_is_never_repeated(method):
+    with scripted("lose", {"a": 1}) as (server, client):
+        with pytest.raises(LostConnection) as lost:
+            client.request(method, "/x", {})
+        assert lost.value.sent
+        assert client.request("GET", "/y") == {"a": 1}  # the next request has a connection of its own
+    assert server.asked == [(method, "/api/v1/x"), ("GET", "/api/v1/y")]
+
+
+def test_nobody_there_is_told_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with Client(f"http://127.0.0.1:{port}", "") as client, pytest.raises(LostConnection) as lost:
+        client.request("POST", "/x", {})
+    assert not lost.value.sent
+
+
+def event(position):
+    return f'id: {position}\ndata: {{"event": "command", "position": {position}}}\n\n'
+
+
+def test_a_history_goes_on_behind_the_last_event():
+    with scripted(": listening\n\n" + event(3) + event(4), event(5)) as (server, client):
+        follow = client.region("R").history(3)
+        assert [next(follow)["position"] for _ in range(3)] == [3, 4, 5]
+        follow.close()
+    assert [path for _, path in server.asked] == [
+        "/api/v1/regions/R/history?position=3&follow=True", "/api/v1/regions/R/history?position=5&follow=True"
+    ]  # fmt: skip
