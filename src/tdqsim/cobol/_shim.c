@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ static int (*command)(int);
 static void *(*resolver)(const char *);
 static int (*again)(void);
 static int (*statement)(cob_module *, const char *, unsigned);
+static ssize_t (*convert)(int, const void *, size_t, int, void *, size_t);
 static char message[1024];
 static FILE *console, *spoken;
 static char *text;
@@ -361,6 +363,59 @@ void *cob_call_field(const cob_field *field, const struct cob_call_struct *neste
     return real(field, nested, errind, fold);
 }
 
+/* FUNCTION DISPLAY-OF and NATIONAL-OF, which this run-time lacks: the translator writes them as another function with
+ * two literals more, which say so. Python knows the code pages. */
+#define RESULTS 32
+
+static cob_field *national(int how, cob_field *from, int ccsid, int offset, int length) {
+    static cob_field results[RESULTS];
+    static const cob_field_attr text_attr = {COB_TYPE_ALPHANUMERIC, 0, 0, 0, NULL};
+    static int last;
+    struct level *mine = current;
+    cob_module *module = global->cob_current_module;
+    int params = global->cob_call_params;
+    cob_field *result = &results[last = (last + 1) % RESULTS];
+    size_t room = from->size * 4 + 4;
+    ssize_t found;
+    free(result->data);
+    result->data = malloc(room);
+    result->attr = &text_attr;
+    out_of_program();
+    found = PyErr_CheckSignals() ? -1 : convert(how, from->data, from->size, ccsid, result->data, room);
+    current = mine;
+    global->cob_current_module = module;
+    global->cob_call_params = params;
+    if (found < 0)
+        leave(LEAVE);
+    into_program();
+    result->size = (size_t)found;
+    if (offset > 0 && (size_t)offset <= result->size) {
+        size_t rest = result->size - (size_t)(offset - 1);
+        result->size = length > 0 && (size_t)length < rest ? (size_t)length : rest;
+        memmove(result->data, result->data + offset - 1, result->size);
+    }
+    return result;
+}
+
+cob_field *cob_intr_concatenate(const int offset, const int length, const int params, ...) {
+    static cob_field *(*real)(const int, const int, const int, ...);
+    cob_field *a[16] = {NULL};
+    va_list given;
+    int at;
+    va_start(given, params);
+    for (at = 0; at < params && at < 16; at++)
+        a[at] = va_arg(given, cob_field *);
+    va_end(given);
+    if (current != NULL && (params == 3 || params == 4) && a[params - 1]->size == 3 &&
+        memcmp(a[params - 1]->data, "DFH", 3) == 0 && a[params - 2]->size == 8)
+        return national(memcmp(a[params - 2]->data, "DFHEINAT", 8) == 0, a[0], params == 4 ? cob_get_int(a[1]) : 0,
+                        offset, length);
+    if (real == NULL)
+        real = (cob_field * (*)(const int, const int, const int, ...)) dlsym(RTLD_NEXT, "cob_intr_concatenate");
+    return real(offset, length, params, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11],
+                a[12], a[13], a[14], a[15]);
+}
+
 void cob_module_leave(cob_module *module) {
     int at;
     if (current != NULL)
@@ -478,7 +533,8 @@ void dfh_watch(int how) { watching = how; }
 /* -- what Python calls ---------------------------------------------------------------------------------------------- */
 
 int dfh_start(int (*on_command)(int), void *(*on_call)(const char *),
-              int (*on_failure)(void), int (*on_statement)(cob_module *, const char *, unsigned)) {
+              int (*on_failure)(void), int (*on_statement)(cob_module *, const char *, unsigned),
+              ssize_t (*on_convert)(int, const void *, size_t, int, void *, size_t)) {
     unsigned char install = 0;
     int (*on_error)(char *) = failed;
     int (*on_exit)(void) = stopped;
@@ -488,6 +544,7 @@ int dfh_start(int (*on_command)(int), void *(*on_call)(const char *),
     resolver = on_call;
     again = on_failure;
     statement = on_statement;
+    convert = on_convert;
     console = stderr;
     spoken = open_memstream(&text, &size);
     pid = getpid();

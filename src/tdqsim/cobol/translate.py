@@ -141,6 +141,8 @@ _CONTROL: Final = """ 01 DFHEICB GLOBAL.
 """
 """The control area: the number of a command goes in, the number of a label comes back, with RESP and RESP2; pointers
 for ADDRESS OF."""
+_NATIONAL: Final = {"DISPLAY-OF": "DFHEIDSP", "NATIONAL-OF": "DFHEINAT"}
+"""What the run-time knows these functions by."""
 _RESPONSES: Final = {"RESP": "DFHEIRSP", "RESP2": "DFHEIRS2"}
 _DIB: Final = """ 01 DLZDIB.
  02 DIBVER PIC X(2).
@@ -279,12 +281,31 @@ class _Translator:
                 at = self._block(at)
             elif word.is_word("DFHRESP", "DFHVALUE") and found[at + 1 : at + 2] and found[at + 1].text == "(":
                 at = self._number(at)
+            elif word.is_word("FUNCTION") and found[at + 1 : at + 2] and found[at + 1].is_word(*_NATIONAL):
+                at = self._national(at + 1)
             elif word.is_word("STOP") and found[at + 1 : at + 2] and found[at + 1].is_word("RUN"):
                 self.commands.append(ExecCommand("RETURN", word.place))
                 self.blocks.append((word, found[at + 1], len(self.commands), [], []))
                 at += 2
             else:
                 at += 1
+
+    def _national(self, at: int) -> int:
+        """DISPLAY-OF and NATIONAL-OF, which the compiler lacks: by a function that it has, with a mark behind it."""
+        name, opened = self.words[at], at + 1
+        depth, end = 0, opened
+        while end < len(self.words):
+            depth += {"(": 1, ")": -1}.get(self.words[end].text, 0)
+            if depth <= 0:
+                break
+            end += 1
+        if end == opened or end == len(self.words):
+            self._problem(name.place, f"FUNCTION {name.text.upper()} has no arguments")
+            return at + 1
+        self.edits.append((name.start, name.end, "CONCATENATE"))
+        place = self.words[end].start
+        self.edits.append((place, place, f" '{_NATIONAL[name.text.upper()]}' 'DFH'"))
+        return at + 1
 
     def _number(self, at: int) -> int:
         function, name = self.words[at], self.words[at + 2]
