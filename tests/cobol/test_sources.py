@@ -76,8 +76,8 @@ def test_fixed_format_with_everything_that_cards_had(workshop):
         card("SOURCE-COMPUTER. IBM-370.", sequence="000400"),
         card("DATA DIVISION.", sequence="000500"),
         card("WORKING-STORAGE SECTION.", sequence="000600"),
-        card("01  LONG-TEXT PIC X(60) VALUE 'A LITERAL LONGER THAN ITS CARD, CUT", sequence="000700"),
-        card("    ' AT 72, ISN''T OVER'.", sequence="000800", mark="-"),
+        card("01  LONG-TEXT PIC X(60) VALUE 'A LITERAL THAT IS CUT AT COLUMN SE", sequence="000700"),
+        card("    'VENTY-TWO, AND ISN''T OVER'.", sequence="000800", mark="-"),
         card("COPY OUTREC REPLACING ==:TAG:== BY ==WS==.", sequence="000900"),
         card("PROCEDURE DIVISION.", sequence="001000", right="CARDS010"),
         card("MAIN-PARA.", sequence="001100"),
@@ -95,13 +95,13 @@ def test_fixed_format_with_everything_that_cards_had(workshop):
         card("    else", sequence="002100"),
         card("        EXEC CICS ABEND ABCODE('NOPE') END-EXEC", sequence="002200"),
         card("    end-if.", sequence="002300"),
-        card("    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LONG-TEXT) LENGTH(56)", sequence="002400", right="CARDS024"),
+        card("    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LONG-TEXT) LENGTH(60)", sequence="002400", right="CARDS024"),
         card("         END-EXEC.", sequence="002500"),
         card("    EXEC CICS RETURN END-EXEC.", sequence="002600"),
     )
     workshop.run("CARDS")
     assert workshop.out()[0] == b"lower case".ljust(20)
-    assert workshop.out()[1].rstrip() == b"A LITERAL LONGER THAN ITS CARD, CUT AT 72, ISN'T OVER"
+    assert workshop.out()[1].rstrip() == b"A LITERAL THAT IS CUT AT COLUMN SEVENTY-TWO, AND ISN'T OVER"
 
 
 def test_the_response_goes_to_items_of_any_usage(workshop):
