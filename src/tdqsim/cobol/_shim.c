@@ -604,6 +604,16 @@ static int fullword(const unsigned char *at) {
     return (int)((unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | at[3]);
 }
 
+/* Areas of a command are touched while a bad address is still the program's: it would end Python. What is not at any
+ * address at all (below 65536) is left to those who look, since programs pass such areas without using them. */
+static void touch(const cob_field *area) {
+    volatile const unsigned char *data = area->data;
+    if ((size_t)data >= 65536 && area->size > 0) {
+        (void)data[0];
+        (void)data[area->size - 1];
+    }
+}
+
 /* Every command comes here, its control area first. Python is given its number, negative where the command before it
  * was another program's or there was none, and gives one more than the number of the label to go to. A signal that has
  * come meanwhile is Python's first: an exception at the very beginning of a callback would be lost. */
@@ -615,6 +625,9 @@ int dfh_exec(void) {
     struct control *control = (struct control *)arguments[0]->data;
     unsigned frame = frame_of(mine, module);
     commands++;
+    for (at = 1; at < count && at < ARGUMENTS; at++)
+        if (arguments[at] != NULL)
+            touch(arguments[at]);
     out_of_program();
     for (at = 1; at < count && at < ARGUMENTS; at++) {
         long long *row = table + HEADING + (at - 1) * 5;
