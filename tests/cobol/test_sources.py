@@ -137,3 +137,35 @@ def test_the_response_goes_to_items_of_any_usage(workshop):
     )
     workshop.run("RESPS")
     assert workshop.out() == [b"004400230000"]
+
+
+def test_a_copybook_may_have_the_name_of_its_program_and_an_item_that_of_a_record_format(workshop):
+    (workshop.folder / "SAME.cpy").write_text(card("01  WS-SAME PIC X(4) VALUE 'SAME'."))
+    write(
+        workshop,
+        "SAME",
+        card("IDENTIFICATION DIVISION."),
+        card("PROGRAM-ID. SAME."),
+        card("ENVIRONMENT DIVISION."),
+        card("INPUT-OUTPUT SECTION."),
+        card("FILE-CONTROL."),
+        card("    SELECT OUT-FILE ASSIGN TO OUTF."),
+        card("DATA DIVISION."),
+        card("FILE SECTION."),
+        card("FD  OUT-FILE"),
+        card("    RECORDING MODE IS F"),
+        card("    LABEL RECORDS ARE STANDARD."),
+        card("01  OUT-RECORD PIC X(80)."),
+        card("WORKING-STORAGE SECTION."),
+        card("COPY SAME."),
+        card("01  GROUP-1."),
+        card("    05  F PIC X VALUE ';'."),
+        card("EXEC SQL INCLUDE SQLCA END-EXEC"),
+        card("EXEC SQL INCLUDE SQLDA END-EXEC."),
+        card("PROCEDURE DIVISION."),
+        card("    MOVE F TO WS-SAME(4:1)"),
+        card("    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-SAME) END-EXEC"),
+        card("    EXEC CICS RETURN END-EXEC."),
+    )
+    workshop.run("SAME")
+    assert workshop.out() == [b"SAM;"]

@@ -7,8 +7,8 @@ over its programs are cancelled, so that the next level finds their storage fres
 A command's CALL ends up in :meth:`Level.command`. What it may come to:
 
 ================================  =====================================================================
-the command ends, or a condition  DFHEIGDI is 0 and the program goes on
-has a label                       DFHEIGDI is the label's number
+the command ends, or a condition  DFHEI-NUMBER is 0 and the program goes on
+has a label                       DFHEI-NUMBER is the label's number
 RETURN, ABEND, a condition        the level is left by longjmp; what was raised is kept, and raised again
 that nobody handles               when the level is over (no exception may pass COBOL's frames)
 ================================  =====================================================================
