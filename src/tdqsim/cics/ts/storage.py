@@ -41,7 +41,7 @@ _PAGE: Final = "latin-1"
 Location = Literal["AUXILIARY", "MAIN"]
 
 
-class TsRegion(Protocol):
+class KeptRegion(Protocol):
     """What temporary storage asks of the region."""
 
     @property
@@ -109,7 +109,7 @@ class TemporaryStorage:
         waiting: where tasks wait for a queue that another unit of work has changed.
     """
 
-    def __init__(self, region: TsRegion) -> None:
+    def __init__(self, region: KeptRegion) -> None:
         self._region = region
         self.queues: dict[str, TsQueue] = {}
         self.models: list[TsModel] = []
