@@ -567,3 +567,25 @@ def test_addresses_of_areas(workshop):
     )
     workshop.run("ADDRS")
     assert workshop.out() == [b"RUN ", b"0001"]
+
+
+def test_an_area_at_a_bad_address_is_the_programs_abend_and_ends_no_process(workshop):
+    workshop.program(
+        "NOCWA",
+        "77 CWA-PTR USAGE POINTER.",
+        """
+        EXEC CICS ADDRESS CWA(CWA-PTR) END-EXEC
+        SET ADDRESS OF CWA-AREA TO CWA-PTR
+        EXEC CICS ENQ RESOURCE(CWA-AREA) LENGTH(4) END-EXEC
+        GOBACK.
+        """,
+        linkage="01 CWA-AREA PIC X(4).",
+    )
+    with pytest.raises(Abend, match=r"NOCWA\.cbl:1\d: signal 11") as met:
+        workshop.run("NOCWA")
+    assert met.value.code == "ASRA"
+    workshop.program(
+        "AFTER", "77 N PIC X(4) VALUE 'GOOD'.", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC GOBACK."
+    )
+    workshop.run("AFTER")
+    assert workshop.out() == [b"GOOD"]

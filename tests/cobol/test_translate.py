@@ -39,10 +39,10 @@ def test_arguments_go_by_reference_and_values_by_content():
     text = translate(
         PROGRAM.format(" EXEC CICS READQ TD QUEUE('A') INTO(REC(1:4)) LENGTH(12) SET(ADDRESS OF X) END-EXEC"), "pay.cbl"
     ).text
-    wanted = "BY CONTENT 'A' BY REFERENCE REC(1:4) BY CONTENT 12 BY REFERENCE DFHEIPA1 END-CALL"
-    assert f"CALL 'DFHEIP' USING DFHEIGDI {wanted}" in text
-    assert "SET DFHEIPA1 TO ADDRESS OF X" in text
-    assert "SET ADDRESS OF X TO DFHEIPA1" in text
+    wanted = "BY CONTENT 'A' BY REFERENCE REC(1:4) BY CONTENT 12 BY REFERENCE DFHEI-POINTER-1 END-CALL"
+    assert f"CALL 'DFHEIP' USING DFHEI-NUMBER {wanted}" in text
+    assert "SET DFHEI-POINTER-1 TO ADDRESS OF X" in text
+    assert "SET ADDRESS OF X TO DFHEI-POINTER-1" in text
 
 
 def test_labels_are_numbered_in_the_program_and_branched_to_after_each_command():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,51 @@ def test_a_program_without_its_queue_abends_and_names_the_condition(tmp_path):
         with pytest.raises(Abend) as caught:
             reading.result()
         assert caught.value.code == "OIN1"
+
+
+KILLED_AT_A_COMMAND = """
+import os, signal, sys
+from tdqsim import Region
+
+class Killer:
+    def __init__(self, command, times):
+        self.command, self.times = command, times
+
+    def before(self, task, command, arguments):
+        if task.transid == "ORDP" and command == self.command:
+            self.times -= 1
+            if not self.times:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def after(self, task, command, arguments, outcome):
+        pass
+
+example, folder, command, times = sys.argv[1:]
+output = {"path": folder + "/postings.dat", "recfm": "F", "lrecl": "26", "disp": "MOD"}
+region = Region.from_directory(example, dd={"POSTINGS": output}, store=folder + "/store")
+region.hook = Killer(command, int(times))
+region.start("ORDI")
+region.run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "times"), [("READQ TD", 1), ("WRITEQ TD", 1), ("SYNCPOINT", 1), ("READQ TD", 2), ("SYNCPOINT", 2)]
+)
+def test_no_order_is_lost_when_the_region_is_killed_while_it_posts(tmp_path, command, times):
+    arguments = [sys.executable, "-c", KILLED_AT_A_COMMAND, EXAMPLE, tmp_path, command, str(times)]
+    killed = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    before = posted(tmp_path)
+    with region(tmp_path, store=tmp_path / "store", start="AUTO") as again:
+        assert again.start_type == "EMERGENCY"
+        left = [record[:6] for record in again.peek("ORDP")]
+        assert left, "the order at hand is back on its queue"
+        again.run()
+        again.start("ORDP")
+        again.run()
+        assert again.peek("ORDP") == []
+    # ORDO is extrapartition and nothing undoes a posting, so that the order at hand may be there twice, and no other
+    numbers = [record[:6] for record in posted(tmp_path)]
+    assert numbers[len(before) :] == left
+    assert set(left[1:]).isdisjoint(record[:6] for record in before)

@@ -1,6 +1,7 @@
       *****************************************************************
-      * ORDPST: posts orders, one unit of work each: a posting is on the
-      * output data set and the order is off the queue, or neither.
+      * ORDPST: posts orders, one unit of work each: the order goes off
+      * the queue only when its posting is written. A failure between
+      * the two posts it again, as the output data set is not recovered.
       *****************************************************************
        IDENTIFICATION DIVISION.
        PROGRAM-ID. ORDPST.

@@ -52,6 +52,7 @@ def _end_tasks(region: RegionParts) -> None:
         region.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
     if not region.readonly:
         restart.save_latches(region)
+        region.ts.save()
         region.force()
 
 

@@ -149,8 +149,8 @@ class RegionParts:
         self.image_of = restart.image_of
         self.programs = Programs()
         self.diagnostics = Diagnostics()
-        self.ts = TemporaryStorage()
-        self.files = Files()
+        self.ts = TemporaryStorage(self)
+        self.files = Files(self)
 
     # -- what looks on --------------------------------------------------------------------------------------------
 

@@ -92,6 +92,7 @@ def _begin(
     restart.load_units_of_work(region)
     indoubt.resume(region)
     restart.begin_numbering(region)
+    region.ts.resume(clean=store.closed_clean)
     region.force()
     _resume_triggers(region)
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))

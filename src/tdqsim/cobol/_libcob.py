@@ -54,6 +54,9 @@ _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGSEGV", "SIGBUS"
 _COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int)
 _CALL = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.c_char_p)
 _FAILURE = ctypes.PYFUNCTYPE(ctypes.c_int)
+_CONVERT = ctypes.PYFUNCTYPE(
+    ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t
+)
 _STATEMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint)
 
 
@@ -75,6 +78,12 @@ class Callbacks(Protocol):
 
     def statement(self, module: int, name: bytes, where: int) -> int:
         """A statement begins; gives DONE or LEFT."""
+
+    def convert(self, national: int, data: int, size: int, ccsid: int, to: int, room: int) -> int:
+        """NATIONAL-OF (1) or DISPLAY-OF (0) of some bytes, put into so much room; gives how many there are.
+
+        CCSID 0 stands for the characters in which programs run here; -1 says that the level is over.
+        """
 
 
 class Libcob:
@@ -105,6 +114,7 @@ class Libcob:
             _CALL(callbacks.call),
             _FAILURE(callbacks.failure),
             _STATEMENT(callbacks.statement),
+            _CONVERT(callbacks.convert),
         )
         library.dfh_start(*self._kept)
         for name, handler in kept.items():  # libcob has taken them over, and would end the process

@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ static int (*command)(int);
 static void *(*resolver)(const char *);
 static int (*again)(void);
 static int (*statement)(cob_module *, const char *, unsigned);
+static ssize_t (*convert)(int, const void *, size_t, int, void *, size_t);
 static char message[1024];
 static FILE *console, *spoken;
 static char *text;
@@ -361,6 +363,59 @@ void *cob_call_field(const cob_field *field, const struct cob_call_struct *neste
     return real(field, nested, errind, fold);
 }
 
+/* FUNCTION DISPLAY-OF and NATIONAL-OF, which this run-time lacks: the translator writes them as another function with
+ * two literals more, which say so. Python knows the code pages. */
+#define RESULTS 32
+
+static cob_field *national(int how, cob_field *from, int ccsid, int offset, int length) {
+    static cob_field results[RESULTS];
+    static const cob_field_attr text_attr = {COB_TYPE_ALPHANUMERIC, 0, 0, 0, NULL};
+    static int last;
+    struct level *mine = current;
+    cob_module *module = global->cob_current_module;
+    int params = global->cob_call_params;
+    cob_field *result = &results[last = (last + 1) % RESULTS];
+    size_t room = from->size * 4 + 4;
+    ssize_t found;
+    free(result->data);
+    result->data = malloc(room);
+    result->attr = &text_attr;
+    out_of_program();
+    found = PyErr_CheckSignals() ? -1 : convert(how, from->data, from->size, ccsid, result->data, room);
+    current = mine;
+    global->cob_current_module = module;
+    global->cob_call_params = params;
+    if (found < 0)
+        leave(LEAVE);
+    into_program();
+    result->size = (size_t)found;
+    if (offset > 0 && (size_t)offset <= result->size) {
+        size_t rest = result->size - (size_t)(offset - 1);
+        result->size = length > 0 && (size_t)length < rest ? (size_t)length : rest;
+        memmove(result->data, result->data + offset - 1, result->size);
+    }
+    return result;
+}
+
+cob_field *cob_intr_concatenate(const int offset, const int length, const int params, ...) {
+    static cob_field *(*real)(const int, const int, const int, ...);
+    cob_field *a[16] = {NULL};
+    va_list given;
+    int at;
+    va_start(given, params);
+    for (at = 0; at < params && at < 16; at++)
+        a[at] = va_arg(given, cob_field *);
+    va_end(given);
+    if (current != NULL && (params == 3 || params == 4) && a[params - 1]->size == 3 &&
+        memcmp(a[params - 1]->data, "DFH", 3) == 0 && a[params - 2]->size == 8)
+        return national(memcmp(a[params - 2]->data, "DFHEINAT", 8) == 0, a[0], params == 4 ? cob_get_int(a[1]) : 0,
+                        offset, length);
+    if (real == NULL)
+        real = (cob_field * (*)(const int, const int, const int, ...)) dlsym(RTLD_NEXT, "cob_intr_concatenate");
+    return real(offset, length, params, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11],
+                a[12], a[13], a[14], a[15]);
+}
+
 void cob_module_leave(cob_module *module) {
     int at;
     if (current != NULL)
@@ -478,7 +533,8 @@ void dfh_watch(int how) { watching = how; }
 /* -- what Python calls ---------------------------------------------------------------------------------------------- */
 
 int dfh_start(int (*on_command)(int), void *(*on_call)(const char *),
-              int (*on_failure)(void), int (*on_statement)(cob_module *, const char *, unsigned)) {
+              int (*on_failure)(void), int (*on_statement)(cob_module *, const char *, unsigned),
+              ssize_t (*on_convert)(int, const void *, size_t, int, void *, size_t)) {
     unsigned char install = 0;
     int (*on_error)(char *) = failed;
     int (*on_exit)(void) = stopped;
@@ -488,6 +544,7 @@ int dfh_start(int (*on_command)(int), void *(*on_call)(const char *),
     resolver = on_call;
     again = on_failure;
     statement = on_statement;
+    convert = on_convert;
     console = stderr;
     spoken = open_memstream(&text, &size);
     pid = getpid();
@@ -547,6 +604,16 @@ static int fullword(const unsigned char *at) {
     return (int)((unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | at[3]);
 }
 
+/* Areas of a command are touched while a bad address is still the program's: it would end Python. What is not at any
+ * address at all (below 65536) is left to those who look, since programs pass such areas without using them. */
+static void touch(const cob_field *area) {
+    volatile const unsigned char *data = area->data;
+    if ((size_t)data >= 65536 && area->size > 0) {
+        (void)data[0];
+        (void)data[area->size - 1];
+    }
+}
+
 /* Every command comes here, its control area first. Python is given its number, negative where the command before it
  * was another program's or there was none, and gives one more than the number of the label to go to. A signal that has
  * come meanwhile is Python's first: an exception at the very beginning of a callback would be lost. */
@@ -558,6 +625,9 @@ int dfh_exec(void) {
     struct control *control = (struct control *)arguments[0]->data;
     unsigned frame = frame_of(mine, module);
     commands++;
+    for (at = 1; at < count && at < ARGUMENTS; at++)
+        if (arguments[at] != NULL)
+            touch(arguments[at]);
     out_of_program();
     for (at = 1; at < count && at < ARGUMENTS; at++) {
         long long *row = table + HEADING + (at - 1) * 5;

@@ -31,9 +31,10 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "8"
+_FORMAT: Final = "10"
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
+_PROGRAMS: Final = (".cbl", ".cob")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
 _INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC(?:\s*\.)?", re.IGNORECASE)
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
@@ -165,7 +166,8 @@ def expand(source: Path, options: Options) -> str:
     except OSError as error:
         raise CobolError([f"{source}: cannot be read: {error.strerror}"]) from error
     with tempfile.TemporaryDirectory(prefix="tdqsim-cobol-") as folder:
-        prepared = Path(folder) / source.name
+        prepared = Path(folder) / "source" / source.name  # where COPY does not look: a copybook may have its name
+        prepared.parent.mkdir()
         prepared.write_bytes(_without_options(text))
         library, originals = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
         command = [cobc, "-E", *options.arguments(), f"-I{library}", str(prepared)]
@@ -191,10 +193,12 @@ def _library(folder: Path, sources: Sequence[Path]) -> tuple[Path, dict[str, str
     library.mkdir()
     originals: dict[str, str] = {}
     maps: dict[str, Path] = {}
-    for source in sources:
-        for path in sorted(source.iterdir()) if source.is_dir() else ():
+    files = [path for source in sources if source.is_dir() for path in sorted(source.iterdir())]
+    for programs in (False, True):  # a program may be called as its copybook is
+        for path in files:
             link = library / f"{path.stem.upper()}.cpy"
-            if path.suffix.lower() in _COPYBOOKS and path.is_file() and not link.is_symlink():
+            wanted = (path.suffix.lower() in _PROGRAMS) is programs and path.suffix.lower() in _COPYBOOKS
+            if wanted and path.is_file() and not link.is_symlink():
                 link.symlink_to(path.absolute())
                 originals[link.name] = str(path)
             elif path.suffix.lower() == ".bms":

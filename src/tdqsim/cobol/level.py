@@ -7,8 +7,8 @@ over its programs are cancelled, so that the next level finds their storage fres
 A command's CALL ends up in :meth:`Level.command`. What it may come to:
 
 ================================  =====================================================================
-the command ends, or a condition  DFHEIGDI is 0 and the program goes on
-has a label                       DFHEIGDI is the label's number
+the command ends, or a condition  DFHEI-NUMBER is 0 and the program goes on
+has a label                       DFHEI-NUMBER is the label's number
 RETURN, ABEND, a condition        the level is left by longjmp; what was raised is kept, and raised again
 that nobody handles               when the level is over (no exception may pass COBOL's frames)
 ================================  =====================================================================
@@ -35,6 +35,7 @@ from tdqsim.cobol.calls import Plan, plans_of
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.copies import copies_of, loaded_modules
 from tdqsim.cobol.eib_area import EibArea
+from tdqsim.cobol.pages import converted
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.translate import ExecCommand
@@ -437,6 +438,16 @@ class _Callbacks:
         finally:
             _AT_HAND.level = level
         return DONE
+
+    def convert(self, national: int, data: int, size: int, ccsid: int, to: int, room: int) -> int:
+        level = _AT_HAND.level
+        try:
+            found = converted(ctypes.string_at(data, size), ccsid, national=bool(national))[:room]
+            ctypes.memmove(to, found, len(found))
+        except BaseException as error:  # noqa: BLE001
+            _kept(level, error)
+            return -1
+        return len(found)
 
 
 def _kept(level: Level | None, error: BaseException) -> int:

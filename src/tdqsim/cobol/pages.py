@@ -13,13 +13,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tdqsim.cics import Abend
 from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.errors import TdqError
 from tdqsim.layouts import Field, FieldType, Layout
 
-__all__ = ["NO_CODE_PAGES", "CodePages", "Conversion"]
+__all__ = ["NO_CODE_PAGES", "CodePages", "Conversion", "converted"]
 
 _LATIN: Final = "latin-1"
 _CHARACTERS: Final = (FieldType.TEXT, FieldType.EDITED, FieldType.ZONED)
+
+
+_UNICODE: Final = {1200: "utf-16-be", 13488: "utf-16-be", 1208: "utf-8", 0: _LATIN}
+"""CCSIDs that are no code pages of one byte; 0 stands for the characters in which programs run."""
+
+
+def converted(data: bytes, ccsid: int, *, national: bool) -> bytes:
+    """FUNCTION NATIONAL-OF: text of a CCSID as UTF-16; FUNCTION DISPLAY-OF the other way round.
+
+    Args:
+        data: the text.
+        ccsid: its coded character set, or the one wanted; 0 for the characters in which programs run here.
+        national: which of the two.
+
+    Raises:
+        Abend: ASRA: there is no such CCSID here.
+    """
+    if national:
+        text = data.decode(_UNICODE[ccsid], "replace") if ccsid in _UNICODE else _page(ccsid).decode(data)
+        return text.encode(_UNICODE[1200])
+    text = data.decode(_UNICODE[1200], "replace")
+    return text.encode(_UNICODE[ccsid], "replace") if ccsid in _UNICODE else _page(ccsid).encode(text)
+
+
+def _page(ccsid: int) -> CodePage:
+    try:
+        return codepage(ccsid)
+    except TdqError as error:
+        raise Abend("ASRA", error, detail=f"DISPLAY-OF or NATIONAL-OF with CCSID {ccsid}") from error
 
 
 class Conversion:

@@ -77,7 +77,7 @@ def _libraries(folder: Path) -> tuple[Path, ...]:
 
 
 def survey(
-    folder: Path, *, copybooks: Sequence[Path] = (), cache: Path | None = None, run: bool = True, seconds: float = 20
+    folder: Path, *, copybooks: Sequence[Path] = (), cache: Path | None = None, run: bool = True, seconds: float = 60
 ) -> Iterator[Surveyed]:
     """Survey the programs of a folder.
 

@@ -5,16 +5,16 @@ arguments of the options, in the order in which they were written, data areas by
 
     EXEC CICS READQ TD QUEUE('PAYQ') INTO(REC) RESP(R) END-EXEC
 
-    MOVE 4 TO DFHEIGDI
-    CALL 'DFHEIP' USING DFHEIGDI BY CONTENT 'PAYQ' BY REFERENCE REC END-CALL
-    MOVE DFHEIRSP TO R
-    GO TO NO-MORE FAILED DEPENDING ON DFHEIGDI
+    MOVE 4 TO DFHEI-NUMBER
+    CALL 'DFHEIP' USING DFHEI-NUMBER BY CONTENT 'PAYQ' BY REFERENCE REC END-CALL
+    MOVE DFHEI-RESP TO R
+    GO TO NO-MORE FAILED DEPENDING ON DFHEI-NUMBER
 
 What the command was, and where in the user's sources, is kept beside the program (:class:`ExecCommand`), with the text
 in which the arguments are called A1, A2 and so on: that is the text the region is given. The GO TO stands there when
 the program has labels in HANDLE CONDITION, HANDLE AID or HANDLE ABEND; the simulator puts the label's number into
-DFHEIGDI, and 0 to go on. A program that is to end is left by the run-time, not by the generated code, so that RETURN
-leaves the link level from a CALLed program too.
+DFHEI-NUMBER, and 0 to go on. A program that is to end is left by the run-time, not by the generated code, so that
+RETURN leaves the link level from a CALLed program too.
 
 The same GO TO stands at the beginning of a program that has HANDLE ABEND labels, since a program that failed is entered
 again to go there. All of a CALL is on one line, so that the lines that the compiler marks are the user's.
@@ -132,16 +132,18 @@ _EIB: Final = """ 01 DFHEIBLK GLOBAL.
  02 EIBRESP2 PIC S9(8) COMP.
  02 EIBRLDBK PIC X.
 """
-_CONTROL: Final = """ 01 DFHEICB GLOBAL.
- 02 DFHEIGDI PIC S9(9) COMP-5 VALUE 0.
- 02 DFHEIRSP PIC S9(9) COMP-5 VALUE 0.
- 02 DFHEIRS2 PIC S9(9) COMP-5 VALUE 0.
- 02 DFHEIPA1 USAGE POINTER.
- 02 DFHEIPA2 USAGE POINTER.
+_CONTROL: Final = """ 01 DFHEI-CONTROL GLOBAL.
+ 02 DFHEI-NUMBER PIC S9(9) COMP-5 VALUE 0.
+ 02 DFHEI-RESP PIC S9(9) COMP-5 VALUE 0.
+ 02 DFHEI-RESP2 PIC S9(9) COMP-5 VALUE 0.
+ 02 DFHEI-POINTER-1 USAGE POINTER.
+ 02 DFHEI-POINTER-2 USAGE POINTER.
 """
 """The control area: the number of a command goes in, the number of a label comes back, with RESP and RESP2; pointers
 for ADDRESS OF."""
-_RESPONSES: Final = {"RESP": "DFHEIRSP", "RESP2": "DFHEIRS2"}
+_NATIONAL: Final = {"DISPLAY-OF": "DFHEIDSP", "NATIONAL-OF": "DFHEINAT"}
+"""What the run-time knows these functions by."""
+_RESPONSES: Final = {"RESP": "DFHEI-RESP", "RESP2": "DFHEI-RESP2"}
 _DIB: Final = """ 01 DLZDIB.
  02 DIBVER PIC X(2).
  02 DIBSTAT PIC X(2).
@@ -235,7 +237,7 @@ class _Translator:
             if at in self.abend_labels:
                 labels = " ".join(self.labels[at])
                 self.edits.append(
-                    (place.end, place.end, f" GO TO {labels} DEPENDING ON DFHEIGDI.\n{self._mark(place)}")
+                    (place.end, place.end, f" GO TO {labels} DEPENDING ON DFHEI-NUMBER.\n{self._mark(place)}")
                 )
 
     def _insert_control(self, divisions: _Divisions) -> None:
@@ -279,12 +281,47 @@ class _Translator:
                 at = self._block(at)
             elif word.is_word("DFHRESP", "DFHVALUE") and found[at + 1 : at + 2] and found[at + 1].text == "(":
                 at = self._number(at)
+            elif word.is_word("FUNCTION") and found[at + 1 : at + 2] and found[at + 1].is_word(*_NATIONAL):
+                at = self._national(at + 1)
+            elif (
+                word.is_word("RECORDING")
+                and self.divisions.procedure is not None
+                and word.start < self.divisions.procedure.start
+            ):
+                at = self._recording(at)
             elif word.is_word("STOP") and found[at + 1 : at + 2] and found[at + 1].is_word("RUN"):
                 self.commands.append(ExecCommand("RETURN", word.place))
                 self.blocks.append((word, found[at + 1], len(self.commands), [], []))
                 at += 2
             else:
                 at += 1
+
+    def _recording(self, at: int) -> int:
+        """RECORDING MODE F: it says nothing of a data set that CICS has, and the compiler would then have no item F."""
+        end = at + 1
+        while end < len(self.words) and self.words[end].is_word("MODE", "IS"):
+            end += 1
+        if end < len(self.words) and self.words[end].is_word("F", "V", "U", "S"):
+            self._replace(self.words[at], self.words[end], "")
+            return end + 1
+        return at + 1
+
+    def _national(self, at: int) -> int:
+        """DISPLAY-OF and NATIONAL-OF, which the compiler lacks: by a function that it has, with a mark behind it."""
+        name, opened = self.words[at], at + 1
+        depth, end = 0, opened
+        while end < len(self.words):
+            depth += {"(": 1, ")": -1}.get(self.words[end].text, 0)
+            if depth <= 0:
+                break
+            end += 1
+        if end == opened or end == len(self.words):
+            self._problem(name.place, f"FUNCTION {name.text.upper()} has no arguments")
+            return at + 1
+        self.edits.append((name.start, name.end, "CONCATENATE"))
+        place = self.words[end].start
+        self.edits.append((place, place, f" '{_NATIONAL[name.text.upper()]}' 'DFH'"))
+        return at + 1
 
     def _number(self, at: int) -> int:
         function, name = self.words[at], self.words[at + 2]
@@ -435,15 +472,15 @@ class _Translator:
         passed = []
         for argument in arguments:
             if argument.startswith(_ADDRESS):  # libcob passes no item for ADDRESS OF: a pointer of ours stands for it
-                pointers.append((f"DFHEIPA{len(pointers) + 1}", argument.removeprefix(_ADDRESS)))
+                pointers.append((f"DFHEI-POINTER-{len(pointers) + 1}", argument.removeprefix(_ADDRESS)))
                 argument = f"BY REFERENCE {pointers[-1][0]}"  # noqa: PLW2901
             passed.append(argument)
         parts = [f" SET {pointer} TO {address}" for pointer, address in pointers]
-        parts += [f" MOVE {number} TO DFHEIGDI CALL 'DFHEIP' USING DFHEIGDI", *passed, "END-CALL"]
+        parts += [f" MOVE {number} TO DFHEI-NUMBER CALL 'DFHEIP' USING DFHEI-NUMBER", *passed, "END-CALL"]
         parts += [f"SET {address} TO {pointer}" for pointer, address in pointers]
         parts += moves
         if labels:
-            parts.append(f"GO TO {' '.join(labels)} DEPENDING ON DFHEIGDI")
+            parts.append(f"GO TO {' '.join(labels)} DEPENDING ON DFHEI-NUMBER")
         return " ".join(parts)
 
     # -- the program around them -------------------------------------------------------------------------------------
@@ -453,7 +490,7 @@ class _Translator:
         if procedure is None:
             self._problem(WordPlace(self.words[0].place.file, 1), "there is no PROCEDURE DIVISION")
             return
-        areas = _EIB if divisions.has_commarea else _EIB + _COMMAREA
+        areas = ("" if divisions.has_eib else _EIB) + ("" if divisions.has_commarea else _COMMAREA)
         linkage = divisions.linkage
         if linkage is not None:
             self.edits.append((linkage.end, linkage.end, f"\n{areas}" + self._mark(linkage)))
@@ -497,7 +534,7 @@ class _Divisions:
         self.using: Word | None = None
         self.header_stop: Word | None = None
         self.using_names: list[Word] = []
-        self.has_data = self.has_commarea = False
+        self.has_data = self.has_commarea = self.has_eib = False
         self._read(found)
 
     def _read(self, found: list[Word]) -> None:
@@ -517,6 +554,8 @@ class _Divisions:
                 self._section(word, third)
             elif word.is_word("DFHCOMMAREA") and self.linkage is not None:
                 self.has_commarea = True
+            elif word.is_word("DFHEIBLK"):
+                self.has_eib = True
 
     def _program(self, found: list[Word], at: int, after: Word) -> None:
         self.programs.append(found[at].start)

@@ -7,6 +7,7 @@ the same records in the order of an alternate key; among equal keys they are in 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from tdqsim.errors import TdqError
@@ -59,6 +60,7 @@ class DataFile:
     Attributes:
         records: identification -> record.
         paths: the alternate indexes that are kept in step.
+        kept_as: what the keys of its records on the region's store begin with; empty for one that is in memory only.
     """
 
     def __init__(
@@ -81,7 +83,18 @@ class DataFile:
         self.fixed = fixed
         self.records = _in_order()
         self.paths: list[Path] = []
+        self.kept_as = b""
         self._end = 0
+
+    def load(self, records: Mapping[bytes, bytes]) -> None:
+        """Have these records and no others."""
+        for key in list(self.records):
+            self.remove(key)
+        for key, record in records.items():
+            self.put(key, record)
+        if self.organisation == "ESDS" and records:
+            last = max(records)
+            self._end = int.from_bytes(last, "big") + len(records[last])
 
     def key_of(self, record: bytes) -> bytes:
         """The key inside a record of a KSDS."""

@@ -214,8 +214,9 @@ def _free(task: FileTask, file: File, held: Held) -> None:
         files.waiting.wake_all()
 
 
-def _note(task: FileTask, file: File, key: bytes) -> None:
+def _note(task: FileTask, file: File, key: bytes, record: bytes | None) -> None:
     """Before a change of a recoverable file: what a backout puts back; the record is held to the end."""
+    task.region.files.change(file, key, record)
     if file.recoverable:
         _lock(task, file, key)
         task.region.files.of(task.uow).undo.append((file.data, key, file.data.records.get(key)))
@@ -248,7 +249,7 @@ def add(task: FileTask, file: File, record: bytes, ridfld: bytes) -> bytes:
             raise Condition(Resp.INVREQ, 0, f"RIDFLD is {key!r}, the key in the record {data.key_of(record)!r}")
     if key in data.records or data.clash(key, record):
         raise Condition(Resp.DUPREC, 150, f"file {file.name} has a record with key {key!r}")
-    _note(task, file, key)
+    _note(task, file, key, record)
     data.put(key, record)
     return key
 
@@ -266,7 +267,7 @@ def replace(task: FileTask, file: File, record: bytes, token: int | None) -> Non
         raise Condition(Resp.INVREQ, 0, f"the key in the record is {data.key_of(record)!r}, that held is {held.key!r}")
     if data.clash(held.key, record):
         raise Condition(Resp.DUPREC, 150, f"an alternate key of the record in {file.name} belongs to another record")
-    _note(task, file, held.key)
+    _note(task, file, held.key, record)
     data.put(held.key, record)
     _free(task, file, held)
 
@@ -282,7 +283,7 @@ def remove(task: FileTask, file: File, search: Search | None, token: int | None)
         raise Condition(Resp.INVREQ, 21, f"file {file.name} is an ESDS, of which no record can be deleted")
     if search is None:
         held = _held(task, file, token, 31)
-        _note(task, file, held.key)
+        _note(task, file, held.key, None)
         data.remove(held.key)
         _free(task, file, held)
         return 1
@@ -296,7 +297,7 @@ def remove(task: FileTask, file: File, search: Search | None, token: int | None)
             if went:
                 return went
             raise
-        _note(task, file, key)
+        _note(task, file, key, None)
         data.remove(key)
         went += 1
         if not search.generic:

@@ -5,21 +5,27 @@ file is enabled (DISABLED 50) and open (NOTOPEN 60), the operation is one of its
 itself is looked at. A record that was read for update is held by its task until it is rewritten, deleted or unlocked,
 or the unit of work ends; changes to a recoverable file are undone by its backout, and its records stay held to the end
 of the unit of work.
+
+A file that is *kept* has its records on the region's store too, and finds them there in the next run, however this one
+ended: a change of a recoverable file with the commit of its unit of work, any other at once. Files are no part of
+CICS, so that a cold start keeps them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from tdqsim.cics.files.datafile import DataFile, Path
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.core.dispatch import WaitQueue
-from tdqsim.errors import TdqError
+from tdqsim.errors import StoreError, StoreFull, TdqError
 from tdqsim.facts import Resp
 
 __all__ = ["Browse", "File", "Files", "Held"]
 
+_PLACE: Final = b"file/"
+_NAME: Final = 8
 OPERATIONS: Final = ("READ", "UPDATE", "ADD", "DELETE", "BROWSE")
 
 
@@ -83,6 +89,11 @@ class _OfTask:
     held: dict[str, list[Held]] = field(default_factory=dict)
     browses: dict[tuple[str, int], Browse] = field(default_factory=dict)
     undo: list[tuple[DataFile, bytes, bytes | None]] = field(default_factory=list)
+
+    def at_commit(self) -> dict[bytes, bytes | None]:
+        """What the commit changes on the store."""
+        return {data.kept_as + key: data.records.get(key) for data, key, _before in self.undo if data.kept_as}
+
     locked: set[tuple[int, bytes]] = field(default_factory=set)
 
 
@@ -94,15 +105,27 @@ def _undo(ended: _OfTask) -> None:
             data.remove(key)
 
 
+class FilesRegion(Protocol):
+    """What files ask of the region."""
+
+    @property
+    def hardening(self) -> Any:
+        """Its commits."""
+
+
 class Files:
     """The files of a region by name.
+
+    Args:
+        region: whose.
 
     Attributes:
         known: the files by name.
         waiting: where tasks wait for a record that another unit of work holds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, region: FilesRegion) -> None:
+        self._region = region
         self.known: dict[str, File] = {}
         self._of_tasks: dict[Any, _OfTask] = {}
         self._tokens = 0
@@ -115,6 +138,7 @@ class Files:
         *,
         operations: tuple[str, ...] = OPERATIONS,
         recoverable: bool = False,
+        kept: bool = False,
     ) -> File:
         """Define a file.
 
@@ -123,9 +147,11 @@ class Files:
             data: the data set, or a path over one.
             operations: of READ, UPDATE, ADD, DELETE and BROWSE those that are allowed; all by default.
             recoverable: whether a backout undoes its changes.
+            kept: whether its records are on the region's store: those that are there from an earlier run take the place
+                of those of the data set, which are otherwise what it begins with.
 
         Raises:
-            TdqError: the name is no file's, or an operation is unknown.
+            TdqError: the name is no file's, or an operation is unknown. StoreError: the store does not take it.
         """
         if not 0 < len(name) <= 8:
             raise TdqError(f"file {name!r}: the name of a file is 1 to 8 characters")
@@ -133,8 +159,37 @@ class Files:
         if unknown:
             raise TdqError(f"file {name}: {', '.join(sorted(unknown))}; allowed are {', '.join(OPERATIONS)}")
         base = data.base if isinstance(data, Path) else data
+        if kept and not base.kept_as:
+            self._keep(name.upper(), base)
         found = self.known[name.upper()] = File(name.upper(), base, data, frozenset(operations), recoverable)
         return found
+
+    def _keep(self, name: str, data: DataFile) -> None:
+        """Join a data set with what the store has of it; an entry without key says that it has something."""
+        begin = _PLACE + name.encode().ljust(_NAME)
+        stored = {key[len(begin) :]: record for key, record in self._region.hardening.metas(begin)}
+        if stored:
+            del stored[b""]
+            data.load(stored)
+        else:
+            records = {begin + key: bytes(record) for key, record in data.records.items()}
+            self._region.hardening.commit(meta={**records, begin: data.organisation.encode()})
+        data.kept_as = begin
+
+    def change(self, file: File, key: bytes, record: bytes | None) -> None:
+        """Before a change of a file that is kept and not recoverable: it is made on the store at once.
+
+        Raises:
+            Condition: NOSPACE 100, IOERR 120: the store does not take it, and nothing is changed.
+        """
+        if file.recoverable or not file.data.kept_as:
+            return
+        try:
+            self._region.hardening.commit(meta={file.data.kept_as + key: record})
+        except StoreFull as error:
+            raise Condition(Resp.NOSPACE, 100, str(error)) from error
+        except StoreError as error:
+            raise Condition(Resp.IOERR, 120, str(error)) from error
 
     def find(self, name: str, operation: str) -> File:
         """The file of this name, for an operation.
@@ -163,6 +218,7 @@ class Files:
         if found is None:
             found = self._of_tasks[uow] = _OfTask()
             uow.call_at_end(lambda committed: self._end(uow, committed=committed))
+            uow.at_commit = (*uow.at_commit, found.at_commit)
         return found
 
     def _end(self, uow: Any, *, committed: bool) -> None:

@@ -1,11 +1,12 @@
 """WRITEQ TS, READQ TS and DELETEQ TS.
 
 READQ TS is not READQ TD: an item stays where it is, a negative LENGTH counts as zero, and no command here has a RESP2.
-MAIN and AUXILIARY are accepted; both are in memory. No queue is recoverable, as there are no TSMODEL definitions.
+MAIN and AUXILIARY concern the first item of a queue without a model; both are in memory while the region runs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, Protocol
 
@@ -13,6 +14,7 @@ from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.ts.storage import TemporaryStorage
+from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.facts import Resp
 
 __all__ = ["TsItem", "TsWritten", "deleteq_ts", "readq_ts", "writeq_ts"]
@@ -40,6 +42,13 @@ class TsTask(Issuer, Protocol):
     @property
     def region(self) -> TsRegion:
         """Its region."""
+
+    @property
+    def uow(self) -> Any:
+        """Its unit of work."""
+
+    def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
+        """Wait inside a command."""
 
 
 class TsWritten(NamedTuple):
@@ -71,6 +80,31 @@ class TsItem:
         return {"INTO": self.data, "SET": self.data, "LENGTH": len(self.data), "NUMITEMS": self.numitems}
 
 
+def _have(task: TsTask, queue: str, *, change: bool) -> None:
+    """A recoverable queue that another unit of work has changed is waited for; a change makes it this one's.
+
+    Raises:
+        Condition: LOCKED: that unit of work is in doubt.
+    """
+    ts = task.region.ts
+    if not ts.recoverable(queue):
+        return
+    uow = task.uow
+
+    def attempt() -> Any:
+        owner = ts.changed_by(queue)
+        if owner is None or owner is uow:
+            return None
+        if owner.task is None:
+            raise Condition(Resp.LOCKED, detail=f"queue {queue} was changed by {owner.title}, which is in doubt")
+        return WAIT
+
+    if attempt() is WAIT:
+        task.wait(attempt, ts.waiting, "TSQUEUE", queue)
+    if change:
+        ts.change(queue, uow)
+
+
 def _check_system(task: TsTask, sysid: str | None) -> None:
     if sysid is not None and sysid.rstrip(" ") != task.region.sysid:
         raise Condition(Resp.SYSIDERR, detail=f"temporary storage of system {sysid} cannot be reached from here")
@@ -90,8 +124,8 @@ def writeq_ts(
     *,
     item: _Half = None,
     rewrite: Flag = False,
-    main: Flag = False,  # noqa: ARG001  (both are in memory)
-    auxiliary: Flag = False,  # noqa: ARG001
+    main: Flag = False,
+    auxiliary: Flag = False,  # noqa: ARG001  (the default)
     nosuspend: Flag = False,  # noqa: ARG001  (there is always space)
     sysid: _Sysid = None,
     nohandle: Flag = False,
@@ -104,21 +138,22 @@ def writeq_ts(
         length: how many bytes of ``from_``; all when not given.
         item: with ``rewrite``: the item to replace.
         rewrite: replace an item rather than add one.
-        main: accepted; every queue is in memory.
-        auxiliary: accepted.
+        main: the queue is in main storage, where this makes it and it has no model: no restart finds it.
+        auxiliary: the default.
         nosuspend: accepted; a write never waits.
         sysid: the system that has the queue: only this one.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ, ITEMERR, LENGERR, QIDERR, SYSIDERR.
+        Condition: INVREQ, ITEMERR, LENGERR, LOCKED, QIDERR, SYSIDERR.
     """
     _check_system(task, sysid)
     if length is not None and not 0 < length <= len(from_):
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(from_)} bytes")
     data = bytes(from_[:length])
     ts = task.region.ts
-    number = ts.rewrite(queue, data, item or 0) if rewrite else ts.write(queue, data)
+    _have(task, queue, change=True)
+    number = ts.rewrite(queue, data, item or 0) if rewrite else ts.write(queue, data, main=main)
     return TsWritten(number, len(ts.find(queue).items))
 
 
@@ -152,6 +187,7 @@ def readq_ts(
         Condition: INVREQ, ITEMERR, LENGERR (with ``data`` and ``length``), QIDERR, SYSIDERR.
     """
     _check_system(task, sysid)
+    _have(task, queue, change=False)
     data, numitems = task.region.ts.read(queue, None if next else item)
     most = len(data) if length is None else max(length, 0)
     if most < len(data):
@@ -183,4 +219,5 @@ def deleteq_ts(
         Condition: INVREQ, QIDERR, SYSIDERR.
     """
     _check_system(task, sysid)
+    _have(task, queue, change=True)
     task.region.ts.delete(queue)

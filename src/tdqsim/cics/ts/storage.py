@@ -1,21 +1,66 @@
 """The temporary storage of one region.
 
 A queue comes to be with its first item and goes with DELETEQ TS; items are numbered from 1 and never leave singly. The
-position of NEXT belongs to the queue, not to a task: it follows the last item that any task has read. Queues outlive
-the task; they are in memory and end with the region. Source: READQ TS, WRITEQ TS, DELETEQ TS (IBM Docs).
+position of NEXT belongs to the queue, not to a task: it follows the last item that any task has read.
+
+Queues outlive the task. What is left of one when the region ends is a matter of its *model*, the first whose prefix its
+name begins with; without one it is auxiliary and not recoverable:
+
+============================  ==================  =====================  ============
+queue                         warm start          emergency restart      cold start
+============================  ==================  =====================  ============
+MAIN                          gone                gone                   gone
+auxiliary                     there               gone                   gone
+auxiliary, recoverable        there               as last committed      gone
+============================  ==================  =====================  ============
+
+Changes of a recoverable queue are its unit of work's: another one's commands wait until that ends, a backout undoes
+them, and after DELETEQ TS there is no WRITEQ TS to it before the syncpoint. Source: READQ TS, WRITEQ TS, DELETEQ TS,
+TSMODEL resources, Recovery of temporary storage (IBM Docs).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.core.dispatch import WaitQueue
+from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 
-__all__ = ["TemporaryStorage", "TsQueue"]
+__all__ = ["Location", "TemporaryStorage", "TsModel", "TsQueue"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("ts") if row["value"].isdigit()}
 _RESERVED: Final = tuple(row["value"] for row in table("ts") if row["name"] == "reserved_prefix")
+_RECOVERABLE: Final = b"ts/r/"
+_WRITTEN_OUT: Final = b"ts/a/"
+_NAME: Final = 16
+_PAGE: Final = "latin-1"
+
+Location = Literal["AUXILIARY", "MAIN"]
+
+
+class KeptRegion(Protocol):
+    """What temporary storage asks of the region."""
+
+    @property
+    def hardening(self) -> Any:
+        """Its commits."""
+
+
+class TsModel(NamedTuple):
+    """What is said of the queues whose names begin alike.
+
+    Attributes:
+        prefix: 1 to 16 characters.
+        location: AUXILIARY or MAIN.
+        recovery: whether they are recoverable.
+    """
+
+    prefix: str
+    location: Location
+    recovery: bool
 
 
 class TsQueue:
@@ -25,35 +70,162 @@ class TsQueue:
         name: as it was first written, without trailing blanks.
         items: the items; the first has number 1.
         position: the number of the item that was read last; 0 for none.
+        main: whether it is in main storage.
     """
 
-    __slots__ = ("items", "name", "position")
+    __slots__ = ("items", "main", "name", "position")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, main: bool = False) -> None:
         self.name = name
         self.items: list[bytes] = []
         self.position = 0
+        self.main = main
+
+
+@dataclass(slots=True)
+class _Change:
+    """What a unit of work has done to a recoverable queue.
+
+    Attributes:
+        count: the items that it had before.
+        before: those of them that were rewritten, by number.
+        deleted: the queue, when it was deleted.
+    """
+
+    count: int
+    before: dict[int, bytes] = field(default_factory=dict)
+    deleted: TsQueue | None = None
 
 
 class TemporaryStorage:
     """The queues of a region by name.
 
+    Args:
+        region: whose.
+
     Attributes:
         queues: the queues.
+        models: what is said of queues by the beginning of their names; the first that fits is taken.
+        waiting: where tasks wait for a queue that another unit of work has changed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, region: KeptRegion) -> None:
+        self._region = region
         self.queues: dict[str, TsQueue] = {}
+        self.models: list[TsModel] = []
+        self.waiting = WaitQueue("a temporary storage queue that another unit of work has changed")
+        self._changes: dict[str, tuple[Any, _Change]] = {}
 
-    def write(self, name: str, data: bytes) -> int:
+    def define_model(self, prefix: str, *, location: Location = "AUXILIARY", recovery: bool = False) -> TsModel:
+        """Say what the queues are whose names begin so; as TSMODEL does.
+
+        Args:
+            prefix: 1 to 16 characters.
+            location: AUXILIARY or MAIN.
+            recovery: whether they are recoverable.
+
+        Raises:
+            TdqError: the prefix is no beginning of a name, or a queue in main storage is to be recoverable.
+        """
+        if not 0 < len(prefix) <= _NAME:
+            raise TdqError(f"TSMODEL prefix {prefix!r}: allowed are 1 to {_NAME} characters")
+        if location not in ("AUXILIARY", "MAIN"):
+            raise TdqError(f"TSMODEL {prefix}: location {location!r}; allowed are AUXILIARY and MAIN")
+        if recovery and location == "MAIN":
+            raise TdqError(f"TSMODEL {prefix}: queues in main storage are not recoverable")
+        model = TsModel(prefix, location, recovery)
+        self.models.append(model)
+        return model
+
+    def model(self, name: str) -> TsModel | None:
+        """The model of a queue; None when there is none for it."""
+        return next((model for model in self.models if name.startswith(model.prefix)), None)
+
+    # -- recoverable queues -----------------------------------------------------------------------------------------
+
+    def recoverable(self, name: str) -> bool:
+        """Whether the changes of a queue are its unit of work's."""
+        model = self.model(name) if self.models else None
+        return model is not None and model.recovery
+
+    def changed_by(self, name: str) -> Any:
+        """The unit of work that has changed a recoverable queue and not ended; None for none."""
+        found = self._changes.get(name.rstrip(" "))
+        return None if found is None else found[0]
+
+    def change(self, name: str, uow: Any) -> None:
+        """A unit of work is about to change a recoverable queue that no other one has changed."""
+        name = name.rstrip(" ")
+        if name not in self._changes:
+            queue = self.queues.get(name)
+            self._changes[name] = uow, _Change(0 if queue is None else len(queue.items))
+            uow.at_commit = (*uow.at_commit, lambda: self._committed(name))
+            uow.call_at_end(lambda committed: self._end(name, committed=committed))
+
+    def _committed(self, name: str) -> dict[bytes, bytes | None]:
+        """What the commit changes on the store."""
+        change = self._changes[name][1]
+        if change.deleted is not None:
+            return {_place(_RECOVERABLE, name, number): None for number in range(1, change.count + 1)}
+        queue = self.queues.get(name)
+        items = [] if queue is None else queue.items
+        numbers = [*change.before, *range(change.count + 1, len(items) + 1)]
+        return {_place(_RECOVERABLE, name, number): items[number - 1] for number in numbers}
+
+    def _end(self, name: str, *, committed: bool) -> None:
+        _uow, change = self._changes.pop(name)
+        if not committed:
+            self._undo(name, change)
+        self.waiting.wake_all()
+
+    def _undo(self, name: str, change: _Change) -> None:
+        queue = change.deleted or self.queues.get(name)
+        if queue is None:
+            return
+        del queue.items[change.count :]
+        for number, data in change.before.items():
+            queue.items[number - 1] = data
+        queue.position = min(queue.position, change.count)
+        if change.count:
+            self.queues[name] = queue
+        else:
+            self.queues.pop(name, None)
+
+    # -- over a restart -----------------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """The region ends in order: write out the auxiliary queues that are not recoverable."""
+        kept = {name: queue for name, queue in self.queues.items() if not queue.main and not self.recoverable(name)}
+        before = dict.fromkeys((key for key, _value in self._region.hardening.metas(_WRITTEN_OUT)), None)
+        now = {
+            _place(_WRITTEN_OUT, name, number): item
+            for name, queue in kept.items()
+            for number, item in enumerate(queue.items, 1)
+        }
+        if before or now:
+            self._region.hardening.commit(meta={**before, **now})
+
+    def resume(self, *, clean: bool) -> None:
+        """Go on with what an earlier run has left; ``clean`` says whether that ended in order."""
+        metas = self._region.hardening.metas
+        for prefix in (_RECOVERABLE, _WRITTEN_OUT) if clean else (_RECOVERABLE,):
+            for key, item in metas(prefix):
+                name = key[len(prefix) : len(prefix) + _NAME].decode(_PAGE).rstrip(" ")
+                self.queues.setdefault(name, TsQueue(name)).items.append(item)
+        for key, _item in () if clean else metas(_WRITTEN_OUT):
+            self._region.hardening.note(key, None)
+
+    # -- the commands -------------------------------------------------------------------------------------------------
+
+    def write(self, name: str, data: bytes, *, main: bool = False) -> int:
         """Add an item, making the queue if there is none.
 
         Returns:
             The item's number.
 
         Raises:
-            Condition: INVREQ: the name is reserved or empty. LENGERR: 1 to 32763 bytes are allowed. ITEMERR: the queue
-                has as many items as there may be.
+            Condition: INVREQ: the name is reserved or empty, or the unit of work has deleted the recoverable queue.
+                LENGERR: 1 to 32763 bytes are allowed. ITEMERR: the queue has as many items as there may be.
         """
         name = _checked(name)
         _check_length(data)
@@ -61,7 +233,11 @@ class TemporaryStorage:
         if queue is not None and len(queue.items) >= _BOUNDS["items"]:
             raise Condition(Resp.ITEMERR, detail=f"queue {name} has {_BOUNDS['items']} items, which is all it may have")
         if queue is None:
-            queue = self.queues[name] = TsQueue(name)
+            if name in self._changes and self._changes[name][1].deleted is not None:
+                raise Condition(Resp.INVREQ, detail=f"recoverable queue {name} was deleted in this unit of work")
+            model = self.model(name)
+            queue = TsQueue(name, main=main if model is None else model.location == "MAIN")
+            self.queues[name] = queue
         queue.items.append(data)
         return len(queue.items)
 
@@ -74,6 +250,10 @@ class TemporaryStorage:
         queue = self.find(_checked(name))
         _check_length(data)
         self._check_item(queue, item)
+        if queue.name in self._changes:
+            change = self._changes[queue.name][1]
+            if item <= change.count:
+                change.before.setdefault(item, queue.items[item - 1])
         queue.items[item - 1] = data
         return item
 
@@ -98,7 +278,10 @@ class TemporaryStorage:
         Raises:
             Condition: QIDERR; INVREQ: the name is reserved.
         """
-        del self.queues[self.find(_checked(name)).name]
+        queue = self.find(_checked(name))
+        if queue.name in self._changes:
+            self._changes[queue.name][1].deleted = queue
+        del self.queues[queue.name]
 
     def find(self, name: str) -> TsQueue:
         """The queue of this name.
@@ -117,6 +300,11 @@ class TemporaryStorage:
             raise Condition(
                 Resp.ITEMERR, detail=f"item {item} of queue {queue.name}; there are items 1 to {len(queue.items)}"
             )
+
+
+def _place(prefix: bytes, name: str, number: int) -> bytes:
+    """Where an item is on the store."""
+    return prefix + name.encode(_PAGE, "replace").ljust(_NAME) + number.to_bytes(4, "big")
 
 
 def _checked(name: str) -> str:

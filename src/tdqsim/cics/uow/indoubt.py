@@ -315,7 +315,7 @@ def _prepare_participants(uow: UnitOfWork) -> bool:
             return False
     uow.decision = tuple(dict.fromkeys(participant.name for participant in uow.participants))
     if uow.decision:
-        uow.at_commit = (partial(decision_kept, uow),)
+        uow.at_commit = (*uow.at_commit, partial(decision_kept, uow))
     return True
 
 

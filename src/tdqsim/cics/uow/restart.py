@@ -67,7 +67,9 @@ _QUEUES: Final = b"cat/TDQUEUE/"
 _LATCHES: Final = b"ati/"
 _UNITS: Final = b"uow/"
 _NUMBERING: Final = b"region/uow"
-_KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN)
+_FILES: Final = b"file/"
+"""Records of files, which are data sets of their own: no start of a region concerns them."""
+_KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN, _FILES)
 _COLD: Final = b"region/cold_start_under_way"
 _MOMENTS: Final = frozenset({"definetime", "changetime"})
 _IDS_OF_A_RUN: Final = 2**32
@@ -245,7 +247,8 @@ def kept_over_cold_start(region: Region) -> dict[bytes, bytes]:
 def kept_over_initial_start(region: Region) -> dict[bytes, bytes]:
     """What an initial start keeps: which ids were given, so that nobody who asks later is told of another's."""
     before = region.store.durable.get_meta(_NUMBERING)
-    return {} if before is None else {_NUMBERING: before}
+    files = dict(region.store.durable.metas(_FILES))
+    return files if before is None else {**files, _NUMBERING: before}
 
 
 def check_nothing_kept(region: Region) -> None:

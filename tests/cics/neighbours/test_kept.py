@@ -1,0 +1,209 @@
+"""What a restart finds of temporary storage and of files: by model, by recoverability, by how the last run ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Abend, Region, TdqError
+from tdqsim.cics.files import DataFile
+from tests.rules import expect_rule
+
+
+class Runs:
+    """Runs of one region on one store."""
+
+    def __init__(self, folder) -> None:
+        self.folder = folder
+
+    def begin(self, **arguments) -> Region:
+        region = Region([], store=self.folder / "store", **arguments)
+        region.ts.define_model("REC", recovery=True)
+        region.ts.define_model("MAIN", location="MAIN")
+        return region
+
+    def file(self, region: Region, **options) -> DataFile:
+        data = DataFile(key_length=2)
+        data.put(b"A1", b"A1 first")
+        region.files.define("ACCT", data, kept=True, **options)
+        return data
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return Runs(tmp_path)
+
+
+def items(region: Region, queue: str) -> list[bytes]:
+    """What a program finds on a queue."""
+    if queue not in region.ts.queues:
+        return []
+    numitems = region.readq_ts(queue, item=1).numitems
+    return [region.readq_ts(queue, item=number).data for number in range(1, numitems + 1)]
+
+
+def fill(region: Region) -> None:
+    for queue in ("REC1", "AUX1", "MAIN1"):
+        for data in (b"one", b"two"):
+            region.writeq_ts(queue, data)
+    region.writeq_ts("M2", b"one", main=True)
+
+
+@pytest.mark.rule("TS-RESTART-WARM", "TS-RESTART-EMERGENCY", "TS-RESTART-COLD")
+@pytest.mark.parametrize(
+    ("clean", "arguments", "left"),
+    [
+        (True, {}, {"REC1", "AUX1"}),
+        (False, {}, {"REC1"}),
+        (True, {"start": "COLD"}, set()),
+        (False, {"start": "COLD"}, set()),
+    ],
+)
+def test_which_queues_a_start_finds(runs, clean, arguments, left):
+    region = runs.begin()
+    fill(region)
+    region.close(clean=clean)
+    with runs.begin(**arguments) as region:
+        for queue in ("REC1", "AUX1", "MAIN1", "M2"):
+            assert items(region, queue) == ([b"one", b"two"] if queue in left else []), queue
+
+
+def test_queues_that_an_emergency_restart_has_lost_do_not_come_back(runs):
+    region = runs.begin()
+    fill(region)
+    region.close()
+    region = runs.begin()
+    region.close(clean=False)
+    runs.begin().close()
+    with runs.begin() as region:
+        assert items(region, "AUX1") == []
+        assert items(region, "REC1") == [b"one", b"two"]
+
+
+def test_a_backout_undoes_writes_rewrites_and_deletes_of_a_recoverable_queue(runs):
+    with runs.begin() as region:
+        fill(region)
+        for change in (
+            lambda task: task.writeq_ts("REC1", b"three"),
+            lambda task: task.writeq_ts("REC1", b"other", item=1, rewrite=True),
+            lambda task: task.deleteq_ts("REC1"),
+            lambda task: task.writeq_ts("RECNEW", b"new"),
+        ):
+
+            def fails(task, change=change):
+                change(task)
+                task.abend("OOPS")
+
+            handle = region.start(fails)
+            region.run()
+            with pytest.raises(Abend, match="OOPS"):
+                handle.result()
+            assert items(region, "REC1") == [b"one", b"two"]
+            assert items(region, "RECNEW") == []
+
+
+def test_what_was_not_committed_is_gone_after_a_failure_and_what_was_is_there(runs):
+    region = runs.begin()
+    fill(region)
+    task = region.task().__enter__()
+    task.writeq_ts("REC1", b"done", item=2, rewrite=True)
+    task.syncpoint()
+    task.writeq_ts("REC1", b"not done")
+    task.writeq_ts("REC2", b"not done")
+    region.close(clean=False)
+    with runs.begin() as region:
+        assert items(region, "REC1") == [b"one", b"done"]
+        assert items(region, "REC2") == []
+        region.deleteq_ts("REC1")
+    with runs.begin() as region:
+        assert items(region, "REC1") == []
+
+
+@pytest.mark.rule("TS-RECOVERABLE-WAITS")
+def test_another_task_waits_for_a_recoverable_queue_to_the_syncpoint(runs):
+    told = []
+
+    def writes(task):
+        task.writeq_ts("REC1", b"mine")
+        told.append("written")
+        task.suspend()
+        told.append("goes on")
+
+    def reads(task):
+        told.append(task.readq_ts("REC1", item=1).data)
+
+    with runs.begin() as region:
+        region.start(writes)
+        region.start(reads)
+        region.run()
+    assert told == ["written", "goes on", b"mine"]
+
+
+@pytest.mark.rule("TS-WRITE-DELETED")
+def test_no_write_to_a_recoverable_queue_behind_its_delete_before_the_syncpoint(runs):
+    with runs.begin() as region, region.task() as task:
+        task.writeq_ts("REC1", b"one")
+        task.deleteq_ts("REC1")
+        expect_rule("TS-WRITE-DELETED", task.writeq_ts, "REC1", b"two")
+        task.syncpoint()
+        assert task.writeq_ts("REC1", b"two").item == 1
+
+
+@pytest.mark.parametrize(
+    ("prefix", "options", "said"),
+    [
+        ("", {}, "1 to 16"),
+        ("X" * 17, {}, "1 to 16"),
+        ("A", {"location": "DISK"}, "AUXILIARY and MAIN"),
+        ("A", {"location": "MAIN", "recovery": True}, "not recoverable"),
+    ],
+)
+def test_a_model_that_cannot_be(runs, prefix, options, said):
+    with runs.begin() as region, pytest.raises(TdqError, match=said):
+        region.ts.define_model(prefix, **options)
+
+
+@pytest.mark.rule("FILE-RESTART")
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("arguments", [{}, {"start": "COLD"}, {"start": "INITIAL"}])
+def test_a_kept_file_is_as_it_was_left_however_the_region_ended(runs, clean, arguments):
+    region = runs.begin()
+    runs.file(region)
+    with region.task() as task:
+        task.write_file("ACCT", b"B1 second", b"B1")
+        task.delete_file("ACCT", b"A1")
+    region.close(clean=clean)
+    with runs.begin(**arguments) as region:
+        data = runs.file(region)
+        assert dict(data.records) == {b"B1": b"B1 second"}
+
+
+def test_a_recoverable_kept_file_has_what_was_committed(runs):
+    region = runs.begin()
+    runs.file(region, recoverable=True)
+    task = region.task().__enter__()
+    task.write_file("ACCT", b"B1 done", b"B1")
+    task.syncpoint()
+    task.write_file("ACCT", b"C1 not done", b"C1")
+    task.delete_file("ACCT", b"A1")
+    region.close(clean=False)
+    with runs.begin() as region:
+        assert dict(runs.file(region, recoverable=True).records) == {b"A1": b"A1 first", b"B1": b"B1 done"}
+
+
+def test_an_emptied_file_stays_empty_and_one_in_order_of_entry_goes_on_behind_its_end(runs):
+    region = runs.begin()
+    runs.file(region)
+    region.files.define("LOG", DataFile("ESDS"), kept=True)
+    with region.task() as task:
+        task.delete_file("ACCT", b"A1")
+        for text in (b"one", b"three"):
+            task.write_file("LOG", text, b"")
+    region.close(clean=False)
+    with runs.begin() as region:
+        assert not runs.file(region).records
+        log = DataFile("ESDS")
+        region.files.define("LOG", log, kept=True)
+        with region.task() as task:
+            task.write_file("LOG", b"next", b"")
+        assert list(log.records.values()) == [b"one", b"three", b"next"]
+        assert max(log.records) == (8).to_bytes(4, "big")

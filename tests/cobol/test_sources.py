@@ -1,0 +1,171 @@
+"""Sources as shops have them: fixed format with all its oddities, and functions that the compiler lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Abend
+
+pytestmark = pytest.mark.cobc
+
+
+def card(text: str, *, sequence: str = "", mark: str = " ", right: str = "") -> str:
+    """One line of fixed format: sequence number, indicator, text, and what stands behind column 72."""
+    line = f"{sequence:<6}{mark}{text}"
+    assert len(line) <= 72
+    return f"{line:<72}{right}\n"
+
+
+def write(workshop, name: str, *lines: str) -> None:
+    (workshop.folder / f"{name}.cbl").write_text("".join(lines))
+
+
+def test_national_of_and_display_of_convert_between_code_pages(workshop):
+    workshop.program(
+        "NATL",
+        """
+        01 WS-EBC PIC X(4) VALUE X'C1C2C37B'.
+        01 WS-ASC PIC X(4).
+        01 WS-UTF PIC X(8).
+        77 CCSID-EBC PIC 9(5) COMP VALUE 1140.
+        77 CCSID-ASC PIC S9(8) COMP VALUE 819.
+        """,
+        """
+        MOVE FUNCTION DISPLAY-OF (FUNCTION NATIONAL-OF
+            (WS-EBC(1:4), CCSID-EBC) CCSID-ASC) TO WS-ASC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-ASC) END-EXEC
+        MOVE FUNCTION NATIONAL-OF('AB') TO WS-UTF
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-UTF) LENGTH(4) END-EXEC
+        MOVE FUNCTION DISPLAY-OF(FUNCTION NATIONAL-OF('abcd'), 37)
+          TO WS-ASC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-ASC) END-EXEC
+        MOVE FUNCTION DISPLAY-OF(FUNCTION NATIONAL-OF('abcd'))(2:2)
+          TO WS-ASC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-ASC) END-EXEC
+        GOBACK.
+        """,
+    )
+    workshop.run("NATL")
+    assert workshop.out() == [b"ABC#", b"\0A\0B", "abcd".encode("cp037"), b"bc  "]
+
+
+def test_a_ccsid_that_is_not_known_is_asra(workshop):
+    workshop.program(
+        "NOCCSID",
+        "01 WS-ASC PIC X(4).",
+        "MOVE FUNCTION NATIONAL-OF('AB', 99999) TO WS-ASC\nGOBACK.",
+    )
+    with pytest.raises(Abend, match="CCSID 99999") as met:
+        workshop.run("NOCCSID")
+    assert met.value.code == "ASRA"
+
+
+def test_fixed_format_with_everything_that_cards_had(workshop):
+    (workshop.folder / "OUTREC.cpy").write_text(
+        card("01  :TAG:-REC.", sequence="000100", right="COPY0001")
+        + card("    05  :TAG:-TEXT          PIC X(20).", sequence="000200", right="COPY0002")
+    )
+    write(
+        workshop,
+        "CARDS",
+        card("IDENTIFICATION DIVISION.", sequence="000100", right="CARDS001"),
+        card("PROGRAM-ID.    CARDS.", sequence="000200", right="CARDS002"),
+        card("THIS IS A COMMENT WITH EXEC CICS IN IT", sequence="000300", mark="*"),
+        card("ENVIRONMENT DIVISION.", sequence="000400"),
+        card("CONFIGURATION SECTION.", sequence="000400"),
+        card("SOURCE-COMPUTER. IBM-370.", sequence="000400"),
+        card("DATA DIVISION.", sequence="000500"),
+        card("WORKING-STORAGE SECTION.", sequence="000600"),
+        card("01  LONG-TEXT PIC X(60) VALUE 'A LITERAL THAT IS CUT AT COLUMN SE", sequence="000700"),
+        card("    'VENTY-TWO, AND ISN''T OVER'.", sequence="000800", mark="-"),
+        card("COPY OUTREC REPLACING ==:TAG:== BY ==WS==.", sequence="000900"),
+        card("PROCEDURE DIVISION.", sequence="001000", right="CARDS010"),
+        card("MAIN-PARA.", sequence="001100"),
+        card("    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LENGTH OF", sequence="", mark="D"),
+        card("    move 'lower case' to ws-text", sequence="001200"),
+        card("    if ws-text = 'lower case'", sequence="001300"),
+        card("        exec cics", sequence="001400", right="CARDS014"),
+        card("    A COMMENT INSIDE THE COMMAND", sequence="001500", mark="*"),
+        card("             writeq td", sequence="001600"),
+        card("             queue", sequence="001700"),
+        card("                ('OUT')", sequence="001800"),
+        card("", mark="/"),
+        card("             from(ws-rec)", sequence="001900"),
+        card("        end-exec", sequence="002000"),
+        card("    else", sequence="002100"),
+        card("        EXEC CICS ABEND ABCODE('NOPE') END-EXEC", sequence="002200"),
+        card("    end-if.", sequence="002300"),
+        card("    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LONG-TEXT) LENGTH(60)", sequence="002400", right="CARDS024"),
+        card("         END-EXEC.", sequence="002500"),
+        card("    EXEC CICS RETURN END-EXEC.", sequence="002600"),
+    )
+    workshop.run("CARDS")
+    assert workshop.out()[0] == b"lower case".ljust(20)
+    assert workshop.out()[1].rstrip() == b"A LITERAL THAT IS CUT AT COLUMN SEVENTY-TWO, AND ISN'T OVER"
+
+
+def test_the_response_goes_to_items_of_any_usage(workshop):
+    workshop.program(
+        "RESPS",
+        """
+        01 GRP.
+           05 R1 PIC S9(4) COMP OCCURS 3.
+        77 R2 PIC S9(5) COMP-3.
+        77 R3 PIC 9(4).
+        77 I PIC 9 VALUE 2.
+        01 SHOWN.
+           05 S1 PIC 9(4).
+           05 S2 PIC 9(4).
+           05 S3 PIC 9(4).
+        01 REC PIC X(4).
+        """,
+        """
+        EXEC CICS READQ TD QUEUE('NONE') INTO(REC) RESP(R1(I)) RESP2(R3)
+             END-EXEC
+        MOVE R1(2) TO S1 MOVE R3 TO S3
+        EXEC CICS READQ TD QUEUE('IN') INTO(REC) RESP(R2) END-EXEC
+        MOVE R2 TO S2
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        EVALUATE TRUE
+          WHEN R1 OF GRP(2) = DFHRESP(QIDERR) AND R2 = DFHRESP(QZERO)
+            EXEC CICS RETURN END-EXEC
+          WHEN OTHER
+            EXEC CICS ABEND ABCODE('OTHR') END-EXEC
+        END-EVALUATE
+        GOBACK.
+        """,
+    )
+    workshop.run("RESPS")
+    assert workshop.out() == [b"004400230000"]
+
+
+def test_a_copybook_may_have_the_name_of_its_program_and_an_item_that_of_a_record_format(workshop):
+    (workshop.folder / "SAME.cpy").write_text(card("01  WS-SAME PIC X(4) VALUE 'SAME'."))
+    write(
+        workshop,
+        "SAME",
+        card("IDENTIFICATION DIVISION."),
+        card("PROGRAM-ID. SAME."),
+        card("ENVIRONMENT DIVISION."),
+        card("INPUT-OUTPUT SECTION."),
+        card("FILE-CONTROL."),
+        card("    SELECT OUT-FILE ASSIGN TO OUTF."),
+        card("DATA DIVISION."),
+        card("FILE SECTION."),
+        card("FD  OUT-FILE"),
+        card("    RECORDING MODE IS F"),
+        card("    LABEL RECORDS ARE STANDARD."),
+        card("01  OUT-RECORD PIC X(80)."),
+        card("WORKING-STORAGE SECTION."),
+        card("COPY SAME."),
+        card("01  GROUP-1."),
+        card("    05  F PIC X VALUE ';'."),
+        card("EXEC SQL INCLUDE SQLCA END-EXEC"),
+        card("EXEC SQL INCLUDE SQLDA END-EXEC."),
+        card("PROCEDURE DIVISION."),
+        card("    MOVE F TO WS-SAME(4:1)"),
+        card("    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-SAME) END-EXEC"),
+        card("    EXEC CICS RETURN END-EXEC."),
+    )
+    workshop.run("SAME")
+    assert workshop.out() == [b"SAM;"]
