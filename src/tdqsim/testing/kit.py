@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.cics.queues.kinds import IntraTdQueue
-from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
@@ -209,7 +209,7 @@ class Kit:
         shared = tuple(common)
         for applid, definitions in _by_group(definitions_of(rest, base), shared).items():
             sysplex.add(self.region(definitions, applid=applid, sysid=applid[:4]))
-        ends = [end for region in self.regions for end in region.links.values() if isinstance(end, RemoteSystem)]
+        ends = [end for region in self.regions for end in region.links.values() if isinstance(end, LinkEnd)]
         linked = {frozenset((end.region, end.far.region)) for end in ends}
         for one, other in combinations(sysplex.regions.values(), 2):
             if frozenset((one, other)) not in linked:
