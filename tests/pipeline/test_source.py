@@ -14,6 +14,7 @@ pq = pytest.importorskip("pyarrow.parquet", reason="the extra tdqsim[spark] is n
 from tdqsim.cli.guide import chapter
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
+from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import known_options, read_options
 from tdqsim.pipeline.parquet import write_parquet
@@ -528,3 +529,19 @@ def test_a_parquet_file_is_there_whole_or_not_at_all(tmp_path):
     assert pq.read_table(tmp_path / "none").schema.names == ["a"]
     with pytest.raises(DatasetError, match="cannot be written"):
         write_parquet(target / "below", batches, schema)
+
+
+def test_very_many_columns(tmp_path):
+    """What is done for each column or record does not look at all others."""
+    path, many = tmp_path / "data", 10_000
+    path.write_bytes(b"\xc1" * many)
+    copybook = "01 R.\n" + "".join(f"05 F{number} PIC X.\n" for number in range(many))
+    chosen = read_options({"path": str(path), "copybook_contents": copybook, "record_format": "F"})
+    names = [f"F{number}" for number in range(many)]
+    assert list(chosen_columns(chosen, names)) == names
+    found, _ = table(chosen, ["F7", f"F{many - 1}"])
+    assert found.to_pylist() == [{"F7": "A", f"F{many - 1}": "A"}]
+    with pytest.raises(DatasetError, match="columns has F7 twice"):
+        chosen_columns(chosen, [*names, "f7"])
+    records = "".join(f"01 R{number}. 05 A{number} PIC X.\n" for number in range(2_000))
+    assert SplitReader(read_options({"copybook_contents": records, "record_format": "F"})).schema.names[-1] == "A1999"

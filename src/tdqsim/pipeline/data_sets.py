@@ -13,6 +13,7 @@ Rows, types and refusals are those of ``format("qsam")``, whose options these ar
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -63,10 +64,10 @@ def chosen_columns(options: QsamOptions, columns: Iterable[str] | None) -> tuple
     found = [known.get(name.strip().lower(), name.strip()) for name in columns]
     if not found:
         raise DatasetError(f"columns is empty; there are {', '.join(there)}")
-    for name in found:
-        if name not in there:
+    for name, count in Counter(found).items():
+        if name.lower() not in known:
             raise DatasetError(f"there is no column {name!r}; there are {', '.join(there)}")
-        if found.count(name) > 1:
+        if count > 1:
             raise DatasetError(f"columns has {name} twice; leave one of them out")
     return tuple(found)
 

@@ -212,10 +212,10 @@ def local_settings(java: Java, *, quick_start: bool = True) -> dict[str, str]:
 
     Args:
         java: the Java it will run on; its class data archive is used when :func:`warm` has made one.
-        quick_start: compile little: halves the start and suits work that is done in Python; DataFrame-heavy work
-        wants False.
+        quick_start: compile little, which suits work that is done in Python; DataFrame-heavy work wants False, with
+            which what is called very often is compiled in full.
     """
-    kinds = ("jvm_option", "warm_option") if quick_start else ("jvm_option",)
+    kinds = ("jvm_option", "warm_option" if quick_start else "full_option")
     options = [row["value"] for row in table("spark") if row["name"] in kinds]
     archive = archive_path(java)
     if archive.is_file():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import pyarrow as pa
 
@@ -112,9 +113,10 @@ def columns_of(layout: Layout, shape: Shape) -> tuple[Column, ...]:
         LayoutError: a number has more than 38 digits with its P positions, or two columns get one name.
     """
     columns = tuple(_columns(layout.fields, shape, _name(layout.root)))
-    dissolved = dissolved_groups(layout, shape)
+    dissolved = {field.path for field in dissolved_groups(layout, shape)}
     if dissolved:
-        columns = tuple(inner for column in columns for inner in _inside(column, dissolved))
+        shown = [column.children if column.field.path in dissolved else (column,) for column in columns]
+        columns = tuple(chain.from_iterable(shown))
     elif shape.schema_retention_policy == "keep_original" and layout.root:
         # The group is not a field of the layout, so it is made here; it begins where the record begins.
         group = Field(layout.root, layout.root, (), 1, FieldType.GROUP, 0, layout.length, children=layout.fields)
@@ -132,10 +134,6 @@ def dissolved_groups(layout: Layout, shape: Shape) -> tuple[Field, ...]:
     if whole or shape.schema_retention_policy != "collapse_root":
         return ()
     return tuple(field for field in layout.fields if field.occurs is None)
-
-
-def _inside(column: Column, dissolved: tuple[Field, ...]) -> tuple[Column, ...]:
-    return column.children if column.field in dissolved else (column,)
 
 
 def charset_of(field: Field, rules: Rules, shape: Shape) -> str:

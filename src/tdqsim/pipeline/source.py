@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -100,11 +101,12 @@ class SplitReader:
     ) -> None:
         self.options = options
         self.full = self._full_schema()
-        names = list(self.full.names if columns is None else columns)
+        there = {field.name: field for field in self.full}
+        names = list(there if columns is None else columns)
         for name in names:
-            if name not in self.full.names:
-                raise DatasetError(f"there is no column {name!r}; there are {', '.join(self.full.names)}")
-        self.schema = pa.schema([self.full.field(name) for name in names])
+            if name not in there:
+                raise DatasetError(f"there is no column {name!r}; there are {', '.join(there)}")
+        self.schema = pa.schema([there[name] for name in names])
         self._plan(names, list(predicates))
 
     def _full_schema(self) -> pa.Schema:
@@ -132,8 +134,8 @@ class SplitReader:
         if options.generate_corrupt_fields:
             kind = corrupt_type(as_hex=options.shape.binary_as_hex, offset=not options.cobrix)
             fields.append(pa.field(CORRUPT_COLUMN, kind))
-        names = [field.name.lower() for field in fields]
-        doubles = sorted({name for name in names if names.count(name) > 1})
+        seen = Counter(field.name.lower() for field in fields)
+        doubles = sorted(name for name, count in seen.items() if count > 1)
         if doubles:
             raise DatasetError(
                 f"two columns are called {doubles[0]}; rename one of them or leave the generated one out"

@@ -156,6 +156,9 @@ def test_values_of_any_kind_are_events_or_named(given_: dict[str, Any]) -> None:
     [
         (b"seq;data\n1;x\n", "the first line names no column of the event table, .* it has 'seq;data'"),
         (b"data,data\n1,x\n", "the first line has the column 'data' twice"),
+        pytest.param(
+            b",".join(b"%x" % n for n in range(150_000)) + b",7\n", "the first line has the column '7' twice", id="many"
+        ),
         ("seq,data\n".encode("utf-16"), "the first line, which names the columns, is no CSV in UTF-8"),
         (b"\x00" * 2 * LONG, "the first line, .* it is longer than 1,048,576 bytes"),
         (b"seq,data\n1,x\n", "record 1 at offset 9: no region; give the file such a column, .* it has seq, data"),

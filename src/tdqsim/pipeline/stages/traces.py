@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
@@ -107,9 +107,9 @@ def _header(lines: _Lines, path: str) -> list[str]:
         names = [name.strip() for name in found]
         if not any(names):
             continue
-        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-        if twice:
-            raise DatasetError(f"{path}: the first line has the column {twice[0]!r} twice; rename or remove one")
+        name, count = Counter(names).most_common(1)[0]
+        if count > 1:
+            raise DatasetError(f"{path}: the first line has the column {name!r:.80} twice; rename or remove one")
         return names
     return []
 
