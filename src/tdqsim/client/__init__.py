@@ -14,11 +14,14 @@ It needs nothing of the package but its errors, and nothing of others: the stand
 from __future__ import annotations
 
 import json
+import socket
+import ssl
 from collections.abc import Iterable, Iterator, Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from tdqsim.errors import TdqError
 
@@ -44,6 +47,39 @@ class RemoteError(TdqError):
         self.abcode = str(body.get("abcode", ""))
 
 
+class _UnixConnection(HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        """Reach the server."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _connection(url: str, timeout: float, certificate: Path | str | None) -> HTTPConnection:
+    if url.startswith("unix:"):
+        return _UnixConnection(url.removeprefix("unix:"), timeout)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise TdqError(f"url {url!r}: {error}") from error
+    if parts.scheme not in ("http", "https") or parts.hostname is None:
+        raise TdqError(f"url {url!r}: it must be http://HOST:PORT, https://HOST:PORT or unix:PATH")
+    if parts.scheme == "http":
+        return HTTPConnection(parts.hostname, port or 80, timeout=timeout)
+    try:
+        context = ssl.create_default_context(cafile=None if certificate is None else str(certificate))
+    except OSError as error:
+        raise TdqError(f"certificate {certificate}: {error.strerror or error}") from error
+    return HTTPSConnection(parts.hostname, port or 443, timeout=timeout, context=context)
+
+
 class Client:
     """One connection to a server.
 
@@ -58,9 +94,7 @@ class Client:
     """
 
     def __init__(self, url: str, token: str, *, timeout: float = 60.0, certificate: Path | str | None = None) -> None:
-        from tdqsim.client._connection import connection  # noqa: PLC0415  (most who ask where a server is find none)
-
-        self._connection = connection(url, timeout, certificate)
+        self._connection = _connection(url, timeout, certificate)
         self._headers = {"Content-Type": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -103,8 +137,6 @@ class Client:
         given = {name: value for name, value in query.items() if value is not None}
         target = f"/api/v1{path}" + (f"?{urlencode(given)}" if given else "")
         data = None if body is None else json.dumps(body).encode()
-        from http.client import HTTPException  # noqa: PLC0415  (as above)
-
         try:
             self._connection.request(method, target, data, self._headers)
             answer = self._connection.getresponse()
