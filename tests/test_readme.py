@@ -8,6 +8,7 @@ anything.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -183,3 +184,38 @@ def test_a_pasted_command_works_in_a_fresh_clone(command: str, tmp_path: Path) -
         ["bash", "-c", command], cwd=clone, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+RECORDS = {"writeq_td", "writeq_td_all", "seed", "assert_records", "readq_td", "peek"}
+ITS_OWN_BYTES = {"cobol", "start-python"}
+"""A chapter that tells how GnuCOBOL's ASCII programs write, and one whose test fails because it forgets."""
+
+
+def spelt_records(source: str) -> list[str]:
+    """Where text is written or compared as bytes in a request or a comparison about records of a queue."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call | ast.Compare):
+            continue
+        inner = list(ast.walk(node))
+        named = {each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in inner}
+        spelt = [one.value for one in inner if isinstance(one, ast.Constant) and isinstance(one.value, bytes)]
+        if named & RECORDS:
+            found += [f"{node.lineno}: {each!r}" for each in spelt if re.search(rb"[A-Za-z0-9]", each)]
+    return found
+
+
+def test_examples_write_and_compare_records_as_text() -> None:
+    """One story of code pages: text becomes bytes, and bytes text, by the region's helpers."""
+    assert spelt_records('task.writeq_td("PAYQ", b"10.00")')
+    assert spelt_records('assert region.peek("PAYQ") == [b"10.00"]')
+    assert not spelt_records('task.writeq_td("PAYQ", task.encode("10.00")); task.readq_td("Q", nohandle=True) == b""')
+    pages = [page for page in PAGES if page.stem not in ITS_OWN_BYTES]
+    python = {
+        f"{name_of(page)}:{block.line}": block.text
+        for page in pages
+        for block in blocks_of(page)
+        if block.kind == "python"
+    }
+    python |= {name_of(file): file.read_text("utf-8") for file in (ROOT / "examples").rglob("*.py")}
+    assert {place: found for place, source in python.items() if (found := spelt_records(source))} == {}

@@ -40,8 +40,8 @@ def start(sysplex: Sysplex, stores: Path) -> tuple[Region, Region]:
 def order(orders: Region, number: int) -> str:
     """One distributed unit of work; how its syncpoint ended."""
     with orders.task() as task:
-        task.writeq_td("ORDQ", b"order %d" % number)
-        task.writeq_td("PAYQ", b"payment for order %d" % number)
+        task.writeq_td("ORDQ", task.encode(f"order {number}"))
+        task.writeq_td("PAYQ", task.encode(f"payment for order {number}"))
         try:
             task.syncpoint()
         except Condition as condition:
@@ -51,8 +51,8 @@ def order(orders: Region, number: int) -> str:
 
 def show(say: Say, orders: Region, bank: Region) -> None:
     """The queues, and what BANK has in doubt."""
-    say(f"    ORDQ in ORDERS: {orders.peek('ORDQ')}")
-    say(f"    PAYQ in BANK:   {bank.peek('PAYQ')}")
+    say(f"    ORDQ in ORDERS: {[orders.text(each) for each in orders.peek('ORDQ')]}")
+    say(f"    PAYQ in BANK:   {[bank.text(each) for each in bank.peek('PAYQ')]}")
     for uow in bank.shunted.values():
         info = bank.inquire_uow(uow.id)
         states = [Cvda(value).name for value in (info.uowstate, info.waitstate, info.waitcause)]
@@ -67,7 +67,7 @@ def show(say: Say, orders: Region, bank: Region) -> None:
 def try_to_pay(say: Say, bank: Region) -> None:
     """Another task in BANK wants to write to the queue."""
     try:
-        bank.writeq_td("PAYQ", b"payment at the counter")
+        bank.writeq_td("PAYQ", bank.encode("payment at the counter"))
     except Condition as condition:
         say(f"    another WRITEQ to PAYQ: {condition.name} (RESP {int(condition.resp)})")
     else:

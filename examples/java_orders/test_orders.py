@@ -65,11 +65,11 @@ class Shop:
 
     def do(self, call: Any) -> Any:
         """Something done where the system lives."""
-        return self._engine.submit(call).result(30)
+        return self._engine.submit(call).result(300)
 
     def later(self, work: Any) -> Any:
         """Something done on the servers' loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(300)
 
     def seed(self, *orders: str) -> None:
         """Put orders on the queue."""
@@ -96,7 +96,7 @@ class Shop:
         """Run the program under test until it ends."""
         ports = [f"{number}={self.servers.ports[service]}" for number, service in SERVICES.items()]
         command = ["java", "-cp", f"{JAR}:{classes}", "Orders", "127.0.0.1", "SHOPAPP", "apples1", *ports]
-        subprocess.run(command, check=True, timeout=120)
+        subprocess.run(command, check=True, timeout=300)
 
 
 @pytest.fixture(scope="session")
@@ -119,7 +119,7 @@ def shop() -> Iterator[Shop]:
         yield made
         made.later(made.servers.stop())
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(20)
+    thread.join(300)
     loop.close()
 
 

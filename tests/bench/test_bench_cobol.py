@@ -1,7 +1,7 @@
 """What COBOL adds to a command and to a warm triggered task, in empty Python calls of process time; and no growth.
 
 The same work is done by a COBOL program and by a Python handler, side by side; what COBOL adds is the difference. The
-figures wanted are 150 for a command and 600 for a task; the bars here guard what stands.
+figures wanted are 150 for a command and 600 for a task, of which a loaded machine makes more.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tdqsim import Region, define_tdqueue
 from tdqsim.cobol import CobolPrograms
 
 from ._ratio import compare
+from ._table import hold
 
 pytestmark = [
     pytest.mark.bench,
@@ -105,7 +106,7 @@ def test_a_command_of_a_cobol_program(region: Region) -> None:
     print(
         f"\nCOBOL adds {added:.0f} empty calls to a command ({costs['COBOL'].ratio:.0f} - {costs['Python'].ratio:.0f})"
     )
-    assert added <= 250
+    hold(150, added, "COBOL adds to a command, ec")
 
 
 def test_a_warm_triggered_task(region: Region) -> None:
@@ -114,7 +115,7 @@ def test_a_warm_triggered_task(region: Region) -> None:
     )
     added = costs["COBOL"].ratio - costs["Python"].ratio
     print(f"\nCOBOL adds {added:.0f} empty calls to a task ({costs['COBOL'].ratio:.0f} - {costs['Python'].ratio:.0f})")
-    assert added <= 2500
+    hold(750, added, "COBOL adds to a warm triggered task, ec", wanted=600)
 
 
 def test_ten_thousand_tasks_do_not_grow(region: Region) -> None:

@@ -87,6 +87,23 @@ def test_a_dct_and_cl_source_become_yaml(tdq: Tdq, tmp_path: Path) -> None:
     assert "ORDERS" in tdq("import", "cl", cl).out
 
 
+QUEUES = "group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n"
+DATA_QUEUES = "dtaq:\n- {dtaq: APPLIB/ORDERS, maxlen: 80}\n"
+LEFT_OUT = {"csd": "DTAQ(APPLIB/ORDERS)", "dct": "DTAQ(APPLIB/ORDERS)", "cl": "TDQUEUE(PAYQ)"}
+
+
+@pytest.mark.parametrize("form", LEFT_OUT)
+def test_an_export_says_what_it_leaves_out_and_writes_no_empty_file(tdq: Tdq, tmp_path: Path, form: str) -> None:
+    (tmp_path / "td.yaml").write_text(QUEUES)
+    (tmp_path / "dtaq.yaml").write_text(DATA_QUEUES)
+    made = tdq("export", form, "td.yaml", "dtaq.yaml")
+    assert (made.code, LEFT_OUT[form] in made.err, "left out" in made.err) == (0, True, True)
+    assert ("PAYQ" in made.out, "ORDERS" in made.out) == (form != "cl", form == "cl")
+    refused = tdq("export", form, "td.yaml" if form == "cl" else "dtaq.yaml", "-o", "made.txt")
+    assert (refused.code, "that could be written" in refused.err, refused.out) == (2, True, "")
+    assert not (tmp_path / "made.txt").exists()
+
+
 def test_text_without_definitions_is_refused(tdq: Tdq, tmp_path: Path) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text("* nothing\n")

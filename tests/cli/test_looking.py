@@ -23,6 +23,14 @@ transaction:
 - {name: PAYP}
 """
 
+MORE = TRIGGER.replace(
+    "transaction:",
+    """\
+- {name: NOTX, type: INDIRECT, indirectname: NOTE}
+- {name: FIRE, type: INTRA, transid: PAYP, triggerlevel: 3, atifacility: FILE}
+transaction:""",
+)
+
 
 def image(store: Path) -> dict[str, bytes]:
     """The bytes of a store's files, but for the lock that a process takes while it looks."""
@@ -61,7 +69,7 @@ with Region(load_definitions("pay.yaml"), store="s1") as region:
 
 
 def test_what_only_a_running_region_knows_is_not_shown_as_nothing(tdq: Tdq, tmp_path: Path) -> None:
-    (tmp_path / "pay.yaml").write_text(TRIGGER)
+    (tmp_path / "pay.yaml").write_text(MORE)
     command = [sys.executable, "-c", RUNNING]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
@@ -74,6 +82,20 @@ def test_what_only_a_running_region_knows_is_not_shown_as_nothing(tdq: Tdq, tmp_
         assert "not known from outside" in tdq("peek", "NOTE", "-s", "s1").err
         assert "not known from outside" not in tdq("peek", "KEEP", "-s", "s1").err
         assert "what only the running region knows" in tdq("explain", "PAYQ", "-s", "s1").err
+        assert "records NOTE holds" in tdq("peek", "NOTX", "-s", "s1").err
+        assert "records FIRE, NOTE holds" in tdq("peek", "-s", "s1").err
+        seen = tdq("snapshot", "-s", "s1")
+        assert json.loads(seen.out)["not_known"] == ["FIRE", "NOTE"]
+        assert json.loads(seen.out)["queues"].keys() == {"KEEP"}
+        assert "records FIRE, NOTE holds" in seen.err
+        assert "records NOTE holds" in tdq("cemt", "I TDQ(NOTE)", "-s", "s1").err
+        assert tdq("cemt", "I TDQ(KEEP)", "-s", "s1").err.count("not known") == 0
+        assert "records FIRE, NOTE holds" in tdq("stats", "-s", "s1").err
+        said = tdq("explain", "NOTE", "FIRE", "-s", "s1").out
+        assert said.count("how many records it holds is not known from outside the region") == 4  # its state, READQ
+        for wrong in ("it holds 0", "QZERO", "more are needed", "no program"):
+            assert wrong not in said
+        assert "no program" not in tdq("explain", "PAYQ", "-s", "s1").out
         running.communicate("")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tdqsim.core.codepage import codepage
@@ -165,6 +167,17 @@ def test_spool_keeps_output_by_class(tmp_path):
     for letter, ddname in (("a", "X"), ("AA", "X"), ("", "X"), ("../A", "X"), ("A", "../X")):
         with pytest.raises(OpenError):
             again.open(letter, ddname)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="what others may read is told by the modes of POSIX")
+def test_what_is_on_the_spool_is_for_its_owner_only(tmp_path):
+    before = os.umask(0)
+    try:
+        spool = SysoutSpool(tmp_path / "spool")
+        spool.open("A", "LOGOUT").close()
+    finally:
+        os.umask(before)
+    assert (tmp_path / "spool").stat().st_mode & 0o077 == 0
 
 
 def test_a_temporary_spool_goes_with_its_close():

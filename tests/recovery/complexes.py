@@ -8,7 +8,7 @@ from typing import Any
 
 from tdqsim.cics import Region
 from tdqsim.cics.ship.link import Link
-from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.definitions import define_connection, define_tdqueue
@@ -73,7 +73,7 @@ class Complex:
         for region in self.sysplex.regions.values():
             found += [*region.units_of_work(), *region.tasks.values(), *decisions(region), *heuristics(region)]
             for end in region.links.values():
-                assert isinstance(end, RemoteSystem)
+                assert isinstance(end, LinkEnd)
                 found += [*end.mirrors, *end.branches]
             for each in region.tdqueues.values():
                 found += [lock for lock in getattr(each, "locks", ()) if lock.in_use]

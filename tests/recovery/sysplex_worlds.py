@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tdqsim.cics import Abend, Region, Task
 from tdqsim.cics.ship.messages import RESYNC_STEPS, STEPS
-from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.core.dispatch import Strand
@@ -353,7 +353,7 @@ class World:
         assert not heuristics(region)
         assert not region.tasks, [*region.tasks.values()]
         for end in region.links.values():
-            assert isinstance(end, RemoteSystem)
+            assert isinstance(end, LinkEnd)
             assert not end.mirrors, end
             assert not end.branches, end
         region.inquire_uowenq_start()

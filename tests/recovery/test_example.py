@@ -11,11 +11,11 @@ HERE = Path(__file__).parents[2] / "examples" / "indoubt_link"
 
 TOLD = [
     "after a decision to commit", "nothing is in doubt", "COMMIT is sent", "committed for ORDERS",
-    "PAYQ in BANK:   [b'payment for order 1']", "INDOUBT SHUNTED CONNECTION", "TDQ PAYQ TOQ, RETAINED", "LOCKED (RESP 100)",
-    "started again", "LOCKED (RESP 100)", "comes back", "[b'payment for order 1', b'payment for order 2']", "NORMAL",
+    "PAYQ in BANK:   ['payment for order 1']", "INDOUBT SHUNTED CONNECTION", "TDQ PAYQ TOQ, RETAINED", "LOCKED (RESP 100)",
+    "started again", "LOCKED (RESP 100)", "comes back", "['payment for order 1', 'payment for order 2']", "NORMAL",
     "after a decision to back out", "VOTE is sent", "ROLLEDBACK for ORDERS", "RETAINED", "LOCKED (RESP 100)",
-    "started again", "LOCKED (RESP 100)", "comes back", "PAYQ in BANK:   [b'payment for order 1']", "NORMAL",
-    "by hand", "LOCKED (RESP 100)", "SET UOW UOWSTATE(BACKOUT)", "PAYQ in BANK:   [b'payment for order 1']", "NORMAL",
+    "started again", "LOCKED (RESP 100)", "comes back", "PAYQ in BANK:   ['payment for order 1']", "NORMAL",
+    "by hand", "LOCKED (RESP 100)", "SET UOW UOWSTATE(BACKOUT)", "PAYQ in BANK:   ['payment for order 1']", "NORMAL",
     "comes back", "BANK did BACKOUT, ORDERS had decided COMMIT",
 ]  # fmt: skip
 

@@ -13,7 +13,7 @@ import pytest
 
 from tdqsim.cics import Region
 from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
-from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.engine import Engine
 from tdqsim.core.messages import FrameDecoder, MessageFrame, encode
 from tdqsim.core.transport import LinkDown
@@ -309,8 +309,8 @@ def test_regions_of_two_threads_have_nothing_in_common_but_bytes(tmp_path: Path)
         ends = []
         for engine, region, name, wire in ((here, near, "FAR", wires[0]), (there, far, "NEAR", wires[1])):
 
-            def attach(region: Region = region, name: str = name, wire: Wire = wire) -> RemoteSystem:
-                end = RemoteSystem(wire, region, name, at_once=False)
+            def attach(region: Region = region, name: str = name, wire: Wire = wire) -> LinkEnd:
+                end = LinkEnd(wire, region, name, at_once=False)
                 end.connect(wire)
                 region.links[name] = end
                 return end

@@ -619,3 +619,29 @@ def test_a_length_that_no_record_has_is_refused_before_anything_is_shipped(two, 
     with two["NEAR"].task() as task:
         assert outcome(task.writeq_td, "REMN", b"x" * 50_000, length=length) == "LENGERR"
     assert two["FAR"].peek("FARN") == []
+
+
+@pytest.mark.rule("REC-TWO-PHASE", "REC-RESYNC")
+def test_a_region_that_ends_before_it_came_to_a_loss_keeps_what_is_in_doubt(tmp_path):
+    """Its coordinator has failed with the decision, and it is closed in order before anybody had a turn."""
+    two = pair(tmp_path, at_once=False)
+    two["NEAR"].seed("LOCL", [b"moved"])
+
+    def fail(step: str) -> None:
+        if step == "COMMIT":
+            two.link().fault = None
+            two["NEAR"].close(clean=False)
+            two["FAR"].close()
+
+    two.link().fault = fail
+    two["NEAR"].start(lambda task: task.writeq_td("REMQ", task.readq_td("LOCL")))
+    two.run()
+    two.start("FAR")
+    assert two["FAR"].peek("FARQ") == []
+    assert two.in_doubt() == {"FAR"}
+    two.start("NEAR")
+    two.run()
+    assert two["FAR"].peek("FARQ") == [b"moved"]
+    assert two["NEAR"].peek("LOCL") == []
+    assert two.left() == []
+    two.sysplex.close()

@@ -1,16 +1,17 @@
 """The facade: every command by name, on the task and, where it needs no task of the program's, on the region.
 
 A command is a function in the folder of what it is about, with the task as its first parameter. Hung on a class it is
-that class's method, so that ``task.writeq_td("PAYQ", b"...")`` is what editors and type checkers see. :func:`outside`
-makes the region's method of it: a task of its own, with its syncpoint. ABEND, RETURN, HANDLE, IGNORE, PUSH and POP
-HANDLE, and RETRIEVE mean nothing without a task that goes on, and are on the task alone.
+that class's method, so that ``task.writeq_td("PAYQ", b"...")`` is what editors and type checkers see.
+:func:`~tdqsim.cics.kernel.tasks.outside` makes the region's method of it: a task of its own, with its syncpoint. ABEND,
+RETURN, HANDLE, IGNORE, PUSH and POP HANDLE, and RETRIEVE mean nothing without a task that goes on, and are on the task
+alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tdqsim.cics.files import commands as files
 from tdqsim.cics.files import inquire as file_states
@@ -18,7 +19,6 @@ from tdqsim.cics.files import requests as files_requests
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.kernel.tasks import Tasks
 from tdqsim.cics.programs import ProgramLevel, containers, diagnostics
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.queues import td, td_bulk
@@ -38,24 +38,9 @@ from tdqsim.cics.text import execute as text
 from tdqsim.cics.ts import commands as ts
 from tdqsim.core.stepping import Stepped
 
-__all__ = ["SteppedTask", "Task", "outside"]
+__all__ = ["SteppedTask", "Task"]
 
-P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class _Outside(Protocol):
-    task_manager: Tasks[Task]
-
-
-def outside(command: Callable[Concatenate[Task, P], T]) -> Callable[Concatenate[_Outside, P], T]:
-    """A command as the region's method: a task of its own, with its syncpoint."""
-
-    @wraps(command)
-    def alone(region: _Outside, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return region.task_manager.run_alone(command, args, kwargs)
-
-    return alone
 
 
 class _Region(

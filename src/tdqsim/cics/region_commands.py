@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tdqsim.cics.commands import Task, outside
-from tdqsim.cics.kernel.tasks import Tasks
+from tdqsim.cics.commands import Task
+from tdqsim.cics.kernel.tasks import Tasks, outside
 
 __all__ = ["RegionCommands"]
 

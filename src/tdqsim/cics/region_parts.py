@@ -209,6 +209,11 @@ class RegionParts:
         """Whether it only looks at a store that is there."""
         return self.readonly and not self.store.created
 
+    @property
+    def looks_from_outside(self) -> bool:
+        """Whether the store that it only looks at belongs to a region that runs, or was not closed."""
+        return self.looks_at_store and not self.store.closed_clean
+
     def nothing_stored(self, name: bytes, *, durable: bool) -> Any:
         """An empty queue, in place of one that the store looked at does not show yet."""
         self.dispatcher.check_thread()

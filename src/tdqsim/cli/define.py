@@ -208,10 +208,12 @@ Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Definition
 
 @exports.command("csd")
 def export_csd(paths: Paths, output: Target = None) -> None:
-    """Write definitions as DFHCSDUP DEFINE commands."""
+    """Write definitions as DFHCSDUP DEFINE commands; what is no resource of CICS is told."""
     from tdqsim.definitions.csdexport import export_csd as text_of  # noqa: PLC0415
 
-    _write(text_of(_together(paths)), output)
+    found = _together(paths)
+    remarks = [f"DTAQ({queue.resource_name}): is no resource of CICS; left out" for queue in found.dtaqs]
+    _write_exported(text_of(found), remarks, output, "no resource of CICS")
 
 
 @exports.command("dct")

@@ -1,8 +1,9 @@
 """``tdq dtaq``: IBM i data queues from the command line.
 
-Each command opens the system in a store, does one thing in a job, and closes it; list, describe, peek and dump also
-look at a store that another process is using, and show its last commit. Queues are named ``LIB/NAME``, or ``NAME`` to
-be found in the library list.
+A store, or the directory of a system, that a server has is asked for there: each command is a job in the server.
+Otherwise each command opens the system in the store, does one thing in a job, and closes it; list, describe, peek and
+dump also look at a store that another process is using, and show its last commit. Queues are named ``LIB/NAME``, or
+``NAME`` to be found in the library list.
 """
 
 from __future__ import annotations
@@ -10,19 +11,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim.errors import DefinitionError, Problem
 
 if TYPE_CHECKING:
-    from tdqsim.definitions import Definitions
-    from tdqsim.ibmi import DataQueueEntriesRow, DataQueueEntry, Job
+    from collections.abc import Callable
+
+    from tdqsim.cli.local_system import LocalJob
+    from tdqsim.cli.remote_system import ServedJob
+    from tdqsim.client import RemoteEntry
+    from tdqsim.ibmi import DataQueueEntry
+
+    AnyJob = LocalJob | ServedJob
 
 __all__ = ["app", "dtaq_app"]
 
@@ -34,7 +42,17 @@ app = dtaq_app
 StoreOption = Annotated[
     Path | None, typer.Option("--store", "-s", metavar="DIR", envvar="TDQ_STORE", help="The system's store.")
 ]
-UserOption = Annotated[str, typer.Option("--user", "-u", help="The user profile of the job.")]
+SystemOption = Annotated[
+    Path | None,
+    typer.Option("--system", metavar="DIR", envvar="TDQ_SYSTEM", help="A system directory (with system.yaml)."),
+]
+ServerOption = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", envvar="TDQ_SERVER", help="A server that has the system (guide: serve)."),
+]
+UserOption = Annotated[
+    str | None, typer.Option("--user", "-u", help="The user profile of the job; QSECOFR unless given.")
+]
 CcsidOption = Annotated[int, typer.Option("--ccsid", help="CCSID of text.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 HexOption = Annotated[bool, typer.Option("--hex", help="Bytes are given and shown in hexadecimal.")]
@@ -42,23 +60,75 @@ KeyOption = Annotated[str | None, typer.Option("--key", "-k", help="The key of a
 OrderOption = Annotated[str, typer.Option("--order", help="GT LT NE EQ GE LE, with a key.")]
 QueueArgument = Annotated[str, typer.Argument(metavar="LIB/NAME", help="The data queue.")]
 
-_USER = "QSECOFR"
+_USER: Final = "QSECOFR"
+_SYSTEM_FILE: Final = "system.yaml"
 
 
-@contextmanager
-def _job(
-    store: Path | None, user: str, ccsid: int = 37, *, create: bool = False, looking: bool = False
-) -> Iterator[Job]:
-    from tdqsim.ibmi import ParameterError, System  # noqa: PLC0415  (only what the command needs)
+@dataclass
+class _At:
+    """Which system a command is about, and as whom.
 
-    if store is None:
-        raise InputError("this command needs a store to work on: --store DIR")
-    try:
-        with System("TDQSYS", store, create=create, readonly=looking) as system:  # noqa: SIM117
-            with system.job("TDQ", user=user, ccsid=ccsid) as job:
-                yield job
-    except ParameterError as error:
-        raise InputError(str(error)) from None
+    Attributes:
+        store: its store, or None.
+        directory: its directory, or None.
+        server: the address of a server that has it; empty for none.
+        user: the profile of the job; empty for QSECOFR, or for who has signed on at the server.
+    """
+
+    store: Path | None
+    directory: Path | None
+    server: str
+    user: str
+
+    def __post_init__(self) -> None:
+        if self.directory is not None and not (self.directory / _SYSTEM_FILE).is_file():
+            raise InputError(f"{self.directory}: no system directory; there is no {_SYSTEM_FILE} in it")
+
+    @contextmanager
+    def job(self, ccsid: int = 37, *, create: bool = False, looking: bool = False) -> Iterator[AnyJob]:
+        """A job there: in the server that has the system, else in the store, which is the command's alone then.
+
+        Raises:
+            InputError: nothing says which system.
+        """
+        from tdqsim.cli.remote_system import served_job  # noqa: PLC0415  (only what the command needs)
+
+        places = [place for place in (self.store, self.directory) if place is not None][:1]
+        with served_job(places, self.server, self.user, ccsid) as served:
+            if served is not None:
+                yield served
+                return
+        if self.store is None:
+            served_too = "" if self.directory is None else f"; no server has {self.directory}"
+            raise InputError(f"this command needs a store to work on: --store DIR{served_too}")
+        from tdqsim.cli.local_system import local_job  # noqa: PLC0415
+
+        with local_job(self.store, self.directory, self.user or _USER, ccsid, create=create, looking=looking) as job:
+            yield job
+
+
+_OPTIONS: Final = {"store": StoreOption, "system": SystemOption, "server": ServerOption, "user": UserOption}
+
+
+def _at_system(function: Callable[..., None]) -> Callable[..., None]:
+    """Declare that a command is about a system: its first parameter becomes the options that say which."""
+    first, *own = signature(function, eval_str=True).parameters.values()
+
+    @wraps(function)
+    def command(**arguments: Any) -> None:
+        given = {name: arguments.pop(name) for name in _OPTIONS}
+        function(_At(given["store"], given["system"], given["server"] or "", given["user"] or ""), **arguments)
+
+    options = [
+        first.replace(name=name, default=None, annotation=hint, kind=Parameter.KEYWORD_ONLY)
+        for name, hint in _OPTIONS.items()
+    ]
+    named = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in own]
+    required = [each for each in named if each.default is Parameter.empty]
+    parameters = [*required, *options, *(each for each in named if each.default is not Parameter.empty)]
+    command.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
 
 
 def _split(queue: str) -> tuple[str, str]:
@@ -66,7 +136,7 @@ def _split(queue: str) -> tuple[str, str]:
     return name, library or "*LIBL"
 
 
-def _bytes(job: Job, text: str, *, as_hex: bool, what: str) -> bytes:
+def _bytes(job: AnyJob, text: str, *, as_hex: bool, what: str) -> bytes:
     if not as_hex:
         return job.page.encode(text)
     try:
@@ -75,125 +145,118 @@ def _bytes(job: Job, text: str, *, as_hex: bool, what: str) -> bytes:
         raise InputError(f"{what} {text!r}: with --hex, pairs of hexadecimal digits are needed") from None
 
 
-def _key(job: Job, key: str | None, *, as_hex: bool) -> bytes | None:
+def _key(job: AnyJob, key: str | None, *, as_hex: bool) -> bytes | None:
     return None if key is None else _bytes(job, key, as_hex=as_hex, what="--key")
 
 
 @dtaq_app.command("create")
+@_at_system
 def create(
+    at: _At,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Definition files (YAML) or folders.")],
-    store: StoreOption = None,
     libraries: Annotated[bool, typer.Option("--libraries", help="Create libraries that are not there.")] = False,
 ) -> None:
     """Create the data queues of definition files, all or none; the store is made when there is none."""
     from tdqsim.definitions import load_definitions  # noqa: PLC0415
 
     definitions = load_definitions(*files)
-    with _job(store, _USER, create=True) as job:
-        try:
-            created = job.system.install(definitions, create_libraries=libraries)
-        except DefinitionError as error:
-            raise DefinitionError([_placed(problem, definitions) for problem in error.problems]) from None
-        for queue in created:
-            emit(f"{queue.qualified} created")
-
-
-def _placed(problem: Problem, definitions: Definitions) -> Problem:
-    """A problem of the installation with its file and line, and with this command's own way out."""
-    file, line = definitions.place_of(problem.resource)
-    message = problem.message.replace("create it with crtlib", "--libraries creates those that are not there")
-    return replace(problem, file=file or problem.file, line=line, message=message)
+    with at.job(create=True) as job:
+        for name in job.install(definitions, create_libraries=libraries):
+            emit(f"{name} created")
 
 
 @dtaq_app.command("delete")
-def delete(queue: QueueArgument, store: StoreOption = None, user: UserOption = _USER) -> None:
+@_at_system
+def delete(at: _At, queue: QueueArgument) -> None:
     """Delete a data queue with its entries (DLTDTAQ)."""
-    with _job(store, user) as job:
-        job.dltdtaq(queue.upper())
-        emit(str(job.joblog[-1]))
+    with at.job() as job:
+        emit(job.dltdtaq(queue.upper())[-1])
+
+
+_LISTED: Final = (
+    "data_queue_library", "data_queue_name", "data_queue_type", "sequence", "key_length", "maximum_message_length",
+    "current_messages", "current_message_allocation", "maximum_messages", "text_description",
+)  # fmt: skip
 
 
 @dtaq_app.command("list")
+@_at_system
 def list_queues(
+    at: _At,
     library: Annotated[str, typer.Argument(metavar="[LIBRARY]", help="A library, or a generic name (APP*).")] = "*",
-    store: StoreOption = None,
-    user: UserOption = _USER,
     as_json: JsonOption = False,
 ) -> None:
     """List data queues: the rows of DATA_QUEUE_INFO."""
-    with _job(store, user, looking=True) as job:
-        rows = job.qsys2.data_queue_info(data_queue_library=library)
+    with at.job(looking=True) as job:
+        rows = job.data_queue_info(library)
     if as_json:
-        emit_json([row._asdict() for row in rows])
+        emit_json(rows)
         return
     columns = ("library", "queue", "type", "sequence", "key", "length", "messages", "allocated", "maximum", "text")
     emit_table(
         [name.upper() for name in columns],
         [
-            (row.data_queue_library, row.data_queue_name, row.data_queue_type, row.sequence, row.key_length,
-             row.maximum_message_length, row.current_messages, row.current_message_allocation, row.maximum_messages,
-             row.text_description)
+            tuple(row[name] for name in _LISTED)
             for row in rows
         ],
     )  # fmt: skip
 
 
 @dtaq_app.command("describe")
-def describe(
-    queue: QueueArgument, store: StoreOption = None, user: UserOption = _USER, as_json: JsonOption = False
-) -> None:
+@_at_system
+def describe(at: _At, queue: QueueArgument, as_json: JsonOption = False) -> None:
     """Describe a data queue: the fields of RDQD0100, and of RDQD0200 for a DDM queue (QMHQRDQD)."""
     from tdqsim.ibmi import layout  # noqa: PLC0415
 
-    with _job(store, user, looking=True) as job:
-        records: list[tuple[str, Any]] = [("RDQD0100", job.qmhqrdqd(*_split(queue)))]
-        if records[0][1].type_of_data_queue == layout("RDQD0100")["type_of_data_queue"].ddm:
-            records.append(("RDQD0200", job.qmhqrdqd(*_split(queue), "RDQD0200")))
+    with at.job(looking=True) as job:
+        records = {"RDQD0100": job.qmhqrdqd(*_split(queue), "RDQD0100")}
+        if records["RDQD0100"]["type_of_data_queue"] == layout("RDQD0100")["type_of_data_queue"].ddm:
+            records["RDQD0200"] = job.qmhqrdqd(*_split(queue), "RDQD0200")
     if as_json:
-        emit_json({name: record._asdict() for name, record in records})
+        emit_json(records)
         return
-    for name, record in records:
+    for name, record in records.items():
         fields = layout(name).fields
         rows = [
             (field.offset, field.field, value.hex().upper() if isinstance(value, bytes) else value)
-            for field, value in zip(fields, record, strict=True)
+            for field, value in zip(fields, record.values(), strict=True)
         ]
         emit_table(["OFFSET", "FIELD", "VALUE"], rows, title=name)
 
 
 @dtaq_app.command("send")
+@_at_system
 def send(
+    at: _At,
     queue: QueueArgument,
     data: Annotated[str, typer.Argument(metavar="DATA", help="The entry, as text or with --hex.")],
     *,
-    store: StoreOption = None,
     key: KeyOption = None,
     as_hex: HexOption = False,
     ccsid: CcsidOption = 37,
-    user: UserOption = _USER,
 ) -> None:
     """Send one entry (QSNDDTAQ)."""
-    with _job(store, user, ccsid) as job:
+    with at.job(ccsid) as job:
         content = _bytes(job, data, as_hex=as_hex, what="DATA")
         job.qsnddtaq(*_split(queue), content, _key(job, key, as_hex=as_hex))
 
 
 @dtaq_app.command("receive")
+@_at_system
 def receive(
+    at: _At,
     queue: QueueArgument,
     *,
-    store: StoreOption = None,
     key: KeyOption = None,
     order: OrderOption = "EQ",
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many entries at most.")] = 1,
     as_hex: HexOption = False,
     as_json: JsonOption = False,
     ccsid: CcsidOption = 37,
-    user: UserOption = _USER,
 ) -> None:
     """Receive entries, removing them (QRCVDTAQ without a wait); an empty queue gives nothing."""
-    with _job(store, user, ccsid) as job:
-        found: list[DataQueueEntry] = []
+    with at.job(ccsid) as job:
+        found: list[DataQueueEntry | RemoteEntry] = []
         wanted = _key(job, key, as_hex=as_hex)
         while len(found) < count:
             entry = job.qrcvdtaq(*_split(queue), 0, order.upper(), wanted)
@@ -207,7 +270,7 @@ def receive(
             emit(shown_record(entry.data, job.page, as_hex=as_hex))
 
 
-def _shown(job: Job, data: bytes, key: bytes | None, sender: Any) -> dict[str, Any]:
+def _shown(job: AnyJob, data: bytes, key: bytes | None, sender: Any) -> dict[str, Any]:
     return {
         **record_value(data, job.page),
         "key": key.hex().upper() if key else None,
@@ -216,24 +279,22 @@ def _shown(job: Job, data: bytes, key: bytes | None, sender: Any) -> dict[str, A
 
 
 @dtaq_app.command("peek")
+@_at_system
 def peek(
+    at: _At,
     queue: QueueArgument,
     *,
-    store: StoreOption = None,
     key: KeyOption = None,
     order: OrderOption = "EQ",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many entries at most.")] = 100,
     as_hex: HexOption = False,
     as_json: JsonOption = False,
     ccsid: CcsidOption = 37,
-    user: UserOption = _USER,
 ) -> None:
     """Show entries in the queue's order, removing none: the rows of DATA_QUEUE_ENTRIES."""
     name, library = _split(queue)
-    with _job(store, user, ccsid, looking=True) as job:
-        wanted = _key(job, key, as_hex=as_hex)
-        selection = ("ALL", None, None) if wanted is None else ("KEY", wanted, order.upper())
-        rows = job.qsys2.data_queue_entries(name, library, *selection, limit=limit)
+    with at.job(ccsid, looking=True) as job:
+        rows = list(job.entries(name, library, _key(job, key, as_hex=as_hex), order.upper(), limit))
         if as_json:
             emit_json([_row(job, row) for row in rows])
             return
@@ -242,61 +303,57 @@ def peek(
         )
 
 
-def _cells(job: Job, row: DataQueueEntriesRow, *, as_hex: bool) -> tuple[Any, ...]:
-    data = row.message_data_binary
-    key = None if row.key_data is None else shown_record(row.key_data, job.page, as_hex=as_hex)
-    stamp = row.message_enqueue_timestamp.isoformat(" ")
-    shown = shown_record(data, job.page, as_hex=as_hex)
-    return row.ordinal_position, stamp, key, row.sender_job_name, len(data), shown
+def _cells(job: AnyJob, row: RemoteEntry, *, as_hex: bool) -> tuple[Any, ...]:
+    key = None if row.key is None else shown_record(row.key, job.page, as_hex=as_hex)
+    shown = shown_record(row.data, job.page, as_hex=as_hex)
+    return row.position, row.enqueued.replace("T", " "), key, row.sender, len(row.data), shown
 
 
-def _row(job: Job, row: DataQueueEntriesRow) -> dict[str, Any]:
-    shown = _shown(job, row.message_data_binary, row.key_data, row.sender_job_name)
-    return {"position": row.ordinal_position, "enqueued": row.message_enqueue_timestamp.isoformat(), **shown}
+def _row(job: AnyJob, row: RemoteEntry) -> dict[str, Any]:
+    return {"position": row.position, "enqueued": row.enqueued, **_shown(job, row.data, row.key, row.sender)}
 
 
 @dtaq_app.command("clear")
+@_at_system
 def clear(
+    at: _At,
     queue: QueueArgument,
     *,
-    store: StoreOption = None,
     key: KeyOption = None,
     order: OrderOption = "EQ",
     as_hex: HexOption = False,
-    user: UserOption = _USER,
 ) -> None:
     """Clear a queue, or of a keyed one the entries whose keys are in a relation to --key (QCLRDTAQ)."""
-    with _job(store, user) as job:
+    with at.job() as job:
         gone = job.qclrdtaq(*_split(queue), order.upper(), _key(job, key, as_hex=as_hex))
         emit(f"{gone} {'entry' if gone == 1 else 'entries'} cleared")
 
 
 @dtaq_app.command("seed")
+@_at_system
 def seed(
+    at: _At,
     queue: QueueArgument,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Lines of text or JSON; - for standard input.")],
-    store: StoreOption = None,
     ccsid: CcsidOption = 37,
-    user: UserOption = _USER,
 ) -> None:
     """Send the entries of a file: a line of text each, or the JSON lines that dump writes."""
-    from tdqsim.ibmi import parse_seed, seed_entries  # noqa: PLC0415
+    from tdqsim.ibmi import parse_seed  # noqa: PLC0415
 
-    with _job(store, user, ccsid) as job:
+    with at.job(ccsid) as job:
         try:
             lines = sys.stdin if file == "-" else Path(file).read_text("utf-8").splitlines()
             entries = parse_seed(job, lines, file=file)
         except UnicodeDecodeError as error:
             raise InputError(f"{file}: not text in UTF-8: {error.reason} at offset {error.start}") from None
-        count = seed_entries(job, *_split(queue), entries)
+        count = job.seed_entries(*_split(queue), entries)
         emit(f"{count} {'entry' if count == 1 else 'entries'} sent")
 
 
 @dtaq_app.command("dump")
-def dump(queue: QueueArgument, store: StoreOption = None, ccsid: CcsidOption = 37, user: UserOption = _USER) -> None:
+@_at_system
+def dump(at: _At, queue: QueueArgument, ccsid: CcsidOption = 37) -> None:
     """Write every entry as a JSON line, removing none; seed reads them back."""
-    from tdqsim.ibmi import dump_entries  # noqa: PLC0415
-
-    with _job(store, user, ccsid, looking=True) as job:
-        for line in dump_entries(job, *_split(queue)):
+    with at.job(ccsid, looking=True) as job:
+        for line in job.dump_entries(*_split(queue)):
             emit_json(line, indent=None)

@@ -12,7 +12,8 @@ import typer
 from tdqsim.cli import statistics_file
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
-from tdqsim.cli.place import Place, at_place, looking, looking_here, using
+from tdqsim.cli.place import Place, at_place, looking, looking_here, say_unknown, unknown_outside, using
+from tdqsim.cli.queues import supplied
 from tdqsim.cli.watch import behind
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def cemt(
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
     from tdqsim.cics import Region  # noqa: PLC0415
     from tdqsim.cics.text.cemt import cemt as operate  # noqa: PLC0415
+    from tdqsim.cli.remote import Answered  # noqa: PLC0415
 
     only_looks, only_syntax = (False, False) if text is None else _kind(text)
     if not only_looks:
@@ -71,6 +73,8 @@ def cemt(
             emit_json(result.as_dict())
         else:
             emit(result.text)
+        if not isinstance(result, Answered) and result.request.resource == "TDQUEUE":
+            say_unknown(unknown_outside(place, found).intersection(row.name.rstrip() for row in result.rows))
         return not result.errors
 
     with looking(place, anywhere=only_syntax) if only_looks else using(place) as found:
@@ -147,6 +151,7 @@ def stats(
     if found is None:
         with looking_here(place) as looked:
             found = looked.statistics.now().as_dict()
+            say_unknown(unknown_outside(place, looked) - supplied(looked))
     queues = [queue for queue in found["queues"] if everything or any(queue[name] for name in _COUNTED)]
     if as_json:
         emit_json({**found, "queues": queues})
@@ -171,30 +176,53 @@ def jobs(
     as_json: Json = False,
 ) -> None:
     """The jobs that were submitted through the internal reader, and their cards."""
-    with looking_here(place) as found:
-        listed = [each for each in found.data_sets.jobs if job.upper() in ("", each.id, each.name)]
-        rows = [_job_row(each, found.zone) for each in listed]
-    if job and not listed:
+    with place.served() as served:
+        listed = _jobs_there(served) if served is not None else None
+        if listed is None:
+            with looking_here(place) as found:
+                listed = [(_job_row(each, found.zone), each.text()) for each in found.data_sets.jobs]
+        chosen = [(row, lines) for row, lines in listed if job.upper() in ("", row["id"], row["name"])]
+    if job and not chosen:
         raise InputError(f"there is no job {job.upper()}; tdq jobs lists them")
     if as_json:
-        emit_json([{**row, "lines": each.text()} for row, each in zip(rows, listed, strict=True)])
+        emit_json([{**row, "lines": lines} for row, lines in chosen])
     elif job:
-        for each in listed:
-            emit("\n".join(each.text()))
+        for _row, lines in chosen:
+            emit("\n".join(lines))
     else:
-        emit_table(("id", "name", "cards", "taken", "submitter", "scan"), (list(row.values()) for row in rows))
+        emit_table(
+            ("id", "name", "cards", "taken", "submitter", "scan"), (list(row.values()) for row, _lines in chosen)
+        )
 
 
 def _job_row(job: Job, zone: tzinfo) -> dict[str, Any]:
-    taken = datetime.fromtimestamp(job.time_ns / 1e9, zone)
+    return _told(job.id, job.name, len(job.cards), job.time_ns, zone, job.submitter, scan=job.scan_only)
+
+
+def _told(
+    number: str, name: str, cards: int, time_ns: int, zone: tzinfo, submitter: str, *, scan: bool
+) -> dict[str, Any]:
+    taken = datetime.fromtimestamp(time_ns / 1e9, zone)
     return {
-        "id": job.id,
-        "name": job.name,
-        "cards": len(job.cards),
+        "id": number,
+        "name": name,
+        "cards": cards,
         "taken": f"{taken:%Y-%m-%d %H:%M:%S}",
-        "submitter": job.submitter,
-        "scan": "SCAN" if job.scan_only else "",
+        "submitter": submitter,
+        "scan": "SCAN" if scan else "",
     }
+
+
+def _jobs_there(served: ServedRegion) -> list[tuple[dict[str, Any], list[str]]]:
+    """The jobs in a server; of a long one the cards come by themselves."""
+    found = []
+    for each in served.jobs():
+        row = _told(
+            each["id"], each["name"], each["cards"], each["time_ns"], served.zone, each["submitter"], scan=each["scan"]
+        )
+        whole = len(each["lines"]) == each["cards"]
+        found.append((row, each["lines"] if whole else served.job(each["number"])))
+    return found
 
 
 # -- SYSOUT -----------------------------------------------------------------------------------------------------------
@@ -211,21 +239,40 @@ def sysout(
     as_json: Json = False,
 ) -> None:
     """The SYSOUT data sets that output queues wrote, by class."""
-    from tdqsim.datasets import render  # noqa: PLC0415
-
-    with looking_here(place) as found:
-        spool = found.data_sets.spool
-        listed = [each for each in spool.datasets(letter.upper() or None) if number in (0, each.number)]
-        if number and not listed:
-            raise InputError(f"there is no SYSOUT data set {number}; tdq sysout lists them")
-        texts = {each.number: list(render(spool.read(each), each.control, found.codepage)) for each in listed}
-    rows = [
-        (each.number, each.sysout_class, each.ddname, each.control.name, len(texts[each.number])) for each in listed
-    ]
+    with place.served() as served:
+        if served is not None:
+            listed, texts = _printed_there(served, letter, number)
+        else:
+            with looking_here(place) as found:
+                listed, texts = _printed_here(found, letter, number)
+    if number and not listed:
+        raise InputError(f"there is no SYSOUT data set {number}; tdq sysout lists them")
     columns = ("number", "class", "ddname", "control", "lines")
+    rows = [(*(each[name] for name in columns[:-1]), len(texts[each["number"]])) for each in listed]
     if as_json:
         emit_json([{**dict(zip(columns, row, strict=True)), "text": texts[row[0]]} for row in rows])
     elif number:
         emit("\n".join(texts[number]))
     else:
         emit_table(columns, rows)
+
+
+_Printed = tuple[list[dict[str, Any]], dict[int, list[str]]]
+
+
+def _printed_here(region: Region, letter: str, number: int) -> _Printed:
+    """The data sets of a class, or the one of a number, and the lines of each."""
+    from tdqsim.datasets import render  # noqa: PLC0415
+
+    spool = region.data_sets.spool
+    chosen = [each for each in spool.datasets(letter.upper() or None) if number in (0, each.number)]
+    texts = {each.number: list(render(spool.read(each), each.control, region.codepage)) for each in chosen}
+    return [
+        {"number": each.number, "class": each.sysout_class, "ddname": each.ddname, "control": each.control.name}
+        for each in chosen
+    ], texts
+
+
+def _printed_there(served: ServedRegion, letter: str, number: int) -> _Printed:
+    listed = [each for each in served.sysout(letter.upper()) if number in (0, each["number"])]
+    return listed, {each["number"]: list(served.printed(each["number"])) for each in listed}

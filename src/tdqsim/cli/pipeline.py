@@ -96,7 +96,7 @@ def run(
 ) -> None:
     """Spread a job over many regions, replay it, reconcile it, report; a run that was killed goes on where it was."""
     _needs()
-    from tdqsim.pipeline.stages.report import write_report  # noqa: PLC0415
+    from tdqsim.pipeline.stages.report import check_report, write_report  # noqa: PLC0415
     from tdqsim.pipeline.stages.run import RunRequest, run_job  # noqa: PLC0415
 
     directory = example(directory) or directory
@@ -106,6 +106,7 @@ def run(
         request = RunRequest(
             directory, folder, _engine(engine), regions, buckets, _cards(dd), records, seed, commands
         )  # fmt: skip
+        check_report(folder)
         result = run_job(request, say=None if as_json else warn, progress=bar.update)
         report = write_report(folder, result)
     if as_json:

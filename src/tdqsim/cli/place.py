@@ -9,7 +9,7 @@ that could last from one command to the next, so such commands ask for one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -39,6 +39,7 @@ __all__ = [
     "at_place",
     "looking",
     "looking_here",
+    "say_unknown",
     "unknown_outside",
     "using",
 ]
@@ -290,6 +291,16 @@ def unknown_outside(place: Place, region: Region | ServedRegion) -> frozenset[st
     return frozenset(
         info.tdqueue.rstrip() for info in infos if info.type.name == "INTRA" and info.recovstatus.name == "NOTRECOVABLE"
     )
+
+
+def say_unknown(names: Iterable[str]) -> None:
+    """Tell that the records of these queues are not known; nothing for none."""
+    listed = ", ".join(sorted(names))
+    if listed:
+        warn(
+            f"how many records {listed} holds is not known from outside: records of non-recoverable queues are in the "
+            "running region only, and gone when it was killed"
+        )
 
 
 def _say_how_old(place: Place, region: Region) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from tdqsim.cli.errors import Exit, InputError, aside, warn
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim.cli.place import Place, at_place, looking, unknown_outside, using
+from tdqsim.cli.place import Place, at_place, looking, say_unknown, unknown_outside, using
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -115,19 +115,12 @@ def inquire(
     if folded and not as_json:
         aside(f"and {len(folded)} supplied queues that nobody used (--all)")
     if unknown & infos.keys() and "NUMITEMS" in (shown or ("NUMITEMS",)):
-        _say_unknown(unknown & infos.keys())
+        say_unknown(unknown & infos.keys())
 
 
 def _as_json(name: str, info: TdqueueInfo, *, unknown: bool) -> dict[str, Any]:
     values = {"TDQUEUE": name, **info.as_dict(plain=True)}
     return values | ({"NUMITEMS": None} if unknown and "NUMITEMS" in values else {})
-
-
-def _say_unknown(names: Iterable[str]) -> None:
-    warn(
-        f"how many records {', '.join(sorted(names))} holds is not known from outside: records of non-recoverable "
-        "queues are in the running region only, and gone when it was killed"
-    )
 
 
 def _emit_infos(
@@ -201,9 +194,8 @@ def peek(
     with looking(place) as found:
         table = _code_page(page or found.codepage)
         wanted = list(matching(found, words)) if words else _holding(found)
-        unknown = unknown_outside(place, found).intersection(wanted if words else ())
-        if unknown:
-            _say_unknown(unknown)
+        unknown = unknown_outside(place, found)
+        say_unknown(unknown & {_stands_for(found, name) for name in wanted} if words else unknown - supplied(found))
         if as_json:
             values = {name: [record_value(each, table) for each in _records(found, name, limit)] for name in wanted}
             emit_json(values)
@@ -213,6 +205,16 @@ def peek(
                 emit(f"{name}:")
             for record in _records(found, name, limit):
                 emit(shown_record(record, table, as_hex=as_hex))
+
+
+def _stands_for(region: Region | ServedRegion, name: str) -> str:
+    """The queue whose records a queue has: itself, or what an alias ends in."""
+    seen = {name}
+    infos = {info.tdqueue.rstrip(): info.indirectname.rstrip() for info in region.browse_tdqueue("INDIRECTNAME")}
+    while (following := infos.get(name)) and following not in seen:
+        name = following
+        seen.add(name)
+    return name
 
 
 def _holding(region: Region | ServedRegion) -> list[str]:
@@ -238,8 +240,10 @@ def snapshot(
     page: Page = None,
 ) -> None:
     """Write every queue that holds records, with its state and its records, as JSON."""
-    with looking(place.at(directory)) as found:
+    place = place.at(directory)
+    with looking(place) as found:
         table = _code_page(page or found.codepage)
+        unknown = sorted(unknown_outside(place, found) - supplied(found))
         queues = {
             name: {
                 **found.inquire_tdqueue(name, "TYPE", "ENABLESTATUS", "NUMITEMS").as_dict(plain=True),
@@ -247,7 +251,9 @@ def snapshot(
             }
             for name in _holding(found)
         }
-        emit_json({"applid": found.applid, "sysid": found.sysid, "queues": queues})
+        not_known = {"not_known": unknown} if unknown else {}
+        emit_json({"applid": found.applid, "sysid": found.sysid, "queues": queues, **not_known})
+    say_unknown(unknown)
 
 
 # -- SET --------------------------------------------------------------------------------------------------------------

@@ -10,24 +10,25 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import unquote, urlsplit
+from zoneinfo import ZoneInfo
 
 from tdqsim.cics import Condition
 from tdqsim.cics.look.explain import Explanation
 from tdqsim.cics.look.explain_requests import Prediction
 from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.cli.errors import InputError
-from tdqsim.client import Client, RemoteError, RemoteRegion
+from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion
 from tdqsim.client.control import find
 from tdqsim.core.codepage import codepage
-from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
-__all__ = ["Answered", "ServedRegion", "ServedSession", "elsewhere", "served_here"]
+__all__ = ["Answered", "ServedRegion", "ServedSession", "client_elsewhere", "client_here", "elsewhere", "served_here"]
 
 _PAGE: Final = 1000
 
@@ -96,6 +97,7 @@ class ServedRegion:
         self.applid = about["applid"]
         self.sysid = about["sysid"]
         self.codepage = codepage(about["codepage"])
+        self.zone = ZoneInfo(about["time_zone"])
 
     @property
     def tdqueues(self) -> frozenset[str]:
@@ -173,6 +175,22 @@ class ServedRegion:
         """The statistics of this moment."""
         return self._region.statistics()
 
+    def jobs(self) -> Iterator[dict[str, Any]]:
+        """The jobs that were submitted through the internal reader."""
+        return self._region.jobs()
+
+    def job(self, number: int) -> list[str]:
+        """The cards of a job."""
+        return self._region.job(number)
+
+    def sysout(self, letter: str) -> Iterator[dict[str, Any]]:
+        """The SYSOUT data sets, all or those of a class."""
+        return self._region.sysout(letter)
+
+    def printed(self, number: int) -> Iterator[str]:
+        """The lines of a SYSOUT data set."""
+        return self._region.printed(number)
+
     def session(self) -> ServedSession:
         """A CECI session, which is a unit of work in the server."""
         return ServedSession(self._region)
@@ -226,38 +244,70 @@ def _info(found: Mapping[str, Any], options: tuple[str, ...], *, named: bool = F
 
 
 @contextmanager
+def client_here(place: Path, kind: str) -> Iterator[tuple[Client, str] | None]:
+    """A client of the server of this machine that has a directory or a store, and the name of what is there.
+
+    Args:
+        place: the directory or store.
+        kind: what it is to be, ``region`` or ``system``.
+
+    Raises:
+        InputError: it is the other one.
+    """
+    address = find(place)
+    if address is None:
+        yield None
+        return
+    with Client(address.url, address.token) as client:
+        if not _answers(client):
+            yield None
+        elif address.kind != kind:
+            raise InputError(f"{place}: {address.name}, which is served there, is a {address.kind}, not a {kind}")
+        else:
+            yield client, address.name
+
+
+@contextmanager
 def served_here(places: Iterable[Path]) -> Iterator[ServedRegion | None]:
     """The region that a server of this machine has of a directory or a store, None when none has."""
     for place in places:
-        address = find(place)
-        if address is None or address.kind != "region":
-            continue
-        with Client(address.url, address.token) as client:
-            if _answers(client):
-                yield ServedRegion(client, address.name)
+        with client_here(place, "region") as found:
+            if found is not None:
+                yield ServedRegion(*found)
                 return
     yield None
 
 
 def _answers(client: Client) -> bool:
+    """Whether the server that left the address is there: one that was killed may have left it, too.
+
+    Its port on loopback may be another's by now, to whom the token means nothing.
+    """
     try:
         client.regions()
-    except RemoteError:
+    except LostConnection:
+        return False
+    except RemoteError as error:
+        if error.status == HTTPStatus.UNAUTHORIZED:
+            return False
         raise
-    except TdqError:
-        return False  # the server was killed: what it left is as good as nothing
     return True
 
 
 @contextmanager
-def elsewhere(url: str) -> Iterator[ServedRegion]:
-    """The region of a server by its address: ``http://HOST:PORT``, ``/APPLID`` behind it where there are several.
+def client_elsewhere(url: str, kind: str) -> Iterator[tuple[Client, str]]:
+    """A client of a server by its address, and the name of what is meant there.
 
+    The address is ``http://HOST:PORT``, with ``/NAME`` behind it where there are several regions, or several systems.
     The token is that of ``TDQ_TOKEN``; without it user and password, of the address and of ``TDQ_PASSWORD``. A
     certificate to trust is the file of ``TDQ_CERTIFICATE``.
 
+    Args:
+        url: the address.
+        kind: what is meant there, a ``region`` or a ``system``.
+
     Raises:
-        InputError: the address is none, there is nothing to sign on with, or which region is meant is not said.
+        InputError: the address is none, there is nothing to sign on with, or which is meant is not said.
     """
     if url.startswith("unix:"):
         raise InputError(f"--server {url}: give http://HOST:PORT or https://HOST:PORT")
@@ -266,14 +316,21 @@ def elsewhere(url: str) -> Iterator[ServedRegion]:
     options = {"certificate": os.environ.get("TDQ_CERTIFICATE")}
     with _signed_on(base, parts.username, parts.password, options) as client:
         wanted = parts.path.strip("/").upper()
-        names = [each["applid"] for each in client.regions()]
+        there = client.regions() if kind == "region" else client.systems()
+        names = [each["applid" if kind == "region" else "name"] for each in there]
         if wanted and wanted not in names:
-            raise InputError(
-                f"--server {url}: no region {wanted} is served there; there are {', '.join(names) or 'none'}"
-            )
+            said = ", ".join(names) or "none"
+            raise InputError(f"--server {url}: no {kind} {wanted} is served there; there are {said}")
         if not wanted and len(names) != 1:
-            raise InputError(f"--server {base}/APPLID: which region? There are {', '.join(names) or 'none'}")
-        yield ServedRegion(client, wanted or names[0])
+            raise InputError(f"--server {base}/NAME: which {kind}? There are {', '.join(names) or 'none'}")
+        yield client, wanted or names[0]
+
+
+@contextmanager
+def elsewhere(url: str) -> Iterator[ServedRegion]:
+    """The region of a server by its address; see :func:`client_elsewhere`."""
+    with client_elsewhere(url, "region") as found:
+        yield ServedRegion(*found)
 
 
 def _signed_on(base: str, user: str | None, password: str | None, options: dict[str, Any]) -> Client:

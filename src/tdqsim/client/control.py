@@ -11,18 +11,21 @@ import contextlib
 import hashlib
 import json
 import os
+import socket
 import stat
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from tdqsim.errors import TdqError
 
 __all__ = ["Address", "announce", "control_folder", "find", "withdraw"]
 
 _MOST: Final = 65536
+_PATIENCE: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +99,30 @@ def announce(places: Iterable[Path], address: Address) -> list[Path]:
 
 
 def _sweep(folder: Path) -> None:
-    """Take away what servers have left that were killed."""
+    """Take away what servers have left that were killed: nobody answers there, whatever process has their number."""
     for file in folder.iterdir():
-        pid = _read(file).get("pid") if file.suffix == ".json" else file.stem
-        if not (isinstance(pid, int) or (isinstance(pid, str) and pid.isdigit())):
-            continue
-        try:
-            os.kill(int(pid), 0)
-        except ProcessLookupError:
+        url = _read(file).get("url", "") if file.suffix == ".json" else f"unix:{file}" if file.suffix == ".sock" else ""
+        if url and not _answers(str(url)):
             file.unlink(missing_ok=True)
-        except (PermissionError, OverflowError):
-            continue
+
+
+def _answers(url: str) -> bool:
+    """Whether somebody listens there; only a refusal says that nobody does."""
+    try:
+        if url.startswith("unix:"):
+            if not hasattr(socket, "AF_UNIX"):
+                return False
+            with socket.socket(socket.AF_UNIX) as asked:
+                asked.settimeout(_PATIENCE)
+                asked.connect(url.removeprefix("unix:"))
+        else:
+            parts = urlsplit(url)
+            socket.create_connection((parts.hostname or "", parts.port or 0), _PATIENCE).close()
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
+    except (OSError, ValueError):
+        return True  # it is not known: what is left does no harm
+    return True
 
 
 def withdraw(files: Iterable[Path]) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "CRASHED",
     "DONE",
     "FAILED",
+    "HEADING",
     "INTERRUPTED",
     "LEFT",
     "RUNAWAY",
@@ -43,13 +44,14 @@ STOPPED: Final = 3
 CRASHED: Final = 4
 INTERRUPTED: Final = 5
 RUNAWAY: Final = 6
-_TABLE: Final = 64 * 5 + 4
+HEADING: Final = 4
+_TABLE: Final = 64 * 5 + HEADING
 _LINE_BITS: Final = 20
 """The compiler marks a statement by a number: the file's above these bits, the line below."""
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGCHLD")
 
 
-_COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int)
+_COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int)
 _CALL = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.c_char_p)
 _FAILURE = ctypes.PYFUNCTYPE(ctypes.c_int)
 _STATEMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint)
@@ -58,10 +60,11 @@ _STATEMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, c
 class Callbacks(Protocol):
     """What the run-time asks of Python."""
 
-    def command(self) -> int:
-        """A command, which is in the table.
+    def command(self, number: int) -> int:
+        """A command, by its number; what it has been given is in the table.
 
-        Gives the number of the label to go to, 0 to go on, or -LEFT when the level is over.
+        The number is negative where the level's command before it was another program's, or there was none. Gives one
+        more than the number of the label to go to, 1 to go on, or -LEFT when the level is over.
         """
 
     def call(self, name: bytes) -> int:
@@ -79,15 +82,16 @@ class Libcob:
 
     Attributes:
         watched: what was given to ``watch`` last: 0 nothing, 1 which statements are reached, 2 each one as it begins.
-        table: the command at hand: its number, how many arguments there are, from which program and frame; then five
-            numbers each of the control area and the arguments: address, size, type, item, value of a binary number.
+        table: the command at hand: how many arguments there are, from which program and frame, where its control area
+            is; then five numbers each of the arguments: address, size, type, item, value of a binary number.
     """
 
     def __init__(self, shim: Path, callbacks: Callbacks) -> None:
         kept = {name: signal.getsignal(getattr(signal, name)) for name in _SIGNALS}
         crashes = faulthandler.is_enabled()
         library = self._library = ctypes.PyDLL(str(shim), mode=ctypes.RTLD_GLOBAL)
-        library.dfh_run.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
+        pointer = ctypes.c_void_p
+        library.dfh_run.argtypes = (pointer, pointer, pointer, ctypes.c_long, ctypes.c_char_p, ctypes.c_int)
         library.dfh_failing.restype = ctypes.c_size_t
         library.dfh_failing_at.restype = library.dfh_statement_of.restype = ctypes.c_uint
         library.dfh_statement_of.argtypes = (ctypes.c_size_t,)
@@ -108,11 +112,9 @@ class Libcob:
                 signal.signal(getattr(signal, name), handler)
         if crashes:
             faulthandler.enable(file=2)  # sys.stderr may be something without a descriptor
-        self.run: Callable[[int, int, int | None, int], int] = library.dfh_run
+        self.run: Callable[[int, int, int | None, int, bytes, int], int] = library.dfh_run
         self.number: Callable[[int], int] = library.dfh_number
-        self.set_number: Callable[[int, int], None] = library.dfh_set_number
         library.dfh_number.argtypes = (ctypes.c_void_p,)
-        library.dfh_set_number.argtypes = (ctypes.c_void_p, ctypes.c_int)
         library.dfh_table.restype = ctypes.c_void_p
         rows = (ctypes.c_int64 * _TABLE).from_address(library.dfh_table())
         self.table = memoryview(rows).cast("B").cast("q")

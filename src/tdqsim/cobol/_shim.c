@@ -14,6 +14,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,6 +26,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <libcob.h>
+
+int PyErr_CheckSignals(void); /* Python's, in whose process this is */
 
 enum { DONE = 0, LEAVE = 1, FAILED = 2, STOPPED = 3, CRASHED = 4, INTERRUPTED = 5, RUNAWAY = 6 };
 
@@ -38,6 +41,8 @@ struct level {
     cob_module *module;
     cob_module **begun;
     struct frame frames[16];
+    unsigned char *eib;
+    unsigned frame; /* of the last command */
     int begun_count, begun_room, depth;
     jmp_buf env;
 };
@@ -45,7 +50,7 @@ struct level {
 static struct level *current;
 static cob_global *global;
 int dfh_exec(void);
-static int (*command)(void);
+static int (*command)(int);
 static void *(*resolver)(const char *);
 static int (*again)(void);
 static int (*statement)(cob_module *, const char *, unsigned);
@@ -312,7 +317,7 @@ static void *resolved(const char *name) {
     int params = global->cob_call_params;
     void *found;
     out_of_program();
-    found = resolver(name);
+    found = PyErr_CheckSignals() ? (void *)-1 : resolver(name);
     current = mine;
     global->cob_current_module = module;
     global->cob_call_params = params;
@@ -438,7 +443,7 @@ void cob_trace_stmt(const char *what) {
         struct level *mine = current;
         int params = global->cob_call_params, how;
         out_of_program();
-        how = statement(module, what, module->module_stmt);
+        how = PyErr_CheckSignals() || statement(module, what, module->module_stmt);
         current = mine;
         global->cob_current_module = module;
         global->cob_call_params = params;
@@ -472,7 +477,7 @@ void dfh_watch(int how) { watching = how; }
 
 /* -- what Python calls ---------------------------------------------------------------------------------------------- */
 
-int dfh_start(int (*on_command)(void), void *(*on_call)(const char *),
+int dfh_start(int (*on_command)(int), void *(*on_call)(const char *),
               int (*on_failure)(void), int (*on_statement)(cob_module *, const char *, unsigned)) {
     unsigned char install = 0;
     int (*on_error)(char *) = failed;
@@ -510,18 +515,25 @@ static unsigned frame_of(struct level *level, cob_module *module) {
     return level->frames[at].serial;
 }
 
-/* The command at hand: its number, how many arguments there are, from which program and frame; then the control area and
+/* The command at hand: how many arguments there are, from which program and frame, where its control area is; then of
  * each argument: address, size, type with flags and scale, the item itself, and the value of a binary number. */
 #define ARGUMENTS 64
-static long long table[ARGUMENTS * 5 + 4];
+#define HEADING 4
+static long long table[ARGUMENTS * 5 + HEADING];
 
-/* The value of a binary item without a scale; 0 of others. */
+/* What a command is told of, and tells: in WORKING-STORAGE of the program. */
+struct control {
+    int number; /* of the command; then of the label to go to, 0 to go on */
+    int resp, resp2;
+};
+
+/* The value of a binary item without a scale; LLONG_MIN of others. */
 static long long binary(const cob_field *item) {
     unsigned long long value = 0;
     size_t at;
     if (item == NULL || item->attr == NULL || (item->attr->type != COB_TYPE_NUMERIC_BINARY && item->attr->type != 0x1B) ||
         item->attr->scale != 0 || item->size > 8 || (size_t)item->data < 65536)
-        return 0;
+        return LLONG_MIN;
     for (at = 0; at < item->size; at++)
         value = value << 8 | item->data[item->attr->flags & COB_FLAG_BINARY_SWAP ? at : item->size - 1 - at];
     if (item->attr->flags & COB_FLAG_HAVE_SIGN && item->size < 8 && value >> (item->size * 8 - 1))
@@ -531,18 +543,24 @@ static long long binary(const cob_field *item) {
 
 long long *dfh_table(void) { return table; }
 
-/* Every command comes here. The first argument holds its number, and gets the number of the label to go to. */
+static int fullword(const unsigned char *at) {
+    return (int)((unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | at[3]);
+}
+
+/* Every command comes here, its control area first. Python is given its number, negative where the command before it
+ * was another program's or there was none, and gives one more than the number of the label to go to. A signal that has
+ * come meanwhile is Python's first: an exception at the very beginning of a callback would be lost. */
 int dfh_exec(void) {
     struct level *mine = current;
     cob_module *module = global->cob_current_module;
     cob_field **arguments = module->cob_procedure_params;
     int count = global->cob_call_params, answer, at;
-    int *control = (int *)arguments[0]->data;
+    struct control *control = (struct control *)arguments[0]->data;
     unsigned frame = frame_of(mine, module);
     commands++;
     out_of_program();
-    for (at = 0; at < count && at < ARGUMENTS; at++) {
-        long long *row = table + 4 + at * 5;
+    for (at = 1; at < count && at < ARGUMENTS; at++) {
+        long long *row = table + HEADING + (at - 1) * 5;
         const cob_field_attr *attr = arguments[at] == NULL ? NULL : arguments[at]->attr;
         row[0] = arguments[at] == NULL ? 0 : (long long)(size_t)arguments[at]->data;
         row[1] = arguments[at] == NULL ? 0 : (long long)arguments[at]->size;
@@ -550,33 +568,54 @@ int dfh_exec(void) {
         row[3] = (long long)(size_t)arguments[at];
         row[4] = binary(arguments[at]);
     }
-    table[0] = *control;
-    table[1] = count - 1;
-    table[2] = (long long)(size_t)module;
-    table[3] = frame;
-    answer = command();
+    table[0] = count - 1;
+    table[1] = (long long)(size_t)module;
+    table[2] = frame;
+    table[3] = (long long)(size_t)control;
+    answer = PyErr_CheckSignals() ? -LEAVE : command(frame == mine->frame ? control->number : -control->number);
+    mine->frame = frame;
     current = mine;
     global->cob_current_module = module;
-    if (answer < 0)
-        leave(-answer);
-    *control = answer;
+    if (answer <= 0)
+        leave(answer < 0 ? -answer : INTERRUPTED);
+    control->number = answer - 1;
+    control->resp = fullword(mine->eib + 76);
+    control->resp2 = fullword(mine->eib + 80);
     into_program();
     return 0;
 }
 
-int dfh_run(int (*program)(void *, void *), void *eib, void *commarea, long runaway) {
+#define EIB 85
+#define EIBTASKN 12
+
+/* PIC S9(7) COMP-3. */
+static void pack(unsigned char *to, int number) {
+    int at;
+    to[3] = (unsigned char)(number % 10 << 4 | 0xC);
+    for (at = 2, number /= 10; at >= 0; at--, number /= 100)
+        to[at] = (unsigned char)(number / 10 % 10 << 4 | number % 10);
+}
+
+/* Runs a program: its EIB is filled with what is given, and the number of the task as packed digits. */
+int dfh_run(int (*program)(void *, void *), unsigned char *eib, void *commarea, long runaway, const char *filled,
+            int task) {
     struct level here;
     volatile int why, tries = 0;
     here.module = global->cob_current_module;
     here.begun = NULL;
+    here.eib = eib;
+    here.frame = 0;
     here.begun_count = here.begun_room = here.depth = 0;
-    guard();
+    if (runs == 0)
+        guard();
     if (runs++ == 0 && runaway && (!armed || runaway != runaway_ms)) {
         runaway_ms = runaway;
         set_timer(runaway_timer, runaway, runaway);
         armed = 1;
     }
     commands++;
+    memcpy(eib, filled, EIB);
+    pack(eib + EIBTASKN, task);
     do {
         message[0] = '\0';
         current = &here;
@@ -615,5 +654,3 @@ unsigned dfh_failing_at(void) { return failing_at; }
 unsigned dfh_statement_of(cob_module *module) { return module->module_stmt; }
 
 long long dfh_number(cob_field *field) { return cob_get_llint(field); }
-
-void dfh_set_number(cob_field *field, int value) { cob_set_int(field, value); }

@@ -13,6 +13,8 @@ alone when it is written. It is told as a warning.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from ctypes import memmove, string_at
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
@@ -20,13 +22,13 @@ from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.kernel.eib import NO_COMMAND
 from tdqsim.cics.text.exec_text import AddressOf, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import Resolved, brought, resolve
-from tdqsim.cobol.fields import Area, Areas
+from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
 from tdqsim.cobol.mismatch import over, unfit
-from tdqsim.cobol.own import OWN, Unserved, options_of, own_command, quiet, respond
+from tdqsim.cobol.own import OWN, Unserved, options_of, own_command, quiet
 from tdqsim.cobol.translate import ExecCommand
 
 if TYPE_CHECKING:
-    from tdqsim.cobol.program import Level
+    from tdqsim.cobol.level import Level
 
 __all__ = ["Plan", "plans_of"]
 
@@ -35,9 +37,11 @@ _LENGTHS: Final = ("length", "fromlength", "keylength", "textlength")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
 _AREAS: Final = (AddressOf, Reference)
 _HALF: Final = 0x8000
+_HALFWORD: Final = 2
 _PLAIN: Final = ("READQ", "WRITEQ", "DELETEQ", "SYNCPOINT", "ENQ", "DEQ", "FORMATTIME", "ASSIGN")
 
-Issue = Callable[["Level", Areas], None]
+Issue = Callable[["Level", Sequence[int]], None]
+"""Does a command for a level; gets the numbers of its arguments, five of each."""
 
 
 class Plan:
@@ -45,27 +49,39 @@ class Plan:
 
     Attributes:
         declared: the command.
-        issue: does it, for a level and the areas of its arguments.
+        issue: does it, for a level and the numbers of its arguments.
         plain: whether it leaves all of the EIB alone but for how it ended.
+        rows: takes the numbers of its arguments from a table of them.
     """
 
-    __slots__ = ("declared", "issue", "plain")
+    __slots__ = ("declared", "issue", "plain", "rows")
 
     def __init__(self, declared: ExecCommand) -> None:
         self.declared = declared
         self.plain = False
+        self.rows: Callable[[Any, int], tuple[int, ...]] = Struct(f"{5 * declared.passed}q").unpack_from
         words = declared.text.replace("(", " (").split()
         own = OWN.get(" ".join(words[:2])) or OWN.get(words[0])
         self.issue: Issue
         if words[0] in ("SQL", "DLI"):
-            self.issue = lambda level, areas: _statement(level, declared, areas)
+            self.issue = lambda level, rows: _statement(level, declared, Areas(level.libcob, rows, declared.written))
         elif declared.text == "RETURN":
-            self.issue = lambda level, _areas: level.task.return_()
+            self.issue = _return
         elif own is not None:
             self.issue = own_command(own, declared)
         else:
             self.issue = _served(declared)
             self.plain = words[0] in _PLAIN
+
+
+def _return(level: Level, rows: Sequence[int]) -> None:
+    """RETURN without options: no exception is needed to leave, unless somebody looks on."""
+    del rows
+    task = level.task
+    region = task.region
+    if task.ended or region.closed or region.is_watched:
+        task.return_()
+    level.ended = True
 
 
 def plans_of(commands: Sequence[ExecCommand]) -> list[Plan]:
@@ -108,35 +124,33 @@ class _Call:
             (_at(option), each.word, _writer(each.kind, each.length)) for each, option in resolved.receives
         ]
         words = [word for _a, word, _w in self.receivers]
-        self.into = next((at for at, word, _w in self.receivers if word == "INTO"), None)
+        self.into = next((at for at, word, _w in self.receivers if word == "INTO"), -1)
         self.sets = "SET" in words
-        self.measured = self.into is not None and "length" in parameters and "length" not in given
+        self.measured = self.into >= 0 and "length" in parameters and "length" not in given
         self.measured = self.measured and "maxlength" not in given
         self.before, self.wanted = _positional(resolved)
-        self.responses = [(word, _at(option)) for word, option in resolved.common.items() if word != "NOHANDLE"]
+        self.record = _record(self.receivers, plain=self.before is None and not self.sets)
         areas = [*resolved.sends, *resolved.receives]
         self.checks = [(each, _at(option)) for each, option in areas if isinstance(option.argument, _AREAS)]
         self.resource = next((name for name in ("queue", "file") if name in given), "")
 
-    def issue(self, level: Level, areas: Areas) -> None:
+    def issue(self, level: Level, rows: Sequence[int]) -> None:
         task: Any = level.task
         if self not in level.checked:
             level.checked.add(self)
-            unfit(level, self.declared, self.checks, areas)
+            unfit(level, self.declared, self.checks, self._areas(level, rows))
+        keywords = self._values(level, rows)
         pages = None
-        keywords = self._values(areas)
         if self.resource and level.settings.converts:
             pages = level.settings.pages.of(keywords[self.resource])
         for parameter, at, word, companion in self.data:
-            length = keywords.get(companion)
-            if length is None or length <= areas.rows[at * 5 + 1]:
-                data = areas.data(at)
+            length, address = keywords.get(companion), rows[at * 5]
+            if (length is None or length <= rows[at * 5 + 1]) and address >= FLOOR:
+                data = string_at(address, rows[at * 5 + 1])
             else:
-                data = self._beyond(level, areas[at], word, length)
+                data = self._beyond(level, self._areas(level, rows)[at], word, length)
             keywords[parameter] = data if pages is None or word not in _RECORDS else pages.to_region(data, word)
-        if self.measured and self.into is not None:
-            keywords["length"] = areas.rows[self.into * 5 + 1]
-        elif self.sets:
+        if self.sets and not self.measured:
             keywords.pop("length", None)
         positional: list[Any] = []
         if self.before is not None:
@@ -145,33 +159,53 @@ class _Call:
         try:
             result = getattr(task, self.method)(*positional, **keywords)
         except Condition as condition:
-            self._deliver(level, areas, brought(condition), pages)
+            self._deliver(level, self._areas(level, rows), brought(condition), pages)
             if abend_code(condition):  # the others are ignored, as CICS does, and the program looks at its EIB
                 raise
-        else:
+            return
+        if self.record is not None and result.__class__ is bytes and pages is None and task.condition is None:
+            self._deliver_record(level, rows, result)
+        elif self.receivers:
             met: Condition | None = task.condition
-            self._deliver(level, areas, result if met is None else brought(met), pages)
-        last = task.eib.last
-        for word, at in self.responses:
-            areas.respond(at, last.resp if word == "RESP" else last.resp2)
+            self._deliver(level, self._areas(level, rows), result if met is None else brought(met), pages)
 
-    def _values(self, areas: Areas) -> dict[str, Any]:
+    def _values(self, level: Level, rows: Sequence[int]) -> dict[str, Any]:
         """The keyword arguments that are no data areas."""
         keywords = self.constants.copy()
         for parameter, at in self.numbers:
-            number = areas.number(at)
+            number = rows[at * 5 + 4]
+            if number == NO_VALUE:
+                number = self._areas(level, rows)[at].number
             keywords[parameter] = number if -_HALF <= number < _HALF else (number + _HALF) % (2 * _HALF) - _HALF
         for parameter, at, read in self.values:
-            keywords[parameter] = read(areas[at])
+            keywords[parameter] = read(self._areas(level, rows)[at])
+        if self.measured:
+            keywords["length"] = rows[self.into * 5 + 1]
         return keywords
 
-    def _beyond(self, level: Level, area: Area, word: str, length: int) -> bytes:
+    def _areas(self, level: Level, rows: Sequence[int]) -> Areas:
+        return Areas(level.libcob, rows, self.declared.written)
+
+    def _deliver_record(self, level: Level, rows: Sequence[int], data: bytes) -> None:
+        """A record and its length: INTO and LENGTH, as most commands that read have them."""
+        at, length_at = self.record or (0, -1)
+        size = len(data)
+        if size <= rows[at * 5 + 1] and rows[at * 5] >= FLOOR:
+            memmove(rows[at * 5], data, size)
+        else:
+            self._fill(level, self._areas(level, rows)[at], "INTO", data)
+        if length_at >= 0 and not (rows[length_at * 5 + 4] == size and rows[length_at * 5 + 1] == _HALFWORD):
+            self._areas(level, rows)[length_at].store(size, _HALFWORD)
+
+    def _beyond(self, level: Level, area: Area, word: str, length: int | None) -> bytes:
+        if length is None or length <= area.size:
+            return area.read()
         over(level, self.declared, word, area, length)
         room = max(level.room_from(area.address), area.size)
         return area.read(min(length, room)).ljust(length, b"\0")
 
     def _deliver(self, level: Level, areas: Areas, result: Any, pages: Any) -> None:
-        if result is None or not self.receivers:
+        if result is None:
             return
         values = self._received(result)
         for at, word, store in self.receivers:
@@ -210,21 +244,26 @@ class _Call:
         return {word: result for _at, word, _w in self.receivers[:1]}
 
 
+def _record(receivers: Sequence[tuple[int, str, Any]], *, plain: bool) -> tuple[int, int] | None:
+    """Where INTO and LENGTH (else -1) are, of a command that gives a record and nothing else; None of others."""
+    words = {word: at for at, word, _store in receivers}
+    if not plain or "INTO" not in words or words.keys() - {"INTO", "LENGTH"}:
+        return None
+    return words["INTO"], words.get("LENGTH", -1)
+
+
 def _served(declared: ExecCommand) -> Issue:
     try:
         resolved = resolve(declared.text)
     except TranslationError as error:
         reason = str(error)
-        return lambda level, areas: _verb_of_the_user(level, declared, areas, reason)
+        return lambda level, rows: _verb_of_the_user(
+            level, declared, Areas(level.libcob, rows, declared.written), reason
+        )
     if resolved.names:
         names = [option.word for option in resolved.names]
-        return lambda level, areas: _ignore(level, names, areas)
+        return lambda level, _rows: level.task.ignore_condition(*names)
     return _Call(declared, resolved).issue
-
-
-def _ignore(level: Level, names: list[str], areas: Areas) -> None:
-    del areas
-    level.task.ignore_condition(*names)
 
 
 def _positional(resolved: Resolved) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
@@ -311,7 +350,7 @@ def _statement(level: Level, declared: ExecCommand, areas: Areas) -> None:
     function = level.verbs.get(language)
     if function is None:
         raise Unserved(f"{declared.place}: EXEC {language} {text}: there is no function for {language}")
-    variables: dict[str, Area | None] = {f"A{number}": area for number, area in enumerate(areas, 1)}
+    variables: dict[str, Area | None] = {f"A{at + 1}": areas[at] for at in range(declared.passed)}
     level.statement = text
     function(variables, level)
 
@@ -330,4 +369,3 @@ def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Areas, reason:
         task.respond(met, name, "", nohandle=quiet(options), otherwise=None)
     else:
         task.eib.last = NO_COMMAND
-    respond(level, options)

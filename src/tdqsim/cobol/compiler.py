@@ -31,7 +31,7 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "7"
+_FORMAT: Final = "8"
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -282,7 +282,13 @@ def entry_symbol(program: str) -> str:
 def _load(kept: dict[str, Any], place: Path, source: Path) -> Module:
     program = str(kept["program"])
     commands = tuple(
-        ExecCommand(row["text"], Place(*row["place"]), tuple(row["written"]), tuple(map(tuple, row["labels"])))
+        ExecCommand(
+            row["text"],
+            Place(*row["place"]),
+            tuple(row["written"]),
+            tuple(map(tuple, row["labels"])),
+            row["passed"],
+        )
         for row in kept["commands"]
     )
     symbols = Symbols.from_json(kept["symbols"])

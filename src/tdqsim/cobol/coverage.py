@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from tdqsim.cobol.program import begin_coverage, reached_statements
+from tdqsim.cobol.level import begin_coverage, reached_statements
 
 __all__ = ["Coverage", "begin", "collected", "leave_part", "merged", "write"]
 

@@ -15,18 +15,17 @@ from tdqsim.cics import Abend
 from tdqsim.cobol._libcob import Libcob
 from tdqsim.facts import table
 
-__all__ = ["Area", "Areas"]
+__all__ = ["FLOOR", "NO_VALUE", "Area", "Areas"]
 
-_FLOOR: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "area_floor")
+FLOOR: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "area_floor")
+"""Below it there is no storage of a program."""
 _NUMERIC: Final = range(0x10, 0x20)
 _BINARY: Final = (0x11, 0x1B)
 _PACKED: Final = 0x12
 _SIGNED: Final = 0x01
 _SWAPPED: Final = 0x20
-_PLAIN: Final = frozenset(
-    _BINARY[0] | flags << 16 for flags in (_SWAPPED | _SIGNED, _SWAPPED | _SIGNED | 0x40, _SWAPPED | _SIGNED | 0x800)
-)
-"""Signed big-endian binary numbers without a scale, as most are."""
+NO_VALUE: Final = -(2**63)
+"""Stands for the value of an argument that is no binary number without a scale."""
 _ASRA: Final = "ASRA"
 
 
@@ -54,7 +53,7 @@ class Area:
             Abend: ASRA: it is no storage, such as an item of a COMMAREA that was not passed.
         """
         address = self._address
-        if address < _FLOOR:
+        if address < FLOOR:
             raise Abend(_ASRA, detail=f"{self.written} is at address {address:#x}, which is no storage of the program")
         return address
 
@@ -112,15 +111,6 @@ class Area:
             return int(self._libcob.number(self._item))
         return int.from_bytes(self.read(), "big", signed=True)
 
-    def move(self, value: int) -> None:
-        """MOVE a number to it, by its usage."""
-        kind = self._kind
-        if kind & 0xFFFF in _BINARY and not kind >> 32 and self.size >= 4:
-            self.fill(value.to_bytes(self.size, "big" if kind >> 16 & _SWAPPED else "little", signed=True))
-            return
-        self.address  # noqa: B018
-        self._libcob.set_number(self._item, value)
-
     def store(self, value: int, size: int) -> None:
         """Put a number of CICS's there: ``size`` bytes, big-endian unless the item is a native binary of that size."""
         native = self.binary and self.size == size and not self._kind >> 16 & _SWAPPED
@@ -131,12 +121,12 @@ class Areas:
     """The arguments of the command at hand; each is an :class:`Area` when it is asked for.
 
     Attributes:
-        rows: five numbers for each: address, size, type, item, value of a binary number.
+        rows: five numbers for each: address, size, type, item, value of a binary number or NO_VALUE.
     """
 
     __slots__ = ("_libcob", "_written", "rows")
 
-    def __init__(self, libcob: Libcob, rows: list[int], written: Sequence[str]) -> None:
+    def __init__(self, libcob: Libcob, rows: Sequence[int], written: Sequence[str]) -> None:
         self._libcob = libcob
         self.rows = rows
         self._written = written
@@ -154,19 +144,9 @@ class Areas:
         """The bytes of an argument."""
         rows, at5 = self.rows, at * 5
         address = rows[at5]
-        return ctypes.string_at(address, rows[at5 + 1]) if address >= _FLOOR else self[at].read()
+        return ctypes.string_at(address, rows[at5 + 1]) if address >= FLOOR else self[at].read()
 
     def number(self, at: int) -> int:
         """The number in an argument; see :attr:`Area.number`."""
-        rows, at5 = self.rows, at * 5
-        kind = rows[at5 + 2]
-        if kind & 0xFFFF in _BINARY and not kind >> 32 and rows[at5] >= _FLOOR:
-            return rows[at5 + 4]
-        return self[at].number
-
-    def respond(self, at: int, value: int) -> None:
-        """MOVE a response to an argument."""
-        rows, at5 = self.rows, at * 5
-        if rows[at5 + 4] == value and rows[at5 + 2] in _PLAIN and rows[at5] >= _FLOOR:
-            return  # it is there already
-        self[at].move(value)
+        value = self.rows[at * 5 + 4]
+        return self[at].number if value == NO_VALUE else value

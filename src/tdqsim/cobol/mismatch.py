@@ -14,7 +14,7 @@ from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.translate import ExecCommand
 
 if TYPE_CHECKING:
-    from tdqsim.cobol.program import Level
+    from tdqsim.cobol.level import Level
 
 __all__ = ["CobolWarning", "over", "unfit"]
 

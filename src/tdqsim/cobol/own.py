@@ -6,7 +6,7 @@ the options with their areas.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
@@ -19,9 +19,9 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 
 if TYPE_CHECKING:
-    from tdqsim.cobol.program import Level
+    from tdqsim.cobol.level import Level
 
-__all__ = ["OWN", "Own", "Unserved", "options_of", "own_command", "quiet", "respond"]
+__all__ = ["OWN", "Own", "Unserved", "options_of", "own_command", "quiet"]
 
 _UNSET: Final = b"\x9f"
 """What fills storage that nobody has asked to be cleared."""
@@ -37,11 +37,12 @@ class Unserved(TdqError):
 
 
 def _words(declared: ExecCommand) -> list[tuple[str, int]]:
-    """The options of a command, each with the place of its argument, or -1."""
+    """The options of a command, each with the place of its argument; -1 for one that has none or is not passed."""
     found = []
     for part in declared.text.split():
         word, _, argument = part.partition("(")
-        found.append((word, int(argument[1:-1]) - 1 if argument else -1))
+        at = int(argument[1:-1]) - 1 if argument else -1
+        found.append((word, at if at < declared.passed else -1))
     return found
 
 
@@ -50,11 +51,12 @@ def options_of(declared: ExecCommand, areas: Areas) -> dict[str, Area | None]:
     return {word: None if at < 0 else areas[at] for word, at in _words(declared)}
 
 
-def own_command(own: Own, declared: ExecCommand) -> Callable[[Level, Areas], None]:
+def own_command(own: Own, declared: ExecCommand) -> Callable[[Level, Sequence[int]], None]:
     """What one of these commands comes to."""
     words = _words(declared)
 
-    def issue(level: Level, areas: Areas) -> None:
+    def issue(level: Level, rows: Sequence[int]) -> None:
+        areas = Areas(level.libcob, rows, declared.written)
         own(level, {word: None if at < 0 else areas[at] for word, at in words}, declared)
 
     return issue
@@ -84,7 +86,6 @@ def _handle_abend(level: Level, options: dict[str, Area | None], declared: ExecC
             level.task.respond(met, "HANDLE ABEND", _name(named), nohandle=quiet(options), otherwise=None)
     else:
         level.task.handle_abend(reset="RESET" in options)
-    respond(level, options)
 
 
 def _name(area: Area) -> str:
@@ -106,7 +107,6 @@ def _getmain(level: Level, options: dict[str, Area | None], declared: ExecComman
         initial = options.get("INITIMG")
         pointer.point(level.storage.get(-(-size // 16) * 16, initial.read(1) if initial is not None else _UNSET))
         level.task.eib.last = completion("GETMAIN")
-    respond(level, options)
 
 
 def _freemain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
@@ -118,7 +118,6 @@ def _freemain(level: Level, options: dict[str, Area | None], declared: ExecComma
     else:
         met = Condition(Resp.INVREQ, 1, "FREEMAIN of what GETMAIN has not given")
         level.task.respond(met, "FREEMAIN", "", nohandle=quiet(options), otherwise=None)
-    respond(level, options)
 
 
 def _given(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> tuple[str, dict[str, Any]]:
@@ -155,26 +154,16 @@ def quiet(options: Container[str]) -> bool:
     return any(word in options for word in ("RESP", "RESP2", "NOHANDLE"))
 
 
-def respond(level: Level, options: dict[str, Area | None]) -> None:
-    """RESP and RESP2 are moved from the EIB."""
-    for word, value in (("RESP", int(level.task.eib.eibresp)), ("RESP2", level.task.eib.eibresp2)):
-        area = options.get(word)
-        if area is not None:
-            area.move(value)
-
-
 def _link(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     program, given = _given(level, options, declared)
     task: Any = level.task
     task.link(program, **given)
-    respond(level, options)
 
 
 def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     program, given = _given(level, options, declared)
     task: Any = level.task
     task.xctl(program, **given)
-    respond(level, options)
 
 
 def _address(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
@@ -196,7 +185,6 @@ def _address(level: Level, options: dict[str, Area | None], declared: ExecComman
         if pointer is not None:
             pointer.point(_NO_AREA if address is None else address)
     level.task.eib.last = completion("ADDRESS")
-    respond(level, options)
 
 
 def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
@@ -216,7 +204,6 @@ def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand
         given["commarea"] = _commarea(level, area, given.get("length"), declared)
     task: Any = level.task  # which goes on where a condition is not raised
     task.return_(**given)
-    respond(level, options)
 
 
 _RETURN: Final = frozenset(

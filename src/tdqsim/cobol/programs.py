@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.cics import Region
+from tdqsim.cics import Region, Task
 from tdqsim.cobol.compiler import Module, Options, compile_program
+from tdqsim.cobol.level import Level
 from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages, Conversion
-from tdqsim.cobol.program import Settings, Verb, Watcher, warned
+from tdqsim.cobol.settings import Settings, Verb, Watcher, warned
 from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
 
@@ -76,7 +77,8 @@ class CobolPrograms:
         self.verbs = self.settings.verbs
         self.verbs.update(verbs or {})
         region.screens.codepage = codepage(_ASCII)
-        region.programs.finders.append(self.settings.find)
+        self._runs: dict[Module, Callable[[Task], None]] = {}
+        region.programs.finders.append(self._found)
 
     def handler(self, program: str) -> Any:
         """The handler of a transaction whose program this is.
@@ -92,7 +94,17 @@ class CobolPrograms:
 
     def find(self, program: str) -> Any:
         """The program of this name as a handler; None when there is no source."""
-        return self.settings.find(program.upper())
+        return self._found(program.upper())
+
+    def _found(self, name: str) -> Callable[[Task], None] | None:
+        """The program of this name as a program of the region; None when there is no source."""
+        module = self.module(name)
+        if module is None:
+            return None
+        run = self._runs.get(module)
+        if run is None:
+            run = self._runs[module] = _runner(module, self.settings)
+        return run
 
     def program(self, source: Path | str) -> Any:
         """The program of a source file, wherever it is and whatever it is called, as a handler.
@@ -102,7 +114,7 @@ class CobolPrograms:
         """
         module = compile_program(Path(source), self._options, self._cache)
         self._modules[module.program] = module
-        return self.settings.find(module.program)
+        return self._found(module.program)
 
     def module(self, name: str) -> Module | None:
         """The compiled program of this name; None when there is no source.
@@ -123,3 +135,17 @@ class CobolPrograms:
             for suffix in _SUFFIXES
         )
         return next((path for path in candidates if path.is_file()), None)
+
+
+def _runner(module: Module, settings: Settings) -> Callable[[Task], None]:
+    """A program as the region runs it. Its levels are kept: those that no task is in are used again."""
+    free: list[Level] = []
+
+    def run(task: Task) -> None:
+        level = free.pop() if free else Level(module, settings)
+        try:
+            level.run(task)
+        finally:
+            free.append(level)
+
+    return run

@@ -23,10 +23,12 @@ class TaskStorage:
         levels: the levels of COBOL programs, the lowest last.
     """
 
+    __slots__ = ("_got", "_held", "_twa", "levels")
+
     def __init__(self) -> None:
         self.levels: list[Any] = []
-        self._got: dict[int, Any] = {}
-        self._held: dict[object, Any] = {}
+        self._got: dict[int, Any] | None = None
+        self._held: dict[object, Any] | None = None
         self._twa: Any = None
 
     def __getitem__(self, name: str) -> Any:
@@ -70,7 +72,7 @@ class TaskStorage:
 
     def room_from(self, address: int) -> int:
         """Bytes from an address to the end of the storage that was got there; 0 when it is not in such."""
-        for start, buffer in self._got.items():
+        for start, buffer in (self._got or {}).items():
             end = ctypes.addressof(buffer) + len(buffer)
             if start <= address < end:
                 return end - address
@@ -80,6 +82,8 @@ class TaskStorage:
         """Storage of so many bytes on a 16-byte boundary."""
         buffer = ctypes.create_string_buffer(fill * (size + 16), size + 16)
         address = -(-ctypes.addressof(buffer) // 16) * 16
+        if self._got is None:
+            self._got = {}
         self._got[address] = buffer
         return address
 
@@ -93,9 +97,11 @@ class TaskStorage:
 
     def free(self, address: int) -> bool:
         """Give storage back; False when it was not got here."""
-        return self._got.pop(address, None) is not None
+        return self._got is not None and self._got.pop(address, None) is not None
 
     def hold(self, key: object, data: bytes) -> int:
         """Keep a record for the program to look at, until the next one with this key."""
+        if self._held is None:
+            self._held = {}
         buffer = self._held[key] = ctypes.create_string_buffer(data, max(len(data), 1))
         return ctypes.addressof(buffer)

@@ -120,8 +120,8 @@ def _one(source: Path, options: Options, cache: Path, maps: Path | None, seconds
 def _run(source: Path, options: Options, cache: Path, maps: Path) -> tuple[State, str]:
     """Run a program in a region of its own; how that ended."""
     from tdqsim.cics import Abend, Condition, Region  # noqa: PLC0415  (the child only)
+    from tdqsim.cobol.level import CobolFailure  # noqa: PLC0415
     from tdqsim.cobol.own import Unserved  # noqa: PLC0415
-    from tdqsim.cobol.program import CobolFailure  # noqa: PLC0415
     from tdqsim.cobol.programs import CobolPrograms  # noqa: PLC0415
     from tdqsim.definitions import define_tdqueue, define_terminal  # noqa: PLC0415
 

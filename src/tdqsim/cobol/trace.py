@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdqsim.cobol.program import Level
+    from tdqsim.cobol.level import Level
 
 __all__ = ["Trace", "Traced"]
 

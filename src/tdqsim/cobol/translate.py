@@ -6,7 +6,8 @@ arguments of the options, in the order in which they were written, data areas by
     EXEC CICS READQ TD QUEUE('PAYQ') INTO(REC) RESP(R) END-EXEC
 
     MOVE 4 TO DFHEIGDI
-    CALL 'DFHEIP' USING DFHEIGDI BY CONTENT 'PAYQ' BY REFERENCE REC BY REFERENCE R END-CALL
+    CALL 'DFHEIP' USING DFHEIGDI BY CONTENT 'PAYQ' BY REFERENCE REC END-CALL
+    MOVE DFHEIRSP TO R
     GO TO NO-MORE FAILED DEPENDING ON DFHEIGDI
 
 What the command was, and where in the user's sources, is kept beside the program (:class:`ExecCommand`), with the text
@@ -58,12 +59,14 @@ class ExecCommand:
         place: the user's file and line.
         written: the arguments as the program has them.
         labels: for HANDLE: each option with its label's number, 0 where no label was given.
+        passed: how many of the arguments the CALL has; those of RESP and RESP2 come behind them, and it has them not.
     """
 
     text: str
     place: Place
     written: tuple[str, ...] = ()
     labels: tuple[tuple[str, int], ...] = ()
+    passed: int = 0
 
     @property
     def shown(self) -> str:
@@ -131,10 +134,14 @@ _EIB: Final = """ 01 DFHEIBLK GLOBAL.
 """
 _CONTROL: Final = """ 01 DFHEICB GLOBAL.
  02 DFHEIGDI PIC S9(9) COMP-5 VALUE 0.
+ 02 DFHEIRSP PIC S9(9) COMP-5 VALUE 0.
+ 02 DFHEIRS2 PIC S9(9) COMP-5 VALUE 0.
  02 DFHEIPA1 USAGE POINTER.
  02 DFHEIPA2 USAGE POINTER.
 """
-"""The control area: the number of a command goes in, the number of a label comes back; pointers for ADDRESS OF."""
+"""The control area: the number of a command goes in, the number of a label comes back, with RESP and RESP2; pointers
+for ADDRESS OF."""
+_RESPONSES: Final = {"RESP": "DFHEIRSP", "RESP2": "DFHEIRS2"}
 _DIB: Final = """ 01 DLZDIB.
  02 DIBVER PIC X(2).
  02 DIBSTAT PIC X(2).
@@ -191,7 +198,7 @@ class _Translator:
         self.program = ""
         self.using: tuple[str, ...] = ()
         self.divisions = _Divisions([])
-        self.blocks: list[tuple[Word, Word, int, list[str]]] = []
+        self.blocks: list[tuple[Word, Word, int, list[str], list[str]]] = []
 
     def translation(self) -> Translation:
         divisions = self.divisions = _Divisions(self.words)
@@ -202,8 +209,8 @@ class _Translator:
         elif len(header) > 1 and not header[1].is_word("IS", "INITIAL", "RECURSIVE", "COMMON", "PROGRAM"):
             self.edits.append((header[0].end, header[0].end, "."))  # which many compilers do without
         self._walk()
-        for first, last, number, arguments in self.blocks:
-            self._replace(first, last, self._call(number, arguments, self._labels_of(first)))
+        for first, last, number, arguments, moves in self.blocks:
+            self._replace(first, last, self._call(number, arguments, moves, self._labels_of(first)))
         if self.commands or self._mentions("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN"):
             self._insert_linkage(divisions)
         if self.commands:
@@ -274,7 +281,7 @@ class _Translator:
                 at = self._number(at)
             elif word.is_word("STOP") and found[at + 1 : at + 2] and found[at + 1].is_word("RUN"):
                 self.commands.append(ExecCommand("RETURN", word.place))
-                self.blocks.append((word, found[at + 1], len(self.commands), []))
+                self.blocks.append((word, found[at + 1], len(self.commands), [], []))
                 at += 2
             else:
                 at += 1
@@ -327,9 +334,9 @@ class _Translator:
                 text.append(word.text)
             at += 1
         written = tuple(self._as_written(some) for some in arguments)
-        self.commands.append(ExecCommand(" ".join(text), first.place, written))
-        passed = [self._passed("", some) for some in arguments]
-        self.blocks.append((first, last, len(self.commands), passed))
+        self.commands.append(ExecCommand(" ".join(text), first.place, written, passed=len(written)))
+        passed = [self._passed(some) for some in arguments]
+        self.blocks.append((first, last, len(self.commands), passed, []))
 
     def in_procedure(self, word: Word) -> bool:
         """Whether a word stands in the PROCEDURE DIVISION."""
@@ -348,6 +355,7 @@ class _Translator:
         parts: list[str] = []
         arguments: list[list[Word]] = []
         labels: dict[str, int] = {}
+        responses: dict[str, list[Word]] = {}
         for name, argument in options:
             word = name.text.upper()
             if argument is None and word in parts:
@@ -361,14 +369,21 @@ class _Translator:
                 labels[word] = self._label(first, argument)
                 if not labelled:
                     self.abend_labels.add(bisect(self.divisions.programs, first.start))
+            elif word in _RESPONSES and argument:
+                responses[word] = argument
             else:
                 arguments.append(argument)
                 parts.append(f"{word}(A{len(arguments)})")
         self._default_record(names, parts, arguments)
+        passed = [self._passed(some) for some in arguments]
+        moves = [f"MOVE {_RESPONSES[word]} TO {self._on_one_line(some)}" for word, some in responses.items()]
+        for word, argument in responses.items():
+            arguments.append(argument)
+            parts.append(f"{word}(A{len(arguments)})")
         written = tuple(self._as_written(some) for some in arguments)
-        passed = [self._passed(name_of, some) for name_of, some in zip(parts, arguments, strict=False)]
-        self.commands.append(ExecCommand(" ".join(parts), first.place, written, tuple(labels.items())))
-        self.blocks.append((first, last, len(self.commands), passed))
+        declared = ExecCommand(" ".join(parts), first.place, written, tuple(labels.items()), len(passed))
+        self.commands.append(declared)
+        self.blocks.append((first, last, len(self.commands), passed, moves))
 
     @staticmethod
     def _default_record(names: tuple[str, ...], parts: list[str], arguments: list[list[Word]]) -> None:
@@ -397,7 +412,10 @@ class _Translator:
             return argument[0].text
         return self.text[argument[0].start : argument[-1].end] if argument else ""
 
-    def _passed(self, _option: str, argument: list[Word]) -> str:
+    def _on_one_line(self, argument: list[Word]) -> str:
+        return " ".join(self._as_written(argument).split())
+
+    def _passed(self, argument: list[Word]) -> str:
         """How an argument goes into the CALL."""
         if not argument:
             return "BY CONTENT ' '"
@@ -406,13 +424,13 @@ class _Translator:
             return f"BY CONTENT {first.text}"
         if first.is_word("DFHRESP", "DFHVALUE") and len(argument) >= 3:
             return f"BY CONTENT {self._value(first, argument[2])}"
-        written = " ".join(self._as_written(argument).split())
+        written = self._on_one_line(argument)
         if first.is_word("ADDRESS"):
             return _ADDRESS + written
         by_content = first.is_word("LENGTH", "FUNCTION") and len(argument) > 1 and argument[1].text != "("
         return f"BY {'CONTENT' if by_content else 'REFERENCE'} {written}"
 
-    def _call(self, number: int, arguments: Sequence[str], labels: Sequence[str]) -> str:
+    def _call(self, number: int, arguments: Sequence[str], moves: Sequence[str], labels: Sequence[str]) -> str:
         pointers: list[tuple[str, str]] = []
         passed = []
         for argument in arguments:
@@ -423,6 +441,7 @@ class _Translator:
         parts = [f" SET {pointer} TO {address}" for pointer, address in pointers]
         parts += [f" MOVE {number} TO DFHEIGDI CALL 'DFHEIP' USING DFHEIGDI", *passed, "END-CALL"]
         parts += [f"SET {address} TO {pointer}" for pointer, address in pointers]
+        parts += moves
         if labels:
             parts.append(f"GO TO {' '.join(labels)} DEPENDING ON DFHEIGDI")
         return " ".join(parts)

@@ -11,6 +11,11 @@ The shapes of waiting
     waiters are served in order of arrival whatever the seed: an attempt asks ``queue.is_first(strand)`` to let
     nobody overtake.
 
+Handing over
+    A strand that gives way, or ends, switches straight to the next one where the loop would do nothing but hand over:
+    the program outside lets everybody run, nothing is due, and it is not its own turn. Else it switches to the loop.
+    :meth:`Dispatcher.step` gives one turn, and what ends a strand gives that one its turn: nobody hands over then.
+
 Order
     Seed 0 runs strands in the order in which they became ready. Any other seed permutes the ready strands, and only
     them. ``chooser`` replaces the seed by a decision from outside (schedule exploration).
@@ -45,9 +50,8 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
-from heapq import heappop, heappush
 from itertools import count
 from threading import get_ident
 from typing import Any, Final, TypeVar
@@ -55,6 +59,7 @@ from typing import Any, Final, TypeVar
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
+from tdqsim.core.agenda import Agenda
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
 
@@ -72,6 +77,7 @@ class Dispatcher:
     Args:
         clock: the clock for deadlines; a simulated one of its own by default.
         seed: 0 for first ready, first run; any other number for one fixed permutation of ready strands.
+        agenda: makes what keeps the deadlines, of a clock and of what lets a strand try again.
 
     Raises:
         WrongThread: the clock belongs to another thread.
@@ -79,6 +85,8 @@ class Dispatcher:
     Attributes:
         current: the strand that runs, or the outside strand.
         thread: identifier of the thread it belongs to; in a forked child one that no thread has.
+        ready: the strands that are ready, first come first.
+        deadlines: what is due when, see :class:`~tdqsim.core.agenda.Agenda`; both stay the same objects.
         on_idle: callables run whenever no strand is ready, before time moves; shared commits are made here.
         on_dispatch: called with each strand about to run, or None; for traces.
         chooser: picks the next strand's index from the list of ready ones instead of the seed, or None.
@@ -86,7 +94,7 @@ class Dispatcher:
 
     thread: int
 
-    def __init__(self, clock: Clock | None = None, seed: int = 0) -> None:
+    def __init__(self, clock: Clock | None = None, seed: int = 0, *, agenda: Callable[..., Agenda] = Agenda) -> None:
         self.clock = clock if clock is not None else Clock()
         self.clock.check_thread()
         belongs_here(self.clock)
@@ -97,13 +105,12 @@ class Dispatcher:
         self.chooser: Callable[[list[Strand]], int] | None = None
         self._random = random.Random(seed)  # noqa: S311  (repeatable on purpose)
         self._numbers = count(1)
-        self._entries = count()
-        self._ready: deque[Strand] = deque()
+        self.ready: deque[Strand] = deque()
         self._live: dict[int, Strand] = {}
-        self._deadlines: list[tuple[int, int, Strand | Timer]] = []
-        self._rounds: list[tuple[int, Timer]] = []
+        self._agenda = agenda(self.clock, self._make_ready)
+        self.deadlines, self._rounds = self._agenda.deadlines, self._agenda.rounds
         self._idle_workers: list[greenlet] = []
-        self._firing: tuple[Timer, Callable[[], None]] | None = None
+        self._flows = False  # strands may hand over to each other: the loop would do nothing else
         self._waiting_outside = False
         self._turns = 0  # how often somebody went on, or ended
         self._asked = 0  # what it was when all were asked once more
@@ -143,7 +150,7 @@ class Dispatcher:
         strand._call = call  # noqa: SLF001
         try:
             self._live[strand.number] = strand
-            self._ready.append(strand)
+            self.ready.append(strand)
             strand._in_ready = True  # noqa: SLF001
         except BaseException as error:
             self._recover(error, self.current)
@@ -152,17 +159,15 @@ class Dispatcher:
 
     @property
     def pending(self) -> bool:
-        """Whether a dispatch could do something now: cheap, for the end of every command outside a strand."""
-        return True if self._ready or self._deadlines else False  # noqa: SIM210  (bool() costs a call)
+        """Whether a dispatch could do something now; the end of every command outside a strand asks the two itself."""
+        return bool(self.ready or self.deadlines)
 
     @property
     def can_go_on(self) -> bool:
         """Whether somebody is ready, or will be at some moment: not only when the program outside does something."""
-        if self._ready or any(strand.deadline_ns is not None for strand in self._live.values()):
+        if self.ready or any(strand.deadline_ns is not None for strand in self._live.values()):
             return True
-        return any(
-            isinstance(who, Timer) and not who.passive and who.callback is not None for _, _, who in self._deadlines
-        )
+        return self._agenda.calls_somebody
 
     @property
     def turns(self) -> int:
@@ -208,7 +213,7 @@ class Dispatcher:
             WrongThread: see :meth:`check_thread`.
         """
         self._check_outside("step()")
-        return self._guarded(self._settle_one)
+        return self._guarded(partial(self._settle_one, flows=False))
 
     def rest(self) -> None:
         """Let time pass until something is due or :meth:`wake` is called; a simulated clock jumps there.
@@ -273,9 +278,9 @@ class Dispatcher:
         strand = self.current
         if strand is self.outside:
             self._guarded(self._settle)
-        elif self._ready or self._rounds:
+        elif self.ready or self._rounds:
             if not strand._in_ready:  # noqa: SLF001
-                self._ready.append(strand)
+                self.ready.append(strand)
                 strand._in_ready = True  # noqa: SLF001
             self._switch_out(strand)
 
@@ -286,13 +291,7 @@ class Dispatcher:
             WrongThread: see :meth:`check_thread`.
         """
         self.check_thread()
-        self._rounds.append((self._turns + len(self._ready), Timer(self, 0, callback, passive=True)))
-
-    def _end_rounds(self) -> None:
-        turns = self._turns
-        for due in [each for each in self._rounds if each[0] <= turns]:
-            self._call_back(due[1])
-        self._rounds = [each for each in self._rounds if each[1].callback is not None]
+        self._rounds.append((self._turns + len(self.ready), Timer(self, 0, callback, passive=True)))
 
     # -- waiting --------------------------------------------------------------------------------------------------
 
@@ -350,7 +349,7 @@ class Dispatcher:
         strand.since_ns = now = self.clock.time_ns()
         if timeout_ns is not None:
             strand.deadline_ns = now + timeout_ns
-            heappush(self._deadlines, (strand.deadline_ns, next(self._entries), strand))
+            self._agenda.add(strand.deadline_ns, strand)
         if strand is self.outside:
             self._asked = -1  # it may have changed anything since
             self._asked_outside = self._turns
@@ -377,13 +376,16 @@ class Dispatcher:
             raise thrown
         return asked
 
-    @staticmethod
-    def _switch_out(strand: Strand) -> None:
+    def _switch_out(self, strand: Strand) -> None:
         worker = strand._worker  # noqa: SLF001
         assert worker is not None, strand
-        hub = worker.parent
-        assert hub is not None, strand
-        hub.switch()
+        try:
+            self._hand_over(worker)
+        except GreenletExit:
+            raise
+        except BaseException as error:  # the program may go on after it: whoever was to be next is not lost
+            self._recover(error, strand)
+            raise
 
     def _park_outside(self, queue: WaitQueue) -> None:
         outside = self.outside
@@ -430,7 +432,7 @@ class Dispatcher:
             if strand.done or strand.waiting_for is not queue:
                 self._turns += 1
         self._asking = False
-        return bool(self._ready) or self._turns != before
+        return bool(self.ready) or self._turns != before
 
     def _goes_on(self, strand: Strand) -> None:
         """A strand that was only asked goes on: a turn like any other."""
@@ -464,7 +466,7 @@ class Dispatcher:
         """
         self.check_thread()
         timer = Timer(self, deadline_ns, callback, passive=passive)
-        heappush(self._deadlines, (deadline_ns, next(self._entries), timer))
+        self._agenda.add(deadline_ns, timer)
         return timer
 
     def next_deadline_ns(self) -> int | None:
@@ -474,48 +476,16 @@ class Dispatcher:
             WrongThread: see :meth:`check_thread`.
         """
         self.check_thread()
-        self._drop_stale_deadlines()
-        return self._deadlines[0][0] if self._deadlines else None
-
-    def _drop_stale_deadlines(self) -> None:
-        while self._deadlines and _is_stale(self._deadlines[0]):
-            heappop(self._deadlines)
-
-    def _fire_due(self) -> None:
-        self._drop_stale_deadlines()
-        if not self._deadlines or self._deadlines[0][0] > (now := self.clock.time_ns()):
-            return
-        while self._deadlines and self._deadlines[0][0] <= now:
-            who = self._deadlines[0][2]
-            if isinstance(who, Timer):
-                self._call_back(who)
-            else:
-                if not _is_stale(self._deadlines[0]):
-                    self._make_ready(who)
-                heappop(self._deadlines)
-            self._drop_stale_deadlines()
-
-    def _call_back(self, timer: Timer) -> None:
-        callback = timer.callback
-        if callback is not None:
-            self._firing = timer, callback  # until it is done: an interrupt before that has it called again
-            timer.callback = None
-            callback()
-            self._firing = None
+        return self._agenda.next_ns()
 
     def _reach_next_deadline(self, *, outside_waits: bool) -> bool:
-        self._drop_stale_deadlines()
-        if not self._deadlines:
+        moment = self._agenda.next_ns()
+        if moment is None or not (outside_waits or self._agenda.comes_to(self._live.values())):
             return False
-        somebody = outside_waits or any(
-            not (isinstance(entry[2], Timer) and entry[2].passive) for entry in self._deadlines
-        )
-        if not somebody and not any(strand.waiting_for for strand in self._live.values()):
+        if self.clock.frozen and not self.clock.simulated and moment > self.clock.time_ns():
             return False
-        if self.clock.frozen and not self.clock.simulated and self._deadlines[0][0] > self.clock.time_ns():
-            return False
-        self.clock.reach(self._deadlines[0][0])
-        self._fire_due()
+        self.clock.reach(moment)
+        self._agenda.fire_due()
         return True
 
     # -- the loop -------------------------------------------------------------------------------------------------
@@ -524,7 +494,7 @@ class Dispatcher:
         self.check_thread()
         if not strand._in_ready:  # noqa: SLF001
             if strand is not self.outside:
-                self._ready.append(strand)
+                self.ready.append(strand)
             strand._in_ready = True  # noqa: SLF001  (not before: to be there twice does no harm, to be missing would)
 
     def _settle(self) -> None:
@@ -532,56 +502,79 @@ class Dispatcher:
         while self._settle_one():
             pass
 
-    def _settle_one(self) -> bool:
-        """Dispatch one ready strand, or do the idle work; False when there was nothing to do."""
-        if self._deadlines:
-            self._fire_due()
+    def _settle_one(self, *, flows: bool = True) -> bool:
+        """Dispatch one ready strand, or do the idle work; False when there was nothing to do.
+
+        Args:
+            flows: the strand may hand over to the next one, and that to its next, as long as nothing else is to do.
+        """
+        if self.deadlines:
+            self._agenda.fire_due()
         if self._rounds:
-            self._end_rounds()
-        ready = self._ready
-        if ready:
-            in_order = self.chooser is None and not self.seed
-            self._dispatch(ready.popleft() if in_order else self._next_ready())
+            self._agenda.end_rounds(self._turns)
+        if self.ready:
+            self._dispatch(self._next_ready(), flows=flows)
             return True
         for hook in tuple(self.on_idle):
             hook()
-        return bool(self._ready)
+        return bool(self.ready)
 
     def _next_ready(self) -> Strand:
-        """Whom the chooser or the seed picks."""
-        ready = self._ready
+        """Whom the order of arrival, the chooser or the seed picks."""
+        ready = self.ready
+        if self.chooser is None and not self.seed:
+            return ready.popleft()
         index = self.chooser(list(ready)) if self.chooser is not None else self._random.randrange(len(ready))
         ready.rotate(-index)
         strand = ready.popleft()
         ready.rotate(index)
         return strand
 
-    def _dispatch(self, strand: Strand) -> None:
+    def _dispatch(self, strand: Strand, *, flows: bool = False) -> None:
+        before, flowed = self.current, self._flows
+        self._flows = flows
+        try:  # who asks is whom workers come back to: the loop, or a task that closes another region and ends its tasks
+            self._begin_turn(strand, getcurrent()).switch()
+        finally:
+            self.current, self._flows = before, flowed
+
+    def _begin_turn(self, strand: Strand, hub: greenlet) -> greenlet:
+        """A strand is about to run: its worker, to be switched to; one that has ended meanwhile gives way at once."""
+        strand._in_ready = False  # noqa: SLF001
         if strand.done:
-            strand._in_ready = False  # noqa: SLF001
-            return
+            return hub
         if not self._asking:
             self._turns += 1
             if self.on_dispatch is not None:
                 self.on_dispatch(strand)
-        strand._in_ready = False  # noqa: SLF001
-        before, self.current = self.current, strand
-        hub = getcurrent()  # a task that closes another region dispatches that one's tasks
+        self.current = strand
         worker = strand._worker  # noqa: SLF001
         if worker is None:
             worker = self._idle_workers.pop() if self._idle_workers else greenlet(self._work)
             strand._worker = worker  # noqa: SLF001
         if worker.parent is not hub:
             worker.parent = hub
-        try:
-            worker.switch(strand)
-        finally:
-            self.current = before
+        return worker
 
-    def _work(self, strand: Strand) -> None:
+    def _hand_over(self, worker: greenlet) -> None:
+        """A worker gives way: straight to whoever is next where the loop would do nothing else, else to the loop.
+
+        Not without a worker in reserve: the next strand may need one, and a greenlet that is begun by another begins at
+        that one's depth of calls. Nothing here names a strand: a worker that waits here for work keeps nobody alive.
+        """
+        hub = worker.parent
+        assert hub is not None
+        alone = self.deadlines or self._rounds or self.outside._in_ready  # noqa: SLF001  (only the loop sees to these)
+        if self._flows and self.ready and self._idle_workers and not alone:
+            self._begin_turn(self._next_ready(), hub).switch()
+        else:
+            hub.switch()
+
+    def _work(self) -> None:
         """The life of a worker greenlet: one strand after another, because a fresh greenlet is dear."""
         worker = getcurrent()
         while True:
+            strand = self.current
             call = strand._call  # noqa: SLF001
             assert call is not None
             strand._call = None  # noqa: SLF001  (it has begun)
@@ -600,8 +593,7 @@ class Dispatcher:
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
                 return
             self._idle_workers.append(worker)
-            assert worker.parent is not None
-            strand = worker.parent.switch()
+            self._hand_over(worker)
 
     def _finish(self, strand: Strand) -> None:
         """End a strand; after the first line it is over, and the rest can be done again."""
@@ -621,11 +613,7 @@ class Dispatcher:
         self.current = current
         self._asking = False
         self._doubtful = True
-        firing, self._firing = self._firing, None
-        if firing is not None and not isinstance(error, Exception):
-            timer, callback = firing
-            timer.callback = callback
-            heappush(self._deadlines, (timer.deadline_ns, next(self._entries), timer))
+        self._agenda.recover(error)
         for strand in tuple(self._live.values()):
             worker = strand._worker  # noqa: SLF001
             if worker is not None and worker.dead:
@@ -637,13 +625,20 @@ class Dispatcher:
             if strand.done:
                 self._finish(strand)
         self._idle_workers = [worker for worker in self._idle_workers if not worker.dead]
-        self._ready = deque(dict.fromkeys(strand for strand in self._ready if not strand.done))
+        self._keep_ready(dict.fromkeys(strand for strand in self.ready if not strand.done))
         running = _running()
-        known = set(self._ready)
+        known = set(self.ready)
         for strand in self._live.values():
             if strand not in known and strand._worker not in running:  # noqa: SLF001
-                self._ready.append(strand)
+                self.ready.append(strand)
             strand._in_ready = strand._worker not in running or strand in known  # noqa: SLF001
+
+    def _keep_ready(self, strands: Collection[Strand]) -> None:
+        """These alone are ready. They are there twice for a moment, which does no harm; to be missing would."""
+        before = len(self.ready)
+        self.ready.extend(strands)
+        for _ in range(before):
+            self.ready.popleft()
 
     # -- ending ---------------------------------------------------------------------------------------------------
 
@@ -672,7 +667,7 @@ class Dispatcher:
         except BaseException as error:
             self._recover(error, current)
             raise
-        self._ready = deque(strand for strand in self._ready if not strand.done)
+        self._keep_ready([strand for strand in self.ready if not strand.done])
         return doomed
 
     def _end_strand(self, strand: Strand, why: Callable[[], BaseException]) -> None:
@@ -703,11 +698,3 @@ def _running() -> set[greenlet]:
         found.add(each)
         each = each.parent
     return found
-
-
-def _is_stale(entry: tuple[int, int, Strand | Timer]) -> bool:
-    """Whether a deadline no longer stands: its wait is over, or its timer was cancelled."""
-    deadline, _, who = entry
-    if isinstance(who, Timer):
-        return who.callback is None
-    return who.done or who.deadline_ns != deadline

@@ -247,6 +247,16 @@ class Engine:
         self._post(lambda: _answer_by(answer, call), answer)
         return answer
 
+    def tell(self, act: Callable[[], None]) -> None:
+        """Have something done as :meth:`outside` does, with no future for it: cheaper, for who is told in his own way.
+
+        What is raised in it is published as an :class:`EngineFault`.
+
+        Raises:
+            EngineStopped: the engine is being stopped, or has been.
+        """
+        self._post(act, _NOBODY)
+
     def wait_until(self, found: Callable[[], T | None], *, timeout: float | None = None) -> Future[T]:
         """Wait for something that is to be seen in the engine's thread, without polling.
 
@@ -426,6 +436,10 @@ class Engine:
             _fail(entry.args[0])
         self._ended = Stopped(in_time=True, unfinished=unfinished, errors=tuple(errors))
         self.publish(self._ended)
+
+
+_NOBODY: Final[Future[Any]] = Future()
+"""The answer of what has none."""
 
 
 def _unless_cancelled(answer: Future[Any], act: Callable[[], None]) -> None:

@@ -129,7 +129,7 @@ class SysoutSpool:
             self._temporary = self._temporary or Path(tempfile.mkdtemp(prefix="tdqsim-spool-"))
             return self._temporary
         try:
-            self._given.mkdir(parents=True, exist_ok=True)
+            self._given.mkdir(mode=0o700, parents=True, exist_ok=True)  # private, as the store it lies in
         except OSError as error:
             raise OpenError(self._given, f"the spool cannot be made: {error.strerror}") from error
         return self._given

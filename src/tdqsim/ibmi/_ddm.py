@@ -17,6 +17,7 @@ message says it (no link, a system that is closed, a user that it does not know,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -27,6 +28,7 @@ from tdqsim.core.store import Entry
 from tdqsim.core.transport import LinkDown, MessageChannel, Pipe, Transport
 from tdqsim.errors import TdqError
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.messages import EscapeMessage, Message, message
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["DdmLink", "DdmServer", "InProcessLink", "RemoteLink", "RemoteQueues"]
 
 _SERVER_JOB: Final = "QRWTSRVR"
+_MESSAGE_ID: Final = re.compile(r"([A-Z][A-Z0-9]{2}[0-9A-F]{4})?", re.ASCII)
+_MOST_SEVERE: Final = 99
 _NONE: Final = -1
 """No key, no limit, no wait's end: what a number says that is none."""
 _NAMED: Final = {"user": str, "name": str, "library": str, "route": list}
@@ -94,7 +98,7 @@ class DdmLink:
         self._dispatcher = dispatcher
         self._answers: dict[int, MessageFrame] = {}
         self._awaited = WaitQueue("an answer of a remote system")
-        self._asking: list[Strand] = []
+        self._due: dict[int, Strand] = {}
         self._channel = MessageChannel(transport, KINDS, self._arrived, self._lost)
 
     def send(
@@ -111,19 +115,25 @@ class DdmLink:
         """Receive from the remote queue, removing; an entry of more than ``room`` bytes stays there (CPF24B4)."""
         length, beside = _with_key(key, b"")
         fields = {"key": length, "key_order": key_order, "wait_ns": _or_none(wait_ns), "room": _or_none(room)}
-        return _entry(self._ask("RECEIVE", _named(user, name, library, route) | fields, beside))
+        answer = self._ask("RECEIVE", _named(user, name, library, route) | fields, beside)
+        found = answer.fields
+        if found.get("found") and not _is_entry(found, answer.data):
+            raise LinkDown("the other system's answer is none")
+        return _entry(answer)
 
     def clear(self, user: str, name: str, library: str, *, route: Sequence[str] = ()) -> None:
         """Clear the remote queue."""
         self._ask("CLEAR", _named(user, name, library, route), b"")
 
     def _ask(self, kind: str, fields: Mapping[str, Any], data: bytes) -> MessageFrame:
-        strand = self._dispatcher.current
-        self._asking.append(strand)
+        number = self._channel.sent + 1  # it may be answered while it is sent
+        self._due[number] = self._dispatcher.current
         try:
-            answer = self._answered(self._channel.send(kind, fields, data), kind)
+            self._channel.send(kind, fields, data)
+            answer = self._answered(number, kind)
         finally:
-            self._asking.remove(strand)
+            del self._due[number]
+            self._answers.pop(number, None)
         if answer.kind == "FAILED":
             raise _escape(answer)
         return answer
@@ -144,14 +154,14 @@ class DdmLink:
         return answer
 
     def _arrived(self, frame: MessageFrame) -> None:
-        if frame.answers and frame.kind in ("DONE", "FAILED"):
+        if not frame.answers or frame.kind not in ("DONE", "FAILED"):
+            self._channel.close()
+        elif frame.answers in self._due:  # else it was given up meanwhile
             self._answers[frame.answers] = frame
             self._awaited.wake_all()
-        elif frame.kind != "ABANDON":
-            self._channel.close()
 
     def _lost(self, why: str) -> None:
-        for strand in self._asking:
+        for strand in self._due.values():
             strand.cancel(LinkDown(why))
         self._awaited.wake_all()
 
@@ -198,6 +208,9 @@ class DdmServer:
             self._serve(frame)
         except LinkDown:
             return  # nobody waits for the answer
+        except BaseException:
+            self._channel.close()  # the requester is not to wait for ever
+            raise
         finally:
             self._strands.pop(frame.number, None)
 
@@ -323,6 +336,12 @@ def _apart(length: int, beside: bytes) -> tuple[bytes | None, bytes]:
     return (None, beside) if length < 0 else (beside[:length], beside[length:])
 
 
+def _is_entry(fields: Mapping[str, Any], data: bytes) -> bool:
+    """Whether the lengths of a received entry are such as a system says."""
+    key, sender = max(fields["key"], 0), fields["sender"]
+    return sender in (0, layout("SENDERID").length) and key + sender <= len(data)
+
+
 def _entry(answer: MessageFrame) -> Entry | None:
     fields, data = answer.fields, answer.data
     if not fields["found"]:
@@ -355,17 +374,33 @@ def _escape(answer: MessageFrame) -> EscapeMessage:
     names = ("ids", "kinds", "severities", "texts", "lengths")
     try:
         for one, kind, severity, text, length in zip(*(fields[name] for name in names), strict=True):
-            found.append(Message(one, kind, int(severity), text, answer.data[at : at + int(length)]))
-            at += int(length)
+            found.append(_said(one, kind, int(severity), text, answer.data[at : at + int(length)]))
+            at += len(found[-1].message_data)
         return EscapeMessage(found[0], tuple(found[1:]))
     except (ValueError, IndexError) as error:
         raise LinkDown("the other system's answer is none") from error
 
 
+def _said(message_id: str, kind: str, severity: int, text: str, data: bytes) -> Message:
+    """A message as another system has said it.
+
+    Raises:
+        ValueError: no system says that.
+    """
+    if not (_MESSAGE_ID.fullmatch(message_id) and 0 <= severity <= _MOST_SEVERE):
+        raise ValueError(message_id)
+    return Message(message_id, kind, severity, text, data)
+
+
 def _failed(fields: Mapping[str, Any], why: object) -> EscapeMessage:
     """CPF9510, with the reason before it for people."""
     reason = Message("", "diagnostic", 0, str(why), b"")
-    return EscapeMessage(message("CPF9510", fields["name"][:10], fields["library"][:10]), (reason,))
+    return EscapeMessage(message("CPF9510", _shown(fields["name"]), _shown(fields["library"])), (reason,))
+
+
+def _shown(name: str) -> str:
+    """A name that another system said, as a message can have it."""
+    return "".join(one if " " < one <= "~" else "?" for one in name[:10])
 
 
 # -- the DDM queues of a system ---------------------------------------------------------------------------------------

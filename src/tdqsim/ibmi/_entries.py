@@ -102,11 +102,11 @@ class Entries:
         newest = next(self.raw.entries(reverse=self.raw.order is not Order.LIFO, limit=1), None)
         return self._entry(newest).time_ns if newest is not None else 0
 
-    def entries(self, *, reverse: bool = False, limit: int | None = None) -> Iterator[Entry]:
-        """The entries in the order of receiving, or from its other end."""
+    def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
+        """The entries in the order of receiving, or from its other end, behind the first ``skip`` of them."""
         if not self.promised:
-            return map(self._entry, self.raw.entries(reverse=reverse, limit=limit))
-        return islice(self._free(self.raw.entries(reverse=reverse)), limit)
+            return map(self._entry, self.raw.entries(reverse=reverse, skip=skip, limit=limit))
+        return islice(self._free(self.raw.entries(reverse=reverse)), skip, None if limit is None else skip + limit)
 
     def matching(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
         """The entries of a keyed queue whose keys are in a relation to ``key``, lowest key first."""

@@ -212,7 +212,7 @@ class JobCore:
         """The end of every command: outside a started job, jobs that are ready run now."""
         self._dispatcher.check_thread()
         dispatcher = self._dispatcher
-        if dispatcher.current is dispatcher.outside and dispatcher.pending:
+        if (dispatcher.ready or dispatcher.deadlines) and dispatcher.current is dispatcher.outside:
             dispatcher.run_ready()
 
     def _default_wait_ns(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from tdqsim.core.store import Entry
@@ -126,6 +127,7 @@ class Services:
         key_data: bytes | None = None,
         key_order: str | None = None,
         *,
+        skip: int = 0,
         limit: int | None = None,
     ) -> tuple[DataQueueEntriesRow, ...]:
         """The entries of a queue; none is removed.
@@ -136,6 +138,7 @@ class Services:
             selection_type: ``ALL``, ``FIRST``, ``LAST``, ``REVERSE``, or ``KEY`` for a keyed queue.
             key_data: exactly KEYLEN bytes, with ``KEY``.
             key_order: GT LT NE EQ GE LE, with ``KEY``.
+            skip: leave out so many first rows, as a client does that asks for a page at a time.
             limit: at most so many rows.
 
         Raises:
@@ -149,29 +152,28 @@ class Services:
         if queue.ddm:
             job.fail("CPF9511", queue.name)
         job.await_lock("QMHRDQM", queue)
-        chosen = self._selected(queue, selection_type, key_data, key_order)
-        rows = []
-        for position, entry in enumerate(chosen, 1):
-            if limit is not None and position > limit:
-                break
-            rows.append(self._row(queue, position, entry))
+        chosen = self._selected(queue, selection_type, key_data, key_order, skip)
+        rows = [self._row(queue, position, entry) for position, entry in enumerate(islice(chosen, limit), skip + 1)]
         job.note("DATA_QUEUE_ENTRIES", queue, selection=selection_type, rows=len(rows))
         return tuple(rows)
 
-    def _selected(self, queue: DataQueue, selection: str, key: bytes | None, order: str | None) -> Iterator[Entry]:
+    def _selected(
+        self, queue: DataQueue, selection: str, key: bytes | None, order: str | None, skip: int
+    ) -> Iterator[Entry]:
         job = self._job
         if selection not in _SELECTIONS or (queue.keyed and selection in ("FIRST", "LAST", "REVERSE")):
             job.fail("CPF950B")
         if selection != "KEY":
-            limit = 1 if selection in ("FIRST", "LAST") else None
-            return queue.stored.entries(reverse=selection in ("LAST", "REVERSE"), limit=limit)
+            one = selection in ("FIRST", "LAST")
+            limit = max(0, 1 - skip) if one else None
+            return queue.stored.entries(reverse=selection in ("LAST", "REVERSE"), skip=skip, limit=limit)
         if not queue.keyed:
             job.fail("CPF950E")
         if order is None or order not in KEY_ORDERS:
             job.fail("CPF9504")
         if key is None or len(key) != queue.key_length:
             job.fail("CPF950F")
-        return queue.stored.matching(KEY_ORDERS[order], key)
+        return islice(queue.stored.matching(KEY_ORDERS[order], key), skip, None)
 
     def _row(self, queue: DataQueue, position: int, entry: Entry) -> DataQueueEntriesRow:
         job = self._job

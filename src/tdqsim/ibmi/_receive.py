@@ -82,7 +82,7 @@ class ReceiveApi(JobCore):
         ):  # fmt: skip
             found = self._receive_plainly(queue, key_order, key)
             dispatcher = self._dispatcher
-            if dispatcher.current is dispatcher.outside and dispatcher.pending:
+            if (dispatcher.ready or dispatcher.deadlines) and dispatcher.current is dispatcher.outside:
                 dispatcher.run_ready()
             return found
         self.doing = ("QRCVDTAQ", *self.place(name, library))

@@ -83,7 +83,7 @@ class SendApi(JobCore):
             event = ("QSNDDTAQ", self.qualified_name, queue.qualified, data, now)
             queue.trace((*event, key) if key else event)
         dispatcher = self._dispatcher
-        if dispatcher.current is dispatcher.outside and dispatcher.pending:
+        if (dispatcher.ready or dispatcher.deadlines) and dispatcher.current is dispatcher.outside:
             dispatcher.run_ready()
 
     def _send_with_care(

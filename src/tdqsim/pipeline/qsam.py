@@ -10,18 +10,16 @@ a cluster needs them on shared storage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
     Filter,
     InputPartition,
-    IsNotNull,
     WriterCommitMessage,
 )
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
@@ -29,12 +27,12 @@ from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._metadata import with_metadata
-from tdqsim.pipeline._pushdown import COMPARISONS, comparisons
+from tdqsim.pipeline._pushdown import Comparison, comparisons, test_of
 from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
-from tdqsim.pipeline.splits import Split, plan
+from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import Part, PartWriter, commit_parts, discard_parts
 
 if TYPE_CHECKING:
@@ -96,20 +94,13 @@ class CobolDataSource(QsamDataSource):
         return "cobol"
 
 
-class _SplitPartition(InputPartition):
-    """One part of a file."""
-
-    def __init__(self, split: Split) -> None:
-        super().__init__(split)
-
-
 class QsamReader(DataSourceReader):
     """Plans parts, and reads each in a task."""
 
     def __init__(self, options: QsamOptions, schema: StructType) -> None:
         self.options = options
         self.columns = list(schema.names)
-        self.filters: list[tuple[str, str, Any]] = []
+        self.filters: list[Comparison] = []
         made = SplitReader(options, self.columns).schema
         for mine, theirs in zip(made, to_arrow_schema(schema), strict=True):
             if mine.type != theirs.type:
@@ -119,12 +110,12 @@ class QsamReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """One partition for each part of each file."""
-        return [_SplitPartition(split) for split in plan(self.options)]
+        return [InputPartition(split) for split in plan(self.options)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The record batches of one part."""
         settle()
-        predicates = [(name, _predicate(operation, value)) for name, operation, value in self.filters]
+        predicates = [(each[0], test_of(each)) for each in self.filters]
         return SplitReader(self.options, self.columns, predicates).read(partition.value)
 
 
@@ -137,27 +128,8 @@ class QsamFilteringReader(QsamReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
         """Comparisons of a column with values leave records out early; Spark checks all of them again."""
-        self.filters.extend(comparisons(filters, _OPERATIONS))
+        self.filters.extend(comparisons(filters))
         return filters
-
-
-_OPERATIONS: dict[type[Filter], str] = {**COMPARISONS, IsNotNull: "is_valid"}
-
-
-def _predicate(operation: str, value: Any) -> Callable[[pa.Array], Any]:
-    """A test of a column. What Arrow cannot compare leaves nothing out: Spark tests again."""
-
-    def test(values: pa.Array) -> Any:
-        try:
-            if operation == "is_valid":
-                return values.is_valid()
-            if operation == "is_in":
-                return pc.is_in(values, value_set=pa.array(list(value), values.type))
-            return getattr(pc, operation)(values, pa.scalar(value, values.type))
-        except (pa.ArrowException, TypeError, ValueError):
-            return pa.array([True] * len(values))
-
-    return test
 
 
 class PartMessage(WriterCommitMessage):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from functools import reduce
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._pushdown import Comparison, test_of
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, Piece, history_pieces, journals, read_history, read_journal
 from tdqsim.pipeline.queues import QUEUES, SCHEMAS, queue_rows, read_range
 from tdqsim.pipeline.stored import Queue, opened, wanted
 
-__all__ = ["Task", "Test", "plan_read", "read_task", "schema_of"]
-
-Test = tuple[str, str, Any]
-"""A comparison of a column: its name, the operation as pyarrow calls it, the value or values."""
+__all__ = ["Task", "plan_read", "read_task", "schema_of"]
 
 
 class Task(NamedTuple):
@@ -42,7 +41,7 @@ def schema_of(options: QueueOptions) -> pa.Schema:
     return {"records": SCHEMAS[options.kind], "queues": QUEUES, "history": HISTORY[options.kind]}[options.read]
 
 
-def plan_read(options: QueueOptions, tests: Sequence[Test] = ()) -> list[Task]:
+def plan_read(options: QueueOptions, tests: Sequence[Comparison] = ()) -> list[Task]:
     """What is read, in order, as of now.
 
     Args:
@@ -70,7 +69,7 @@ def plan_read(options: QueueOptions, tests: Sequence[Test] = ()) -> list[Task]:
         ]
 
 
-def _bounds(options: QueueOptions, tests: Sequence[Test]) -> tuple[int, int]:
+def _bounds(options: QueueOptions, tests: Sequence[Comparison]) -> tuple[int, int]:
     """The numbers behind which and up to which records are wanted."""
     low = max(options.starting_sequence - 1, 0)
     high = 2**63 - 1 if options.ending_sequence is None else options.ending_sequence
@@ -81,7 +80,7 @@ def _bounds(options: QueueOptions, tests: Sequence[Test]) -> tuple[int, int]:
     return low, high
 
 
-def _may_be(name: str, tests: Sequence[Test]) -> bool:
+def _may_be(name: str, tests: Sequence[Comparison]) -> bool:
     for column, operation, value in tests:
         if column == "queue" and operation == "equal" and name != value:
             return False
@@ -106,7 +105,7 @@ def _pieces(low: int, high: int, parts: int) -> Iterator[tuple[int, int]]:
 
 
 def read_task(
-    options: QueueOptions, task: Task, columns: Sequence[str], tests: Sequence[Test] = ()
+    options: QueueOptions, task: Task, columns: Sequence[str], tests: Sequence[Comparison] = ()
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one task."""
     if task.piece is not None:
@@ -123,19 +122,7 @@ def read_task(
         yield _standing(batch, tests) if tests else batch
 
 
-def _standing(batch: pa.RecordBatch, tests: Sequence[Test]) -> pa.RecordBatch:
-    """The rows that may stand the tests. What Arrow cannot compare leaves nothing out: Spark tests again."""
-    keep = None
-    for column, operation, value in tests:
-        if column not in batch.schema.names:
-            continue
-        values = batch.column(column)
-        try:
-            if operation == "is_in":
-                mask = pc.is_in(values, value_set=pa.array(list(value), values.type))
-            else:
-                mask = getattr(pc, operation)(values, pa.scalar(value, values.type))
-        except (pa.ArrowException, TypeError, ValueError):
-            continue
-        keep = mask if keep is None else pc.and_kleene(keep, mask)
-    return batch if keep is None else batch.filter(keep)
+def _standing(batch: pa.RecordBatch, tests: Sequence[Comparison]) -> pa.RecordBatch:
+    """The rows that may stand the tests."""
+    masks = [test_of(each)(batch.column(each[0])) for each in tests if each[0] in batch.schema.names]
+    return batch.filter(reduce(pc.and_kleene, masks)) if masks else batch

@@ -37,11 +37,11 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline._pushdown import COMPARISONS, comparisons
+from tdqsim.pipeline._pushdown import Comparison, comparisons
 from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.queue_options import QueueOptions, read_queue_options
 from tdqsim.pipeline.queue_reading import Task, plan_read, read_task, schema_of
-from tdqsim.pipeline.queue_stream import Offsets, Range, first_offsets, last_offsets, next_offsets, ranges, read_exactly
+from tdqsim.pipeline.queue_stream import Offsets, first_offsets, last_offsets, next_offsets, ranges, read_exactly
 from tdqsim.pipeline.queue_writer import Part, PartWriter, abandon_stream, commit_batch, commit_stream, discard, sink_of
 from tdqsim.pipeline.queues import trim_read
 from tdqsim.pipeline.stored import Kind, check_free
@@ -128,24 +128,17 @@ def _columns(options: QueueOptions, schema: StructType) -> list[str]:
 # batch ---------------------------------------------------------------------------------------------------------------
 
 
-class _TaskPartition(InputPartition):
-    """What one task reads."""
-
-    def __init__(self, task: Task) -> None:
-        super().__init__(task)
-
-
 class _Reader(DataSourceReader):
     """Plans what tasks read, as of the moment of planning."""
 
     def __init__(self, options: QueueOptions, schema: StructType) -> None:
         self.options = options
         self.columns = _columns(options, schema)
-        self.tests: list[tuple[str, str, Any]] = []
+        self.tests: list[Comparison] = []
 
     def partitions(self) -> Sequence[InputPartition]:
         """A task for each queue, journal or file, several where it is long."""
-        return [_TaskPartition(task) for task in plan_read(self.options, self.tests)] or [_TaskPartition(Task())]
+        return [InputPartition(task) for task in plan_read(self.options, self.tests)] or [InputPartition(Task())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
@@ -158,7 +151,7 @@ class _FilteringReader(_Reader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
         """Comparisons of a column with values; Spark checks all of them again."""
-        self.tests.extend(comparisons(filters, COMPARISONS))
+        self.tests.extend(comparisons(filters))
         return filters
 
 
@@ -206,13 +199,6 @@ class _Writer(DataSourceArrowWriter):
 # streams -------------------------------------------------------------------------------------------------------------
 
 
-class _RangePartition(InputPartition):
-    """Records of one queue."""
-
-    def __init__(self, part: Range) -> None:
-        super().__init__(part)
-
-
 class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Looks at ranges of sequence numbers; the same range gives the same records, or fails."""
 
@@ -256,7 +242,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
         """A range for each queue that has moved on, several for a long one."""
-        return [_RangePartition(each) for each in ranges(self.options, start, end)]
+        return [InputPartition(each) for each in ranges(self.options, start, end)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The records of a range, all of them."""

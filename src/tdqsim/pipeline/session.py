@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SparkMissing",
     "archive_path",
+    "check_session",
     "cluster_settings",
     "end_jvm",
     "local_settings",
@@ -94,16 +95,37 @@ def session(
     return spark
 
 
+def check_session() -> None:
+    """See that there is what :func:`session` needs by default; nothing is started.
+
+    Raises:
+        SparkMissing: PySpark is not installed.
+        JavaMissing: a local session would be made and there is no Java for it.
+    """
+    _spark()
+    if not (_elsewhere(os.environ.get("SPARK_REMOTE")) or (_submitted() and not os.environ.get("MASTER"))):
+        find_java()
+
+
+def _elsewhere(remote: str | None) -> bool:
+    """Whether a Connect endpoint is a server that is there already."""
+    return bool(remote) and not str(remote).startswith("local")
+
+
+def _submitted() -> bool:
+    """Whether spark-submit has started this process."""
+    return bool(os.environ.get("PYSPARK_GATEWAY_PORT") or os.environ.get("SPARK_ENV_LOADED"))
+
+
 def _new(
     name: str, remote: str | None, master: str | None, config: dict[str, str], *, quick_start: bool
 ) -> SparkSession:
     builder = _spark().builder.appName(name)
     remote = remote or (None if master else os.environ.get("SPARK_REMOTE"))
-    if remote and not remote.startswith("local"):
+    if _elsewhere(remote):
         return _configured(builder.remote(remote), config).getOrCreate()  # type: ignore[no-any-return]
-    submitted = os.environ.get("PYSPARK_GATEWAY_PORT") or os.environ.get("SPARK_ENV_LOADED")
     chosen = master or os.environ.get("MASTER")
-    if submitted and not chosen:
+    if _submitted() and not chosen:
         return _configured(builder, config).getOrCreate()  # type: ignore[no-any-return]
     java = find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.messages import MessageFrame
 from tdqsim.core.store.check import as_if_machine_stopped
 from tdqsim.core.transport import LinkDown
@@ -82,7 +82,7 @@ class Points:
         for end in link.ends:
             end.served.serve = partial(self._message, end, end.served.serve)  # type: ignore[method-assign]
 
-    def _message(self, end: RemoteSystem, act: Callable[[MessageFrame], Any], message: MessageFrame) -> Any:
+    def _message(self, end: LinkEnd, act: Callable[[MessageFrame], Any], message: MessageFrame) -> Any:
         """Do what a message asks for; a region that ends in the midst of it is a link that is gone."""
         if message.kind == "ASK":
             return act(message)

@@ -8,11 +8,11 @@ becomes due within so many seconds may come before a task that is ready now.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from heapq import heappop
 from typing import Any, Final
 
 from tdqsim.cics import Region, Task, UnitOfWork
-from tdqsim.core.dispatch import Dispatcher, Strand, Timer
+from tdqsim.core.agenda import Agenda, Entry, is_stale
+from tdqsim.core.dispatch import Dispatcher, Timer
 from tdqsim.ibmi import StartedJob, System
 from tdqsim.testing._orders import Broken, Choice, Controller, Policy
 from tdqsim.testing.clock import StillClock
@@ -36,65 +36,66 @@ class _Due:
 
     __slots__ = ("entry", "number")
 
-    def __init__(self, entry: tuple[int, int, Strand | Timer]) -> None:
+    def __init__(self, entry: Entry) -> None:
         self.entry = entry
         self.number = -1 - entry[1]
+
+
+class _StagedAgenda(Agenda):
+    """Whose wait is over is ready; timers that are due stay, to be chosen."""
+
+    __slots__ = ()
+
+    def fire_due(self) -> None:
+        """See the agenda."""
+        now = self._clock.time_ns()
+        standing = [entry for entry in sorted(self.deadlines, key=_moment) if not is_stale(entry)]
+        for moment, _, who in standing:
+            if moment <= now and not isinstance(who, Timer):
+                self._make_ready(who)
+        # in order, and so a heap
+        self.deadlines[:] = [entry for entry in standing if entry[0] > now or isinstance(entry[2], Timer)]
+
+    def due(self) -> list[_Due]:
+        """The timers that are due and have not been called or cancelled."""
+        if not self.deadlines:
+            return []
+        self.fire_due()
+        now = self._clock.time_ns()
+        return [_Due(entry) for entry in self.deadlines if entry[0] <= now]
 
 
 class _StagedDispatcher(Dispatcher):
     """Asks who goes on, also where something is due: see the module's text."""
 
+    _agenda: _StagedAgenda
+
     def __init__(self, choose: Callable[[Sequence[Choice]], int], slack: float) -> None:
-        super().__init__(StillClock())
+        super().__init__(StillClock(), agenda=_StagedAgenda)
         self.chooser = choose
         self._choose = choose
         self._slack_ns = round(slack * _NS)
-        self._due: list[_Due] = []
 
-    @property
-    def pending(self) -> bool:
-        """See the dispatcher."""
-        return bool(self._due) or super().pending
-
-    def _fire_due(self) -> None:
-        """Whose wait is over is ready; timers that are due wait to be chosen."""
-        self._drop_stale_deadlines()
-        now = self.clock.time_ns()
-        while self._deadlines and self._deadlines[0][0] <= now:
-            entry = self._deadlines[0]
-            who = entry[2]
-            if isinstance(who, Timer):
-                self._due.append(_Due(entry))
-            else:
-                self._make_ready(who)
-            self._forget_first()
-
-    def _forget_first(self) -> None:
-        heappop(self._deadlines)
-        self._drop_stale_deadlines()
-
-    def _settle_one(self) -> bool:
+    def _settle_one(self, *, flows: bool = True) -> bool:  # noqa: ARG002  (nobody hands over: each turn is a choice)
         """Dispatch one ready strand or fire one timer, as is chosen."""
-        if self._deadlines:
-            self._fire_due()
-        due: list[_Due] = [each for each in self._due if not _is_over(each)]
-        if due or (self._slack_ns and self._ready):
+        due = self._agenda.due()
+        if due or (self._slack_ns and self.ready):
             return self._one_of(due)
-        return super()._settle_one()
+        return super()._settle_one(flows=False)
 
     def _one_of(self, due: list[_Due]) -> bool:
-        ready = list(self._ready)
+        ready = list(self.ready)
         soon = self._soon()
         choices: list[Choice] = [*due, *ready, *soon]
         index = self._choose(choices)
         chosen = choices[index]
         if not isinstance(chosen, _Due):
-            self._ready.remove(ready[index - len(due)])
+            self.ready.remove(ready[index - len(due)])
             self._dispatch(ready[index - len(due)])
             return True
         if chosen not in due:
             self.clock.reach(chosen.entry[0])
-            self._fire_due()
+            self._agenda.fire_due()
         self._fire(chosen)
         return True
 
@@ -102,30 +103,19 @@ class _StagedDispatcher(Dispatcher):
         """What the slack allows to come first."""
         if not self._slack_ns:
             return []
-        latest = self.clock.time_ns() + self._slack_ns
-        return [_Due(entry) for entry in sorted(self._deadlines, key=_moment) if _stands(entry) and entry[0] <= latest]
+        now = self.clock.time_ns()
+        entries = sorted(self.deadlines, key=_moment)
+        return [_Due(entry) for entry in entries if not is_stale(entry) and now < entry[0] <= now + self._slack_ns]
 
     def _fire(self, chosen: _Due) -> None:
         timer = chosen.entry[2]
-        self._due = [each for each in self._due if each.number != chosen.number and not _is_over(each)]
         if isinstance(timer, Timer) and timer.callback is not None:
             callback, timer.callback = timer.callback, None
             callback()
 
 
-def _moment(entry: tuple[int, int, Strand | Timer]) -> tuple[int, int]:
+def _moment(entry: Entry) -> tuple[int, int]:
     return entry[:2]
-
-
-def _stands(entry: tuple[int, int, Strand | Timer]) -> bool:
-    deadline, _, who = entry
-    if isinstance(who, Timer):
-        return who.callback is not None
-    return not who.done and who.deadline_ns == deadline
-
-
-def _is_over(due: _Due) -> bool:
-    return not _stands(due.entry)
 
 
 class _StagedRegion(Region):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.ship.link import Link
-from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
 from tdqsim.core.store.check import as_if_machine_stopped
@@ -79,7 +79,7 @@ class ActivePlan:
             self._undo.append(lambda: remove_hook(region, self))
         self._attach_store(region.store, region.applid)
         for end in region.links.values():
-            if isinstance(end, RemoteSystem):
+            if isinstance(end, LinkEnd):
                 self._attach_link(end.link)
 
     def _attach_link(self, link: Link) -> None:

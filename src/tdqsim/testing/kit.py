@@ -197,7 +197,7 @@ class Kit:
         Raises:
             DefinitionError: a file is wrong. TdqError: a resource has no group, or two regions have one SYSID.
         """
-        from tdqsim.cics.ship.remote import RemoteSystem  # noqa: PLC0415
+        from tdqsim.cics.ship.remote import LinkEnd  # noqa: PLC0415
         from tdqsim.definitions.regionfile import REGION_FILE_NAME  # noqa: PLC0415
 
         paths = [base / each for each in given if isinstance(each, Path | str)]
@@ -209,7 +209,7 @@ class Kit:
         shared = tuple(common)
         for applid, definitions in _by_group(definitions_of(rest, base), shared).items():
             sysplex.add(self.region(definitions, applid=applid, sysid=applid[:4]))
-        ends = [end for region in self.regions for end in region.links.values() if isinstance(end, RemoteSystem)]
+        ends = [end for region in self.regions for end in region.links.values() if isinstance(end, LinkEnd)]
         linked = {frozenset((end.region, end.far.region)) for end in ends}
         for one, other in combinations(sysplex.regions.values(), 2):
             if frozenset((one, other)) not in linked:

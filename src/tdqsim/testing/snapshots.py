@@ -10,7 +10,7 @@ from typing import Any
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
-from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import Cvda
 from tdqsim.ibmi import System
@@ -159,7 +159,7 @@ def followed(region: Region, queue: TdQueue) -> tuple[Region, TdQueue] | None:
     while isinstance(queue, RemoteTdQueue) and (region.applid, queue.name) not in seen:
         seen.add((region.applid, queue.name))
         link = region.links.get(queue.remotesystem)
-        if not isinstance(link, RemoteSystem) or not link.link.acquired or link.far.region.closed:
+        if not isinstance(link, LinkEnd) or not link.link.acquired or link.far.region.closed:
             return None
         region = link.far.region
         try:

@@ -184,3 +184,12 @@ def one_by_one(path: Path, *, long: bool) -> list[object]:
 
 def test_the_short_way_of_single_requests_is_the_long_way_only_quicker(tmp_path):
     assert one_by_one(tmp_path / "short", long=False) == one_by_one(tmp_path / "long", long=True)
+
+
+def test_many_requests_outside_let_tasks_that_are_ready_go_first(reg):
+    with reg.task() as task:
+        for command in (lambda: task.writeq_td_all("OUTQ", RECORDS[:2]), lambda: list(task.readq_td_all("INQ"))):
+            ran = []
+            reg.start(lambda _task, ran=ran: ran.append(1))
+            command()
+            assert ran == [1]

@@ -148,11 +148,40 @@ def test_commands_let_tasks_that_are_ready_go_first():
             task.asktime,
             task.inquire_task_list,
             lambda: task.readq_td("NOQ", nohandle=True),
+            lambda: task.writeq_td("NOQ", b"x"),
+            lambda: task.readq_td("NOQ"),
+            lambda: task.deleteq_td("NOQ"),
+            lambda: task.deleteq_td("NONE", nohandle=True),
+            lambda: task.writeq_td("LOGQ", b"x"),
+            lambda: task.readq_td("LOGQ"),
+            task.syncpoint,
+            task.syncpoint_rollback,
+            lambda: reg.writeq_td("NOQ", b"x"),  # of the region, a task each
+            lambda: reg.readq_td("NOQ"),
+            lambda: reg.execute("DELETEQ TD QUEUE('NOQ')"),
         ):
             ran = []
             reg.start(lambda _task, ran=ran: ran.append(1))
             command()
             assert ran == [1]
+
+
+@pytest.mark.parametrize("normal", [True, False])
+def test_the_end_of_a_task_lets_those_go_on_that_waited_for_it(normal):
+    with made() as reg:
+        task = reg.task()
+        task.__enter__()
+        task.writeq_td("LOGQ", b"x")
+        waiting = reg.start(lambda own: own.writeq_td("LOGQ", b"y"))
+        reg.dispatcher.run_ready()
+        assert not waiting.done
+        if normal:
+            task.__exit__(None, None, None)
+            assert waiting.done
+        else:
+            task.__exit__(ValueError, ValueError("x"), None)
+            waiting.result()
+        assert reg.peek("LOGQ") == ([b"x", b"y"] if normal else [b"y"])
 
 
 def test_a_command_of_a_task_that_has_ended_or_of_a_closed_region_has_no_effect():

@@ -267,6 +267,12 @@ def test_enqfails_counts_what_a_retained_lock_has_refused(reg):
     with reg.task() as owner:
         owner.writeq_td("LOGQ", b"x")
         assert fails() == {"LOGQ": 0}  # acquired anew
+    again = prepared(reg, (WRITEQ, "LOGQ"))
+    again.lose_coordinator()
+    assert fails() == {"LOGQ": 0}  # what the first one has refused is not this one's
+    assert outcome(reg.writeq_td, "LOGQ", b"x") == "LOCKED"
+    assert fails() == {"LOGQ": 1}
+    again.commit()
 
 
 def test_a_lock_counts_its_refusals_until_it_is_released(reg):

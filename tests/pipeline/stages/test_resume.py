@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ from tdqsim.cli import main
 from tdqsim.errors import DatasetError, DefinitionError
 from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.engine import StageEngine, run_stage
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only
 from tdqsim.pipeline.stages.marks import Marks
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import run_replay
@@ -240,3 +241,18 @@ def test_a_full_disk_for_regions_is_no_outcome_of_theirs(
     monkeypatch.setattr("tempfile.tempdir", None)
     outcome = run_replay(tmp_path / "run", ReplaySpec(directory=region_directory), "local")
     assert (outcome["ok"], outcome["events"]) == (True, 2000)
+
+
+@pytest.mark.parametrize(("platform", "left"), [("linux", False), ("win32", True)])
+def test_files_of_a_process_stay_where_nobody_can_be_asked_whether_it_is_there(
+    platform: str, left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait(120)
+    hidden = tmp_path / "replay" / f".00000.parquet.{socket.gethostname()}.{gone.pid}.1"
+    hidden.parent.mkdir()
+    hidden.touch()
+    with monkeypatch.context() as other:
+        other.setattr(sys, "platform", platform)
+        keep_only(tmp_path, "replay", [])
+    assert hidden.exists() == left

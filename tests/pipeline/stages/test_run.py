@@ -17,6 +17,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tdqsim.cli import main
+from tdqsim.pipeline.java import JavaMissing
 from tdqsim.pipeline.stages import run as run_module
 from tdqsim.pipeline.stages.engine import StageEngine, choose
 from tdqsim.pipeline.stages.run import RunRequest, run_job
@@ -165,6 +166,53 @@ def test_arguments_that_cannot_be_used(
 ) -> None:
     assert main(["pipeline", "run", str(CARD_POSTING), "--out", str(tmp_path / "run"), *arguments]) == 2
     assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("hidden", "arguments", "says"),
+    [
+        ("plotly", [], "plotly is not installed; pip install 'tdqsim[report]' brings it"),
+        ("pyspark.sql", ["--engine", "spark"], "Spark is not installed: pip install 'tdqsim[spark]'"),
+        ("pyspark.sql", ["--records", "5000000"], "Spark is not installed: pip install 'tdqsim[spark]'"),
+    ],
+)
+def test_what_a_run_will_need_is_looked_for_first(
+    hidden: str,
+    arguments: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, hidden, None)
+    command = ["pipeline", "run", str(CARD_POSTING), "--out", str(tmp_path), *arguments]
+    assert main(command) == 1
+    assert says in capsys.readouterr().err
+    assert not [path for path in tmp_path.iterdir() if not path.name.startswith(".")]
+
+
+def test_without_a_java_nothing_is_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none(*_: object) -> None:
+        raise JavaMissing("there is no Java")
+
+    monkeypatch.setattr("tdqsim.pipeline.session.find_java", none)
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    command = ["pipeline", "run", str(CARD_POSTING), "--out", str(tmp_path), "--engine", "spark"]
+    assert main(command) == 1
+    assert "there is no Java" in capsys.readouterr().err
+    assert not (tmp_path / "input").exists()
+
+
+def test_a_report_without_its_library_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline_run(capsys, "--records", 20, "--regions", 2, "--out", tmp_path / "run")
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    assert main(["pipeline", "report", "--run", str(tmp_path / "run"), "--out", str(tmp_path / "new")]) == 1
+    assert "plotly is not installed" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
 
 
 def test_the_engine_is_chosen_by_size() -> None:

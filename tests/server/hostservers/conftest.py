@@ -29,7 +29,7 @@ class Served:
         self.servers = HostServers(
             self.engine, self.system, Accounts(self.accounts.values()), mapper=0, level=level, tls=tls
         )
-        asyncio.run_coroutine_threadsafe(self.servers.start(), self.loop).result(20)
+        asyncio.run_coroutine_threadsafe(self.servers.start(), self.loop).result(300)
 
     def _fill(self) -> None:
         for user, account in self.accounts.items():
@@ -38,17 +38,17 @@ class Served:
 
     def do(self, call: Callable[[], Any]) -> Any:
         """Something done where the system lives."""
-        return self.engine.submit(call).result(20)
+        return self.engine.submit(call).result(300)
 
     @property
     def ports(self) -> dict[str, int]:
         return self.servers.ports
 
     def stop(self) -> None:
-        asyncio.run_coroutine_threadsafe(self.servers.stop(), self.loop).result(20)
+        asyncio.run_coroutine_threadsafe(self.servers.stop(), self.loop).result(300)
         self.engine.__exit__(None, None, None)
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(20)
+        self.thread.join(300)
         self.loop.close()
 
 

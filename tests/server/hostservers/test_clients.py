@@ -23,7 +23,7 @@ def compiled(name: str, jar: Path | None, folder: Path) -> str:
 
 
 def ran(*words: str) -> list[str]:
-    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -98,7 +98,7 @@ def test_what_a_toolbox_program_sees(serve, classes, level):
     ports = [str(served.ports[service]) for service in ("as-signon", "as-dtaq", "as-rmtcmd")]
     done = subprocess.run(
         ["java", "-cp", f"{JAR}:{classes}", "Toolbox", "127.0.0.1", *ports],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     lines = [re.sub(r"[0-9]{6}ANNA", "JOBNBRANNA", line).rstrip() for line in done.stdout.splitlines()]
     assert lines == SEEN.strip().splitlines(), done.stderr

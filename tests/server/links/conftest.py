@@ -24,19 +24,19 @@ class Side:
         self.links = Links(self.engine, identity, port=port, watch=watch)
 
     def do(self, call: Callable[[], Any]) -> Any:
-        return self.engine.submit(call).result(30)
+        return self.engine.submit(call).result(300)
 
     def start(self) -> None:
         self.later(self.links.start())
 
     def later(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(300)
 
     def stop(self) -> None:
         self.later(self.links.stop())
         self.engine.stop()
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(20)
+        self.thread.join(300)
         self.loop.close()
 
 

@@ -53,7 +53,7 @@ class Node:
             "FARAPPL" if near else "NEARAPPL",
             ("127.0.0.1", port) if near else None,
         )
-        asyncio.run_coroutine_threadsafe(self.links.start(), self.loop).result(20)
+        asyncio.run_coroutine_threadsafe(self.links.start(), self.loop).result(300)
 
     def watch(self, way: str, data: bytes) -> None:
         act, wanted, number = self.fate
@@ -70,7 +70,7 @@ class Node:
             self.link.cut()
 
     def do(self, call: Any) -> Any:
-        return self.engine.submit(call).result(30)
+        return self.engine.submit(call).result(300)
 
     def both(self, record: str) -> str:
         def program(task: Any) -> None:

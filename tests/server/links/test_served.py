@@ -71,7 +71,7 @@ class Served:
         return self._over()
 
     def _over(self):
-        code = self.process.wait(timeout=60)
+        code = self.process.wait(timeout=300)
         self.client.close()
         self.process.stdout.close()
         self.process = None
@@ -126,7 +126,8 @@ def sides(tmp_path, authority):
 
 
 def eventually(look):
-    for _ in range(1500):
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
         found = look()
         if found:
             return found

@@ -251,7 +251,7 @@ class TaskBase:
     def let_others_run(self) -> None:
         """Give ready tasks their turn, when it is the program outside that issues commands."""
         dispatcher = self.region.dispatcher
-        if dispatcher.pending:
+        if dispatcher.ready or dispatcher.deadlines:
             dispatcher.run_ready()
 
     def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from functools import partial, wraps
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.parts import TaskRegion
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.core.dispatch import Strand
+from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.errors import RegionClosed
 from tdqsim.facts import table
 
-__all__ = ["PURGED", "Tasks"]
+__all__ = ["PURGED", "Tasks", "outside"]
 
 K = TypeVar("K", bound=TaskBase)
+P = ParamSpec("P")
 T = TypeVar("T")
 
 PURGED: Final = "AEXY"
@@ -132,47 +133,19 @@ class Tasks(Generic[K]):
 
     # -- a command outside any task -------------------------------------------------------------------------------
 
-    def run_alone(self, command: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> T:
-        """Do one command as a task of its own."""
-        region, dispatcher = self._region, self._region.dispatcher
-        if get_ident() != dispatcher.thread:
-            dispatcher.check_thread()
-        if self._left is not None:
-            self.end_left()
-        task, self._spare = self._spare, None
-        if region.closed:
-            raise RegionClosed(f"the region {region.applid} is closed")
-        if task is None:
-            task = self._make(region, 0, _OUTSIDE, region.default_user)
-            task.outside = False
-            task.implicit = True
-        self._last = task.number = task.eib.eibtaskn = self._last % _LAST + 1
-        try:
-            value = command(task, *args, **kwargs) if kwargs else command(task, *args)
-            if task.unit is not None:
-                task.take_syncpoint()
-        except Condition:
-            self._end_alone(task)
-            raise
-        except BaseException:
-            self._left = task
-            task.give_up()  # where even a call is too much, its locks are free all the same
-            self.end_left()
-            raise
-        if task.qzero or task.browses or region.enqueues:
-            task.end(normal=True)
-        else:
-            self._spare = task
-        if dispatcher.pending:
-            dispatcher.run_ready()
-        return value
-
     def end_left(self) -> None:
         """End a command's own task whose end an exception has cut short."""
         task = self._left
         if task is not None:
             task.end(normal=False)
             self._left = None
+
+    def _new_alone(self) -> K:
+        """A task for commands outside: one after the other, as long as nothing is left of it."""
+        task = self._make(self._region, 0, _OUTSIDE, self._region.default_user)
+        task.outside = False
+        task.implicit = True
+        return task
 
     def _end_alone(self, task: K) -> None:
         """End a command's own task after a condition: the caller handles that, so what the command did is kept."""
@@ -182,3 +155,54 @@ class Tasks(Generic[K]):
             task.end(normal=False)
             raise
         task.end(normal=True)
+
+    def _give_up(self, task: K) -> None:
+        """End a command's own task after an exception; what cuts this short leaves it to the next command."""
+        self._left = task
+        task.give_up()  # where even a call is too much, its locks are free all the same
+        self.end_left()
+
+
+class _Outside(Protocol):
+    task_manager: Tasks[Any]
+    dispatcher: Dispatcher
+    enqueues: dict[bytes, Any]
+    applid: str
+    closed: bool
+
+
+def outside(command: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[_Outside, P], T]:
+    """A command as the region's method: a task of its own, with its syncpoint."""
+
+    @wraps(command)
+    def alone(region: _Outside, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        tasks, dispatcher = region.task_manager, region.dispatcher
+        if get_ident() != dispatcher.thread:
+            dispatcher.check_thread()
+        if tasks._left is not None:  # noqa: SLF001  (the other half of the same thing)
+            tasks.end_left()
+        task, tasks._spare = tasks._spare, None  # noqa: SLF001
+        if region.closed:
+            raise RegionClosed(f"the region {region.applid} is closed")
+        if task is None:
+            task = tasks._new_alone()  # noqa: SLF001
+        tasks._last = task.number = task.eib.eibtaskn = tasks._last % _LAST + 1  # noqa: SLF001
+        try:
+            value = command(task, *args, **kwargs) if kwargs else command(task, *args)  # type: ignore[call-arg]
+            if task.unit is not None:
+                task.take_syncpoint()
+        except Condition:
+            tasks._end_alone(task)  # noqa: SLF001
+            raise
+        except BaseException:
+            tasks._give_up(task)  # noqa: SLF001
+            raise
+        if task.qzero or task.browses or region.enqueues:
+            task.end(normal=True)
+        else:
+            tasks._spare = task  # noqa: SLF001
+        if dispatcher.ready or dispatcher.deadlines:
+            dispatcher.run_ready()
+        return value
+
+    return alone

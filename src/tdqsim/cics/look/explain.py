@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.look.explain_requests import OPERATOR, SHIPPED, TD, UNKNOWN, WAIT, Prediction, foresee, would_be_open
+from tdqsim.cics.look.explain_requests import (
+    OPERATOR,
+    SHIPPED,
+    TD,
+    UNKNOWN,
+    WAIT,
+    Prediction,
+    foresee,
+    only_known_there,
+    would_be_open,
+)
 from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER, Latch
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
@@ -157,10 +167,10 @@ def _data_set(queue: ExtraTdQueue) -> str:
 def _intra(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
     kinds = {"NO": "not recoverable", "PHYSICAL": "physically recoverable", "LOGICAL": "logically recoverable"}
     committed = " committed" if queue.logical else ""
-    yield (
-        f"Queue {queue.name} is {kinds[queue.recovstatus]} and {queue.enablestatus.name}; "
-        f"it holds {_records(queue.stored.count)}{committed}."
-    )
+    holds = f"it holds {_records(queue.stored.count)}{committed}"
+    if only_known_there(region, queue):
+        holds = "how many records it holds is not known from outside the region"
+    yield f"Queue {queue.name} is {kinds[queue.recovstatus]} and {queue.enablestatus.name}; {holds}."
     yield from _units_of_work(queue)
     yield from _waiters(queue)
     if queue.enablestatus is Cvda.DISABLING:
@@ -231,6 +241,8 @@ def _trigger(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
         return
     if queue.latch:
         yield from _cycle(region, queue)
+    elif only_known_there(region, queue):
+        yield f"It starts {queue.transid} at {_records(queue.triggerlevel)}; whether a cycle is on is not known either."
     else:
         yield from _no_cycle(region, queue)
 
@@ -250,8 +262,13 @@ def _no_cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
     why = region.ati.why_no_cycle(queue)
     if why is not None:
         yield f"No cycle can begin: transaction {queue.transid}: {why[1]} ({why[0]})."
-    elif failure := region.transactions[queue.transid].why_not():
+    elif (failure := region.transactions[queue.transid].why_not()) and not _has_one_there(region, failure):
         yield f"Its task could not be attached: transaction {queue.transid} is disabled or has no program ({failure})."
+
+
+def _has_one_there(region: SpiRegion, failure: str) -> bool:
+    """Whether the region that runs may have the program that is missing where it is looked at."""
+    return region.looks_from_outside and failure == "DFHAC2016"
 
 
 def _uncommitted_writes(queue: IntraTdQueue) -> Iterator[str]:
@@ -288,6 +305,9 @@ def _cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
         return
     entry = region.transactions.get(queue.transid)
     failure = "DFHAC2001" if entry is None else entry.why_not()
+    if failure and _has_one_there(region, failure):
+        yield f"Whether {queue.transid} has a program, and runs, only the region knows."
+        return
     gone = f"could not be attached ({failure})" if failure else "has ended without reading the queue to QZERO"
     yield f"Its task {gone}. The cycle is over when somebody reads the queue to QZERO, deletes it, or SETs its trigger."
 

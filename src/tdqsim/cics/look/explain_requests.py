@@ -9,7 +9,7 @@ step                                  asked of
 name, aliases                         :func:`~tdqsim.cics.queues.checks.final_target`
 a planned fault                       the region's hook, when it can say (``foresee``)
 security, ENABLESTATUS, type, open    :func:`~tdqsim.cics.queues.checks.check_state` and its table
-shipping                              :meth:`~tdqsim.cics.ship.remote.RemoteSystem.foresee`, then the same in that
+shipping                              :meth:`~tdqsim.cics.ship.remote.LinkEnd.foresee`, then the same in that
 region
 length                                :func:`~tdqsim.cics.queues.intra.check_size`; the data set's DCB
 locks                                 the tables of :mod:`~tdqsim.cics.uow.locks`
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.uow.locks import Lock
     from tdqsim.cics.uow.parts import UowRegion as Region
 
-__all__ = ["OPERATOR", "SHIPPED", "TD", "UNKNOWN", "WAIT", "Prediction", "foresee", "would_be_open"]
+__all__ = ["OPERATOR", "SHIPPED", "TD", "UNKNOWN", "WAIT", "Prediction", "foresee", "only_known_there", "would_be_open"]
 
 WAIT: Final = "WAIT"
 SHIPPED: Final = "SHIPPED"
@@ -192,7 +192,14 @@ def _data_set(command: str, queue: ExtraTdQueue, size: int) -> None:
     file.foresee_write(size)
 
 
+def only_known_there(region: Region, queue: IntraTdQueue) -> bool:
+    """Whether the records are in the memory of a region that is looked at from outside."""
+    return region.looks_from_outside and queue.recovstatus == "NO"
+
+
 def _readq(task: Any, queue: IntraTdQueue, _size: int) -> None:
+    if only_known_there(task.region, queue):
+        raise _Unsaid(UNKNOWN, "how many records it holds is not known from outside the region")
     try:
         record = _next_record(task, queue)
     except StoreDamaged as error:
@@ -298,5 +305,7 @@ def _effect_of_disable(queue: TdQueue) -> str:
 
 def _discard(task: SpiTask, name: str) -> str:
     queue: TdQueue = check_discard(task, name)
+    if isinstance(queue, IntraTdQueue) and only_known_there(task.region, queue):
+        return "its records are lost"
     lost = queue.stored.count if isinstance(queue, IntraTdQueue) else 0
     return f"its records are lost ({lost})" if lost else ""

@@ -35,6 +35,9 @@ class QueueRegion(TaskRegion, Protocol):
     @property
     def looks_at_store(self) -> bool: ...  # noqa: D102
 
+    @property
+    def looks_from_outside(self) -> bool: ...  # noqa: D102
+
     def nothing_stored(self, name: bytes, *, durable: bool) -> Any:
         """An empty queue, in place of one that the store looked at does not show yet."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
-from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.messages import FrameDecoder
 from tdqsim.core.transport import Pipe
 from tdqsim.facts import Resp
@@ -48,7 +48,7 @@ class Link:
         self._passes = 0
         self._held_at: str | None = None
         self._pipe = Pipe()
-        self.ends = (RemoteSystem(self, one, name_in_one), RemoteSystem(self, other, name_in_other))
+        self.ends = (LinkEnd(self, one, name_in_one), LinkEnd(self, other, name_in_other))
         self._acquire()
 
     def __repr__(self) -> str:
@@ -147,11 +147,11 @@ class Link:
 
     # -- for those who look at several regions of one process -----------------------------------------------------
 
-    def other(self, end: RemoteSystem) -> RemoteSystem:
+    def other(self, end: LinkEnd) -> LinkEnd:
         """The other end."""
         return self.ends[1] if end is self.ends[0] else self.ends[0]
 
-    def foreseen(self, end: RemoteSystem, key: str, userid: str, hops: int) -> MirrorTask:
+    def foreseen(self, end: LinkEnd, key: str, userid: str, hops: int) -> MirrorTask:
         """The mirror that a request from an end would meet.
 
         Raises:

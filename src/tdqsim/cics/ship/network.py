@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from tdqsim.cics.ship.remote import RemoteSystem
+from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.transport import Transport
 from tdqsim.errors import TdqError
 
@@ -36,7 +36,7 @@ class FarLink:
     def __init__(self, region: Region, name: str, applid: str) -> None:
         self.applid = applid
         self.acquired = False
-        self.end = RemoteSystem(self, region, name, at_once=False)
+        self.end = LinkEnd(self, region, name, at_once=False)
         self._transport: Transport | None = None
         region.links[name] = self.end
 
@@ -66,7 +66,7 @@ class FarLink:
         if transport is not None:
             transport.close()
 
-    def other(self, _end: RemoteSystem) -> NoReturn:
+    def other(self, _end: LinkEnd) -> NoReturn:
         """The other end is in another process.
 
         Raises:
@@ -74,7 +74,7 @@ class FarLink:
         """
         raise TdqError(f"region {self.applid} is in another process: nothing of it can be looked at from here")
 
-    def foreseen(self, _end: RemoteSystem, _key: str, _userid: str, _hops: int) -> NoReturn:
+    def foreseen(self, _end: LinkEnd, _key: str, _userid: str, _hops: int) -> NoReturn:
         """What a mirror in another process would meet is not known here.
 
         Raises:

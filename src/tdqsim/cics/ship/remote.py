@@ -1,6 +1,6 @@
 """Function shipping: requests for queues of another region, and the part they take in the requester's unit of work.
 
-A :class:`RemoteSystem` is one region's view of the way to another one: remote queues and SYSID send their requests
+A :class:`LinkEnd` is one region's view of the way to another one: remote queues and SYSID send their requests
 through it. What goes there and back are messages (:mod:`~tdqsim.cics.ship.messages`) over a channel; in the other
 region a *mirror* task (:mod:`~tdqsim.cics.ship.mirrors`) carries them out. It ends with its reply, unless it has
 touched a recoverable resource: then it and the requester's unit of work are one distributed unit of work until the
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.uow.unit import UnitOfWork
     from tdqsim.core.dispatch import Strand
 
-__all__ = ["Branch", "RemoteSystem"]
+__all__ = ["Branch", "LinkEnd"]
 
 _IRLINK: Final = "IRLINK"
 """The resource type of a wait for another region, as INQUIRE TASK shows it."""
@@ -67,7 +67,7 @@ class Branch:
 
     __slots__ = ("_key", "_lost", "_uow", "began", "held", "name", "system", "waiter")
 
-    def __init__(self, system: RemoteSystem, uow: UnitOfWork) -> None:
+    def __init__(self, system: LinkEnd, uow: UnitOfWork) -> None:
         self.name = system.name
         self.system = system
         self.waiter: Strand | None = None
@@ -153,7 +153,7 @@ class Branch:
             raise late[0]
 
 
-class RemoteSystem:
+class LinkEnd:
     """One region's view of another one: where its requests go out, and where the other's mirror tasks are.
 
     Attributes:
@@ -182,7 +182,7 @@ class RemoteSystem:
         self._leaves = False
 
     def __repr__(self) -> str:
-        return f"<RemoteSystem {self.name} of {self.region.applid}>"
+        return f"<LinkEnd {self.name} of {self.region.applid}>"
 
     @property
     def mirrors(self) -> dict[str, Mirror]:
@@ -190,9 +190,9 @@ class RemoteSystem:
         return self.served.mirrors
 
     @property
-    def far(self) -> RemoteSystem:
+    def far(self) -> LinkEnd:
         """The other end, for those who look at several regions of one process: the test kit, explain."""
-        found: RemoteSystem = self.link.other(self)
+        found: LinkEnd = self.link.other(self)
         return found
 
     @property
@@ -446,6 +446,8 @@ class RemoteSystem:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
         self._leaves = True  # what is in doubt must be known before the region is closed
         self.link.cut()
+        if self.served.orphans and not self.region.closed:  # the link was lost before, and nobody has come to them yet
+            self._lose_mirrors()
 
     # -- the link goes and comes ----------------------------------------------------------------------------------
 
@@ -467,7 +469,7 @@ class RemoteSystem:
         with self.region.hardening.at_once():
             self.served.lose_orphans()
 
-    def succeed(self, before: RemoteSystem) -> None:
+    def succeed(self, before: LinkEnd) -> None:
         """Take over from the view of an earlier link between the same regions: units of work here may outlive it."""
         self.branches.update(before.branches)
         for branch in self.branches.values():

@@ -273,13 +273,20 @@ class Work:
         return first, last + many, count + many, size + self._write(txn, number, last, items), number
 
     def _write(self, txn: Any, number: int, seq: int, items: Sequence[Any]) -> int:
-        """Write records behind a number; the bytes of their data."""
+        """Write records behind a number; the bytes of their data.
+
+        LMDB fills its pages when it is told that what comes is the last of all; else it splits them into halves.
+        """
         total = 0
+        last = len(items) > 1
         for part in self._parts(items) if len(items) != 1 else (items,):
             seq += len(part)
             size = sum(map(len, part)) if len(part) != 1 else len(part[0])
             key = entry_key(number, seq)
-            txn.put(key, encode(key, part) if size <= INLINE else self.queue.durable.put_long(txn, key, part[0]))
+            value = encode(key, part) if size <= INLINE else self.queue.durable.put_long(txn, key, part[0])
+            last = last and txn.put(key, value, append=True)
+            if not last:
+                txn.put(key, value)
             total += size
         return total
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
+from typing import Final
 
+from tdqsim.core.portable import FileLock
 from tdqsim.pipeline.publishing import no_room
 
 __all__ = ["holding"]
 
-_LOCK = ".lock"
+_LOCK: Final = ".lock"
 """The name that ``tdq pipeline run`` locks, too."""
+_PAUSE: Final = 0.1
 
 
 @contextmanager
 def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[None]:
     """Have a run's directory to oneself while the block runs; another command there is waited for.
 
-    The lock goes with the process, however it ends. Where a file system knows no locks nothing is locked.
+    The lock goes with the process, however it ends.
 
     Args:
         run: the run's directory; when there is none, there is nothing to hold.
@@ -28,11 +31,6 @@ def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[Non
     Raises:
         DatasetError: there is no room even for an empty file.
     """
-    try:
-        import fcntl  # noqa: PLC0415  (not on every platform)
-    except ImportError:
-        yield
-        return
     if not run.is_dir():
         yield
         return
@@ -40,14 +38,14 @@ def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[Non
     try:
         file = path.open("wb")
     except OSError as error:
-        if (told := no_room(path, error)) is None:
-            raise
-        raise told from error
+        raise no_room(path, error) or error from error
     with file:
+        lock = FileLock(file.fileno(), path)
+        if not lock.take():
+            (say or (lambda _: None))(f"{run}: another command is writing there; this one goes on after it")
+            while not lock.take():
+                Event().wait(_PAUSE)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN):
-                (say or (lambda _: None))(f"{run}: another command is writing there; this one goes on after it")
-                fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+            yield
+        finally:
+            lock.release()

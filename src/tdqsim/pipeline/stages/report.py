@@ -10,18 +10,38 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from tempfile import gettempdir
+from typing import Any, Final
 from xml.sax.saxutils import quoteattr
 
 import pyarrow.parquet as pq
 
-from tdqsim.pipeline.publishing import place, publish_json, published
+from tdqsim.pipeline.publishing import is_local, place, publish_json, published
 from tdqsim.pipeline.stages.manifest import manifest_path
 from tdqsim.pipeline.stages.report_page import ROWS, Tables, page_of
 from tdqsim.pipeline.stages.run import Checks, RunResult, few
 from tdqsim.pipeline.stages.tables import read_table
+from tdqsim.report.page import check_target
 
-__all__ = ["write_report"]
+__all__ = ["check_report", "write_report"]
+
+PAGE: Final = "report.html"
+
+
+def check_report(run: Path, out: str | Path = "") -> None:
+    """See, before work of hours, that :func:`write_report` can make its page and write it.
+
+    Args:
+        run: the run's directory.
+        out: where the report goes; by default the run's directory.
+
+    Raises:
+        TdqError: the plotting library is not installed, or no file can be made there.
+    """
+    target = place(out) if out else run
+    folder = target.absolute() if is_local(target) else Path(gettempdir())  # from where it goes to an object store
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    check_target(there / PAGE)
 
 
 def write_report(run: Path, result: RunResult | None = None, out: str | Path = "") -> Path:
@@ -34,6 +54,7 @@ def write_report(run: Path, result: RunResult | None = None, out: str | Path = "
 
     Raises:
         DatasetError: there is nothing to report of.
+        TdqError: as :func:`check_report`; nothing is written then.
     """
     if result is not None:
         summary = result.as_dict()
@@ -42,11 +63,12 @@ def write_report(run: Path, result: RunResult | None = None, out: str | Path = "
     else:
         summary = _summary_of_stages(run)
     tables = Tables.of(run)
+    check_report(run, out)
     target = place(out) if out else run
     publish_json(target / "report.json", summary | {"regions_table": tables.regions.to_pylist()[:ROWS]})
     with published(target / "junit.xml") as fresh:
         fresh.write_text(_junit(summary), "utf-8")
-    page = target / "report.html"
+    page = target / PAGE
     with published(page) as fresh:
         page_of(summary, tables).write(fresh)
     return page

@@ -182,9 +182,11 @@ def run_job(
 
     Raises:
         DefinitionError, DatasetError: the job or its input cannot be used.
+        TdqError: Spark or a Java for it is missing, as far as that is foreseen before anything is done.
         StageFailed: a stage could not be finished; running it again goes on with what is left.
     """
     talk = say or (lambda _: None)
+    _check_engine(request, spark)
     with loaded_job(request.directory) as job, TreeMemory().watching() as memory:
         timer = _Timer(memory)
         files = _inputs(job, request, progress)
@@ -206,6 +208,15 @@ def run_job(
         result = _result(job, request, engine, reconciled, records, independent, timer, files)
     publish_json(request.out / "run.json", result.as_dict())
     return result
+
+
+def _check_engine(request: RunRequest, spark: Any) -> None:
+    """See that there is a Spark for a run that will need one, before its input is generated."""
+    size = sum(path.stat().st_size for path in request.dd.values())
+    if spark is None and choose(request.engine, records=request.records or 0, size=size).name == "spark":
+        from tdqsim.pipeline.session import check_session  # noqa: PLC0415  (an extra)
+
+        check_session()
 
 
 def _spec(request: RunRequest) -> ReplaySpec:

@@ -63,8 +63,9 @@ class Workshop:
 
     def __enter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}.{socket.gethostname()}.{os.getpid()}."))
+        mine = self._folder.stat().st_uid
         for other in self._folder.parent.glob(f"{_PREFIX}.*"):
-            if left_behind(other.name) and not other.is_symlink() and other.stat().st_uid == os.getuid():
+            if left_behind(other.name) and not other.is_symlink() and other.stat().st_uid == mine:
                 shutil.rmtree(other, ignore_errors=True)
         return self
 

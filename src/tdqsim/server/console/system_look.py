@@ -136,7 +136,7 @@ def entries_of(
     """(data, key, sender) of some entries in the queue's order."""
 
     def look(job: Job) -> list[tuple[bytes, bytes, str]]:
-        seen = job.qsys2.data_queue_entries(queue, library, limit=position + limit)[position:]
+        seen = job.qsys2.data_queue_entries(queue, library, skip=position, limit=limit)
         return [(row.message_data_binary, row.key_data or b"", row.sender_job_name or "") for row in seen]
 
     found: list[tuple[bytes, bytes, str]] = as_job(system, userid, look)

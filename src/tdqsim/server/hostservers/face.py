@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import ssl
+import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from threading import Lock
 from typing import Any
 
 from tdqsim.core.engine import Engine
@@ -29,8 +34,6 @@ SERVICES: Mapping[str, type[Conversation]] = {
 }  # fmt: skip
 _LOG = logging.getLogger(__name__)
 _LONGEST_NAME = 32
-NOT_AT_ONCE = object()
-"""What a work comes to that would have waited."""
 
 
 class HostServers:
@@ -108,46 +111,43 @@ class HostServers:
         self._servers.clear()
         self.ports.clear()
 
-    def carry_out(self, work: Work, name: str, gone: Callable[[], bool]) -> Future[Any]:
-        """Have a work done where the system lives: at once where it cannot wait, else as a strand.
-
-        Args:
-            work: the work.
-            name: for people and traces.
-            gone: whether nobody reads the reply any more; what was taken is put back then.
-        """
-
-        def done() -> bytes:
-            answer = work.call()
-            if work.undo is not None and gone():
-                work.undo()
-            return answer
-
-        at_once = work.at_once
-        if at_once is None:
-            return self.submit(done, name)
-        return self._engine.outside(lambda: done() if at_once() else NOT_AT_ONCE)
-
     def submit(self, call: Callable[[], Any], name: str) -> Future[Any]:
-        """Have something done where the system lives."""
+        """Have something done where the system lives, as a strand: it may wait."""
         return self._engine.submit(call, name=name)
+
+    def tell(self, act: Callable[[], None]) -> None:
+        """Have something done there that does not wait."""
+        self._engine.tell(act)
 
 
 class _Connection(asyncio.Protocol):
-    """One client."""
+    """One client.
+
+    The loop's thread takes what comes; a work is carried out in the engine's thread. What cannot wait is answered from
+    there, straight to the socket: to wake the loop for it would cost more than the work. The lock is held, by either
+    thread, for the moments in which a step is taken or an answer is handed over, so that steps and answers keep their
+    order and nothing is written to a socket that was closed, and perhaps opened again for somebody else.
+    """
 
     def __init__(self, servers: HostServers, conversation: Conversation) -> None:
         self._servers = servers
         self._conversation = conversation
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
+        self._lock = Lock()
+        self._descriptor: int | None = None
+        self._unsent = False
         self._work: Work | None = None
         self._future: Future[Any] | None = None
         self._gone = False
 
+    # -- in the loop's thread -------------------------------------------------------------------------------------
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if sys.platform != "win32" and transport.get_extra_info("sslcontext") is None:
+            self._descriptor = transport.get_extra_info("socket").fileno()
         self._servers.connections.add(self)
         self._conversation.origin = str((transport.get_extra_info("peername") or ("",))[0])
         self._loop.call_later(BOUNDS["sign_on_seconds"], self._too_late)
@@ -164,16 +164,17 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()  # it sends on and on while a request of it waits
 
     def _go_on(self) -> None:
-        while self._work is None and not self._gone:
-            step = self._conversation.next()
-            if step is None:
-                return
-            self._take(step)
+        with self._lock:
+            while self._work is None and not self._gone:
+                step = self._conversation.next()
+                if step is None:
+                    return
+                self._take(step)
 
     def _take(self, step: Step) -> None:
         assert self._transport is not None
         if isinstance(step, Reply):
-            self._transport.write(step.data)
+            self._write(step.data)
         elif isinstance(step, End):
             if step.reason:
                 _LOG.warning("%s: connection ended: %s", self._conversation.job_name, step.reason)
@@ -181,37 +182,56 @@ class _Connection(asyncio.Protocol):
             self._gone = True
         else:
             self._work = step
-            self._future = self._servers.carry_out(step, self._conversation.job_name, lambda: self._gone)
-            self._future.add_done_callback(self._done_there)
+            if step.at_once is not None:
+                self._servers.tell(partial(self._carry_out_at_once, step, step.at_once))
+            else:
+                self._begin(step)
 
-    def _done_there(self, future: Future[Any]) -> None:
-        self._loop.call_soon_threadsafe(self._done, future)
+    def _write(self, data: bytes) -> None:
+        assert self._transport is not None
+        self._transport.write(data)
+        self._unsent = self._transport.get_write_buffer_size() > 0
+
+    def _begin(self, work: Work) -> None:
+        """Have a work done as a strand, which may wait."""
+        if self._gone:
+            self._end_job()
+        else:
+            call = partial(self._carry_out, work)
+            self._future = self._servers.submit(call, self._conversation.job_name)
+            self._future.add_done_callback(partial(self._in_loop, self._done))
 
     def _done(self, future: Future[Any]) -> None:
-        work, self._work, self._future = self._work, None, None
+        work, self._future = self._work, None
         assert work is not None
-        failed = future.cancelled() or future.exception() is not None
-        if self._gone:
-            if work.undo is not None:  # there is nothing to put back unless it was done just before
-                self._servers.submit(work.undo, "putting back what nobody read")
-            self._end_job()
-        elif failed:
-            error = None if future.cancelled() else future.exception()
-            _LOG.error("%s: a request failed", self._conversation.job_name, exc_info=error)
-            self.drop()
-        elif future.result() is NOT_AT_ONCE:
-            self._take(work._replace(at_once=None))
+        if not self._gone and (future.cancelled() or future.exception() is not None):
+            self._failed(None if future.cancelled() else future.exception())
         else:
-            assert self._transport is not None
-            self._transport.write(future.result())
+            self._answer(work, b"" if self._gone else future.result())
+
+    def _answer(self, work: Work, data: bytes) -> None:
+        """Write what a work came to, or the rest of it, and take the next step; or put back what nobody reads."""
+        if not self._gone:
+            self._write(data)
+            self._work = None
             self._go_on()
+            return
+        if work.undo is not None:  # there is nothing to put back unless it was done just before
+            self._servers.submit(work.undo, "putting back what nobody read")
+        self._end_job()
+
+    def _failed(self, error: BaseException | None) -> None:
+        _LOG.error("%s: a request failed", self._conversation.job_name, exc_info=error)
+        self._work = None
+        self.drop()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  (asyncio's)
-        self._gone = True
+        with self._lock:
+            self._gone = True
         self._servers.connections.discard(self)
         if self._future is not None:
             self._future.cancel()
-        else:
+        elif self._work is None:
             self._end_job()
 
     def _end_job(self) -> None:
@@ -223,6 +243,54 @@ class _Connection(asyncio.Protocol):
         """Close the connection at once."""
         if self._transport is not None:
             self._transport.abort()
+
+    # -- in the engine's thread -----------------------------------------------------------------------------------
+
+    def _carry_out(self, work: Work) -> bytes:
+        answer = work.call()
+        if work.undo is not None and self._gone:
+            work.undo()
+        return answer
+
+    def _carry_out_at_once(self, work: Work, at_once: Callable[[], bool]) -> None:
+        try:
+            if not at_once():
+                self._in_loop(self._begin, work)
+                return
+            answer = work.call()
+        except Exception as error:  # noqa: BLE001  (whatever it is, the client is not to wait for it)
+            self._in_loop(self._failed, error)
+            return
+        with self._lock:
+            rest = answer if self._gone else self._written(answer)
+            if not rest:
+                self._work = None
+                if self._conversation.waiting:
+                    self._in_loop(self._go_on)
+                return
+        if not self._gone:
+            self._in_loop(self._answer, work, rest)
+            return
+        if work.undo is not None:
+            work.undo()
+        self._in_loop(self._end_job)
+
+    def _written(self, data: bytes) -> bytes:
+        """Write to the socket; gives what did not go."""
+        if self._descriptor is None or self._unsent:
+            return data
+        try:
+            return data[os.write(self._descriptor, data) :]
+        except BlockingIOError:
+            return data
+        except OSError:  # the client has gone
+            self._gone = True
+            self._in_loop(self.drop)
+            return data
+
+    def _in_loop(self, call: Callable[..., None], *values: Any) -> None:
+        with suppress(RuntimeError):  # the loop is closed, and the connection with it
+            self._loop.call_soon_threadsafe(call, *values)
 
 
 class _Mapper(asyncio.Protocol):

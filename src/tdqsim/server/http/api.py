@@ -18,12 +18,14 @@ from tdqsim.errors import TdqError
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate
 from tdqsim.server.http.common import BOUNDS, PREFIX
+from tdqsim.server.http.data_queues import add_data_queues
 from tdqsim.server.http.document import page_of
 from tdqsim.server.http.events import Streams, add_events
 from tdqsim.server.http.guard import install_guard
 from tdqsim.server.http.ibmi import add_systems
 from tdqsim.server.http.metrics import exposition
 from tdqsim.server.http.operating import add_operating
+from tdqsim.server.http.output import add_output
 from tdqsim.server.http.problems import DOCUMENTED, answer_for, not_valid
 from tdqsim.server.http.queues import add_queues, add_regions
 from tdqsim.server.http.records import add_records
@@ -60,7 +62,10 @@ def application(
     install_guard(app, BOUNDS["body_bytes"], request_seconds, any_host=any_host)
     add_sign_on(app, gate)
     _add_process(app, host, gate)
-    for add in (add_regions, add_queues, add_records, add_work, add_operating, add_systems):
+    groups = (
+        add_regions, add_queues, add_records, add_work, add_operating, add_output, add_systems, add_data_queues,
+    )  # fmt: skip
+    for add in groups:
         add(app, host)
     add_events(app, host, app.state.streams)
     return app

@@ -1,4 +1,4 @@
-"""What operators do: definitions, snapshot and restore, statistics, jobs and SYSOUT, faults, the clock."""
+"""What operators do: definitions, snapshot and restore, faults, the clock."""
 
 # Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
 
@@ -27,7 +27,6 @@ def add_operating(app: FastAPI, host: Host) -> None:
     """Add the routes."""
     _add_definitions(app, host)
     _add_snapshot(app, host)
-    _add_reports(app, host)
     _add_faults(app, host)
     _add_clock(app, host)
 
@@ -141,31 +140,6 @@ def _restore(region: Region, wanted: dict[str, list[bytes]], states: dict[str, A
         if states[name] == "DISABLED":
             with region.task(userid=userid) as task:
                 task.set_tdqueue(name, enablestatus="DISABLED")
-
-
-# -- reports ----------------------------------------------------------------------------------------------------------
-
-
-def _add_reports(app: FastAPI, host: Host) -> None:
-    @app.get(f"{PREFIX}/regions/{{name}}/statistics", tags=["regions"])
-    async def statistics(name: str, _user: Looker) -> dict[str, Any]:
-        """The statistics of this moment."""
-        region = host.region(name)
-        return await host.ask(lambda: region.statistics.now().as_dict())
-
-    @app.get(f"{PREFIX}/regions/{{name}}/jobs", tags=["regions"])
-    async def jobs(name: str, _user: Looker) -> list[dict[str, Any]]:
-        """The jobs that were submitted through the internal reader, the last of them."""
-        region = host.region(name)
-
-        def look() -> list[dict[str, Any]]:
-            return [
-                {"id": each.id, "name": each.name, "submitter": each.submitter, "time_ns": each.time_ns,
-                 "scan": each.scan_only, "lines": each.text()[: BOUNDS["page_records"]]}
-                for each in list(region.data_sets.jobs)[-BOUNDS["page_jobs"] :]
-            ]  # fmt: skip
-
-        return await host.ask(look)
 
 
 # -- faults and the clock ---------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ def _about(region: Region) -> dict[str, Any]:
         "start": region.start_type,
         "release": region.release,
         "codepage": region.codepage.name,
+        "time_zone": str(region.zone),
         "queues": len(region.tdqueues),
         "tasks": len(region.tasks),
         "abends": dict(region.abends),

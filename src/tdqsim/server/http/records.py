@@ -4,7 +4,7 @@
 
 import asyncio
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import Body, FastAPI, Query, Request
 
@@ -17,6 +17,7 @@ from tdqsim.server.http.values import Decoding, Encoding, Record, decoded, shown
 
 __all__ = ["add_records"]
 
+_BASE: Final = f"{PREFIX}/regions/{{name}}/queues/{{queue}}"
 _Limit = Annotated[int, Query(ge=1, le=BOUNDS["page_records"])]
 _Position = Annotated[int, Query(ge=0, le=2**63 - 1, description="from this record on, the first is 0")]
 
@@ -27,9 +28,13 @@ def _page(region: Region, queue: str, position: int, limit: int, *, uncommitted:
 
 def add_records(app: FastAPI, host: Host) -> None:
     """Add the routes of records."""
-    base = f"{PREFIX}/regions/{{name}}/queues/{{queue}}"
+    _add_looks(app, host)
+    _add_read(app, host)
+    _add_changes(app, host)
 
-    @app.get(f"{base}/records", tags=["records"])
+
+def _add_looks(app: FastAPI, host: Host) -> None:
+    @app.get(f"{_BASE}/records", tags=["records"])
     async def peek(
         name: str,
         queue: str,
@@ -44,7 +49,7 @@ def add_records(app: FastAPI, host: Host) -> None:
         records = await host.ask(lambda: _page(region, queue, position, limit, uncommitted=uncommitted))
         return {"position": position, "records": [shown(record, region, encoding) for record in records]}
 
-    @app.post(f"{base}/records/decoded", tags=["records"])
+    @app.post(f"{_BASE}/records/decoded", tags=["records"])
     async def peek_decoded(
         name: str, queue: str, layout: Decoding, _user: Looker, position: _Position = 0, limit: _Limit = 100
     ) -> dict[str, Any]:
@@ -55,26 +60,9 @@ def add_records(app: FastAPI, host: Host) -> None:
         found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
         return {"position": position, "records": found}
 
-    @app.post(f"{base}/records", tags=["records"], status_code=201)
-    async def write(
-        name: str,
-        queue: str,
-        record: Annotated[Record | Annotated[list[Record], Body(max_length=BOUNDS["page_records"])], Body()],
-        user: Operator,
-    ) -> dict[str, Any]:
-        """WRITEQ TD, as a task of its own; several records are one task and one unit of work."""
-        region = host.region(name)
-        several = isinstance(record, list)
-        data = [each.bytes_for(region) for each in (record if isinstance(record, list) else [record])]
 
-        def put(task: Task) -> None:
-            for each in data:
-                task.writeq_td(queue, each)
-
-        await as_task(host, region, user, put)
-        return {"written": sum(map(len, data)), **({"records": len(data)} if several else {})}
-
-    @app.post(f"{base}/read", tags=["records"])
+def _add_read(app: FastAPI, host: Host) -> None:
+    @app.post(f"{_BASE}/read", tags=["records"])
     async def read(
         request: Request,
         name: str,
@@ -96,13 +84,34 @@ def add_records(app: FastAPI, host: Host) -> None:
         record: bytes = await attended(request, asyncio.ensure_future(host.ask(call)))
         return {"record": shown(record, region, encoding), "length": len(record)}
 
-    @app.delete(f"{base}/records", tags=["records"], status_code=204)
+
+def _add_changes(app: FastAPI, host: Host) -> None:
+    @app.post(f"{_BASE}/records", tags=["records"], status_code=201)
+    async def write(
+        name: str,
+        queue: str,
+        record: Annotated[Record | Annotated[list[Record], Body(max_length=BOUNDS["page_records"])], Body()],
+        user: Operator,
+    ) -> dict[str, Any]:
+        """WRITEQ TD, as a task of its own; several records are one task and one unit of work."""
+        region = host.region(name)
+        several = isinstance(record, list)
+        data = [each.bytes_for(region) for each in (record if isinstance(record, list) else [record])]
+
+        def put(task: Task) -> None:
+            for each in data:
+                task.writeq_td(queue, each)
+
+        await as_task(host, region, user, put)
+        return {"written": sum(map(len, data)), **({"records": len(data)} if several else {})}
+
+    @app.delete(f"{_BASE}/records", tags=["records"], status_code=204)
     async def clear(name: str, queue: str, user: Operator) -> None:
         """DELETEQ TD."""
         region = host.region(name)
         await as_task(host, region, user, lambda task: task.deleteq_td(queue))
 
-    @app.post(f"{base}/seed", tags=["records"], status_code=201)
+    @app.post(f"{_BASE}/seed", tags=["records"], status_code=201)
     async def seed(
         name: str,
         queue: str,

@@ -1,0 +1,112 @@
+"""An IBM i system in a store, with the methods of a job by which ``tdq dtaq`` uses one; in a server it is another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdqsim.cli.errors import InputError
+from tdqsim.client import RemoteEntry
+from tdqsim.errors import DefinitionError, Problem
+from tdqsim.ibmi import DataQueueEntry, Job, ParameterError, SeedEntry, System, dump_entries, seed_entries
+from tdqsim.server.systemfile import load_system_file
+
+if TYPE_CHECKING:
+    from tdqsim.definitions import Definitions
+
+__all__ = ["LocalJob", "local_job"]
+
+
+class LocalJob:
+    """A job in a system that this process has opened; the methods are those of a served one."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self.page = job.page
+
+    def install(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:
+        """Create the data queues of definitions, all or none; their names."""
+        try:
+            made = self._job.system.install(definitions, create_libraries=create_libraries)
+        except DefinitionError as error:
+            raise DefinitionError([_placed(problem, definitions) for problem in error.problems]) from None
+        return [queue.qualified for queue in made]
+
+    def dltdtaq(self, queue: str) -> list[str]:
+        """Delete a data queue; the last message."""
+        self._job.dltdtaq(queue)
+        return [str(self._job.joblog[-1])]
+
+    def data_queue_info(self, library: str) -> list[dict[str, Any]]:
+        """The rows of DATA_QUEUE_INFO."""
+        return [row._asdict() for row in self._job.qsys2.data_queue_info(data_queue_library=library)]
+
+    def qmhqrdqd(self, name: str, library: str, form: str) -> dict[str, Any]:
+        """The fields of a description."""
+        if form == "RDQD0200":
+            return self._job.qmhqrdqd(name, library, "RDQD0200")._asdict()
+        return self._job.qmhqrdqd(name, library)._asdict()
+
+    def qsnddtaq(self, name: str, library: str, data: bytes, key: bytes | None) -> None:
+        """Send an entry."""
+        self._job.qsnddtaq(name, library, data, key)
+
+    def qrcvdtaq(self, name: str, library: str, wait: int, order: str, key: bytes | None) -> DataQueueEntry | None:
+        """Receive an entry."""
+        return self._job.qrcvdtaq(name, library, wait, order, key)
+
+    def qclrdtaq(self, name: str, library: str, order: str, key: bytes | None) -> int:
+        """Clear a queue, or some keys of it."""
+        return self._job.qclrdtaq(name, library, order, key)
+
+    def entries(
+        self, name: str, library: str, key: bytes | None = None, order: str = "EQ", limit: int | None = None
+    ) -> Iterator[RemoteEntry]:
+        """Entries in the queue's order."""
+        selection = ("ALL", None, None) if key is None else ("KEY", key, order)
+        for row in self._job.qsys2.data_queue_entries(name, library, *selection, limit=limit):
+            yield RemoteEntry(
+                row.message_data_binary, row.key_data, row.sender_job_name, row.ordinal_position,
+                row.message_enqueue_timestamp.isoformat(), row.sender_current_user,
+            )  # fmt: skip
+
+    def seed_entries(self, name: str, library: str, entries: Iterable[SeedEntry]) -> int:
+        """Send entries, all or none."""
+        return seed_entries(self._job, name, library, entries)
+
+    def dump_entries(self, name: str, library: str) -> Iterator[dict[str, Any]]:
+        """Every entry as the object of one line."""
+        return dump_entries(self._job, name, library)
+
+
+def _placed(problem: Problem, definitions: Definitions) -> Problem:
+    """A problem of the installation with its file and line, and with this command's own way out."""
+    file, line = definitions.place_of(problem.resource)
+    message = problem.message.replace("create it with crtlib", "--libraries creates those that are not there")
+    return replace(problem, file=file or problem.file, line=line, message=message)
+
+
+@contextmanager
+def local_job(
+    store: Path, directory: Path | None, user: str, ccsid: int, *, create: bool = False, looking: bool = False
+) -> Iterator[LocalJob]:
+    """A job of the system in a store.
+
+    Args:
+        store: the store's directory.
+        directory: that of the system, for its name; None for a system without one.
+        user: the profile.
+        ccsid: of text.
+        create: make the store when there is none.
+        looking: look at a store that another process may be writing, as of its last commit.
+    """
+    name = "TDQSYS" if directory is None else load_system_file(directory)[0].name
+    try:
+        with System(name, store, create=create, readonly=looking) as system:  # noqa: SIM117
+            with system.job("TDQ", user=user, ccsid=ccsid) as job:
+                yield LocalJob(job)
+    except ParameterError as error:
+        raise InputError(str(error)) from None

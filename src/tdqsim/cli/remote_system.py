@@ -1,0 +1,119 @@
+"""An IBM i system that a server has, with the methods of a job by which ``tdq dtaq`` uses one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdqsim.cli.errors import InputError
+from tdqsim.cli.remote import client_elsewhere, client_here
+from tdqsim.client import Client, RemoteEntry, RemoteError, RemoteSystem
+from tdqsim.core.codepage import codepage
+
+if TYPE_CHECKING:
+    from tdqsim.definitions import Definitions
+    from tdqsim.ibmi import SeedEntry
+
+__all__ = ["ServedJob", "served_job"]
+
+
+class ServedJob:
+    """Jobs of a system in a server; each command is a job of its own there.
+
+    Args:
+        client: signed on.
+        name: the system.
+        user: the profile of the jobs; empty for that of who has signed on.
+        ccsid: of text, which is converted here.
+    """
+
+    def __init__(self, client: Client, name: str, user: str, ccsid: int) -> None:
+        self._system = RemoteSystem(client, name, profile=user)
+        self.page = codepage(ccsid)
+
+    def install(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:
+        """Create the data queues of definitions, all or none; their names."""
+        from tdqsim.definitions import dump_definitions  # noqa: PLC0415  (only what the command needs)
+
+        try:
+            return self._system.install(dump_definitions(definitions), create_libraries=create_libraries)
+        except RemoteError as error:
+            if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+                raise
+            text = str(error).replace("create it with crtlib", "--libraries creates those that are not there")
+            raise InputError(text) from None
+
+    def dltdtaq(self, queue: str) -> list[str]:
+        """Delete a data queue; the messages."""
+        library, _, name = queue.rpartition("/")
+        return self._system.dltdtaq(name, library)
+
+    def data_queue_info(self, library: str) -> list[dict[str, Any]]:
+        """The rows of DATA_QUEUE_INFO."""
+        return list(self._system.data_queue_info(library))
+
+    def qmhqrdqd(self, name: str, library: str, form: str) -> dict[str, Any]:
+        """The fields of a description."""
+        return self._system.qmhqrdqd(name, library, form)
+
+    def qsnddtaq(self, name: str, library: str, data: bytes, key: bytes | None) -> None:
+        """Send an entry."""
+        self._system.qsnddtaq(name, library, data, key)
+
+    def qrcvdtaq(self, name: str, library: str, wait: int, order: str, key: bytes | None) -> RemoteEntry | None:
+        """Receive an entry."""
+        return self._system.qrcvdtaq(name, library, wait, order, key)
+
+    def qclrdtaq(self, name: str, library: str, order: str, key: bytes | None) -> int:
+        """Clear a queue, or some keys of it."""
+        return self._system.qclrdtaq(name, library, order, key)
+
+    def entries(
+        self, name: str, library: str, key: bytes | None = None, order: str = "EQ", limit: int | None = None
+    ) -> Iterator[RemoteEntry]:
+        """Entries in the queue's order."""
+        return self._system.data_queue_entries(name, library, key, order, limit=limit)
+
+    def seed_entries(self, name: str, library: str, entries: Iterable[SeedEntry]) -> int:
+        """Send entries: a thousand at a time, of which all are sent or none."""
+        several, sent = list(entries), 0
+        while page := several[sent : sent + 1000]:
+            sent += self._system.seed_entries(name, library, page)
+        return sent
+
+    def dump_entries(self, name: str, library: str) -> Iterator[dict[str, Any]]:
+        """Every entry as the object of one line."""
+        for each in self.entries(name, library):
+            line: dict[str, Any] = {"data": each.data.hex().upper(), "text": self.page.printable(each.data)}
+            if each.key is not None:
+                line["key"] = each.key.hex().upper()
+            line["time"] = datetime.fromisoformat(each.enqueued).isoformat()
+            if each.sender is not None:
+                line["sender"] = {"job": each.sender, "current_user": each.current_user}
+            yield line
+
+
+@contextmanager
+def served_job(places: Iterable[Path], server: str, user: str, ccsid: int) -> Iterator[ServedJob | None]:
+    """A job of the system that a server has, None when none has.
+
+    Args:
+        places: the store or the directory of the system.
+        server: the address of a server elsewhere, which goes before.
+        user: the profile; empty for who has signed on.
+        ccsid: of text.
+    """
+    if server:
+        with client_elsewhere(server, "system") as found:
+            yield ServedJob(*found, user, ccsid)
+        return
+    for place in places:
+        with client_here(place, "system") as here:
+            if here is not None:
+                yield ServedJob(*here, user, ccsid)
+                return
+    yield None

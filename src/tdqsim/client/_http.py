@@ -1,0 +1,236 @@
+"""One connection to a server: requests, texts that come a piece at a time, and what to do when the connection is lost.
+
+A server ends connections that nobody uses, and may be started again between two requests. Before a request goes out, a
+connection that has ended meanwhile is opened anew: nothing was asked yet. A connection that is lost *after* that is
+opened again for a request that only looks, which may be asked twice. One that changes something is never repeated:
+it may have been done, and only who asked can find out (:class:`LostConnection`).
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import urlencode, urlsplit
+
+from tdqsim.errors import TdqError
+
+__all__ = ["Connection", "LostConnection", "RemoteError"]
+
+_SAFE: Final = frozenset({"GET", "HEAD"})
+
+
+class RemoteError(TdqError):
+    """The server refused, or ended a command with a condition or a message.
+
+    Attributes:
+        status: the HTTP status.
+        condition: the condition's name, such as ``QZERO``; empty for none.
+        resp, resp2: its numbers; 0 for none.
+        abcode: of an abend; empty for none.
+        message_id: of an IBM i message, such as ``CPF9801``; empty for none.
+    """
+
+    def __init__(self, status: int, body: Mapping[str, Any]) -> None:
+        super().__init__(str(body.get("detail") or body.get("title") or status))
+        self.status = status
+        self.condition = str(body.get("condition", ""))
+        self.resp = int(body.get("resp", 0))
+        self.resp2 = int(body.get("resp2", 0))
+        self.abcode = str(body.get("abcode", ""))
+        self.message_id = str(body.get("message_id", ""))
+
+
+class LostConnection(TdqError):
+    """The server cannot be reached, or the connection ended before the answer was there.
+
+    Attributes:
+        sent: the request had gone out: what it asks for may have been done.
+    """
+
+    def __init__(self, text: str, *, sent: bool) -> None:
+        super().__init__(text)
+        self.sent = sent
+
+
+class _UnixConnection(HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        """Reach the server."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _connection(url: str, timeout: float, certificate: Path | str | None) -> HTTPConnection:
+    if url.startswith("unix:"):
+        if not hasattr(socket, "AF_UNIX"):
+            raise TdqError(f"url {url!r}: there are no Unix sockets here")
+        return _UnixConnection(url.removeprefix("unix:"), timeout)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise TdqError(f"url {url!r}: {error}") from error
+    if parts.scheme not in ("http", "https") or parts.hostname is None:
+        raise TdqError(f"url {url!r}: it must be http://HOST:PORT, https://HOST:PORT or unix:PATH")
+    if parts.scheme == "http":
+        return HTTPConnection(parts.hostname, port or 80, timeout=timeout)
+    try:
+        context = ssl.create_default_context(cafile=None if certificate is None else str(certificate))
+    except OSError as error:
+        raise TdqError(f"certificate {certificate}: {error.strerror or error}") from error
+    return HTTPSConnection(parts.hostname, port or 443, timeout=timeout, context=context)
+
+
+class Connection:
+    """One connection to a server.
+
+    Args:
+        url: such as ``http://127.0.0.1:8470``, ``https://HOST:PORT`` or ``unix:PATH``.
+        token: the bearer token.
+        timeout: seconds that a request may take.
+        certificate: a certificate file to trust, for ``https``; the machine's own unless given.
+
+    Raises:
+        TdqError: the address is none, or the certificate cannot be read.
+    """
+
+    def __init__(self, url: str, token: str, *, timeout: float = 60.0, certificate: Path | str | None = None) -> None:
+        self._made = (url, timeout, certificate)
+        self._connection = _connection(*self._made)
+        self._headers = {"Content-Type": "application/json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; the next request opens it again."""
+        self._connection.close()
+
+    def request(self, method: str, path: str, body: Any = None, *, patience: float = 0, **query: Any) -> Any:
+        """One request; gives what it answers.
+
+        Args:
+            method: such as ``GET``.
+            path: behind ``/api/v1``.
+            body: what is sent as JSON; None for nothing.
+            patience: seconds more than usual that the answer may take, of a request that waits.
+            query: the query's parameters; None leaves one out.
+
+        Raises:
+            RemoteError: the server refused. LostConnection: it cannot be reached, or the connection was lost.
+        """
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            status, text = self._ask(method, _target(path, query), data, patience)
+        except LostConnection as lost:
+            if method not in _SAFE or not lost.sent or isinstance(lost.__cause__, TimeoutError):
+                raise
+            status, text = self._ask(method, _target(path, query), data, patience)
+        return _found(status, text)
+
+    def _ask(self, method: str, target: str, data: bytes | None, patience: float) -> tuple[int, bytes]:
+        with _losing(self._connection) as sent:
+            self._open(self._made[1] + patience)
+            sent.append(True)
+            self._connection.request(method, target, data, self._headers)
+            answer = self._connection.getresponse()
+            return answer.status, answer.read()
+
+    def _open(self, timeout: float) -> None:
+        """Have a connection that the server has not ended: nothing can be there to be read before it was asked."""
+        sock = self._connection.sock
+        if sock is not None and _readable(sock):
+            self._connection.close()
+        if self._connection.sock is None:
+            self._connection.connect()
+        self._connection.sock.settimeout(timeout)
+
+    @contextmanager
+    def stream(self, path: str, headers: Mapping[str, str] | None = None, **query: Any) -> Iterator[Iterator[str]]:
+        """What a request answers, line by line as it comes, on a connection of its own.
+
+        Raises:
+            RemoteError: the server refused. LostConnection: it cannot be reached; in the iteration: it was lost.
+        """
+        connection = _connection(*self._made)
+        try:
+            with _losing(connection) as sent:
+                sent.append(True)
+                connection.request("GET", _target(path, query), headers={**self._headers, **(headers or {})})
+                answer = connection.getresponse()
+                refused = answer.read() if answer.status >= 400 else b""
+            if answer.status >= 400:
+                _found(answer.status, refused)
+            yield _lines(connection, answer)
+        finally:
+            connection.close()
+
+
+def _lines(connection: HTTPConnection, answer: HTTPResponse) -> Iterator[str]:
+    while True:
+        with _losing(connection) as sent:
+            sent.append(True)
+            line = answer.readline()
+        if not line:
+            return
+        yield line.decode("utf-8").removesuffix("\n")
+
+
+@contextmanager
+def _losing(connection: HTTPConnection) -> Iterator[list[bool]]:
+    """A loss of the connection as our own error; the list says whether something was sent."""
+    sent: list[bool] = []
+    try:
+        yield sent
+    except (OSError, HTTPException) as error:
+        connection.close()
+        raise LostConnection(f"the server cannot be reached: {error}", sent=bool(sent)) from error
+
+
+def _readable(sock: socket.socket) -> bool:
+    try:
+        if hasattr(select, "poll"):
+            poll = select.poll()
+            poll.register(sock, select.POLLIN)
+            return bool(poll.poll(0))
+        return bool(select.select([sock], [], [], 0)[0])
+    except (OSError, ValueError):
+        return True
+
+
+def _target(path: str, query: Mapping[str, Any]) -> str:
+    given = {name: value for name, value in query.items() if value is not None}
+    return f"/api/v1{path}" + (f"?{urlencode(given)}" if given else "")
+
+
+def _found(status: int, text: bytes) -> Any:
+    try:
+        found = json.loads(text) if text else None
+    except ValueError:
+        found = None
+        if status < 400:
+            raise TdqError(f"the server has answered with what is no JSON: {text[:40]!r}") from None
+    if status >= 400:
+        raise RemoteError(status, found if isinstance(found, dict) else {"detail": text.decode("utf-8", "replace")})
+    return found

@@ -1,0 +1,64 @@
+"""The loaded copies of compiled programs.
+
+libcob refuses to enter an active program again and keeps one storage a module, so each run of a program has a copy of
+the module under a name of its own. When the run is over the copy is used again: its storage is made anew with the next.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+from tdqsim.cobol.compiler import Module, entry_symbol
+
+__all__ = ["Copies", "copies_of", "loaded_modules"]
+
+
+class Copies:
+    """The loaded copies of one module; those that nobody runs are used again."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._numbers = count(1)
+        self._free: list[int] = []
+        self._loaded: list[Any] = []
+        self._folder = Path(tempfile.mkdtemp(prefix="tdqsim-copies-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+
+    def take(self) -> int:
+        """The address of a program that nobody runs."""
+        return self._free.pop() if self._free else self._load()
+
+    def _load(self) -> int:
+        copy = self._folder / f"{self._module.program}-{next(self._numbers)}.so"
+        shutil.copyfile(self._module.path, copy)
+        library = ctypes.PyDLL(str(copy), mode=ctypes.RTLD_LOCAL)
+        self._loaded.append(library)
+        entry = getattr(library, entry_symbol(self._module.program))
+        return int(ctypes.cast(entry, ctypes.c_void_p).value or 0)
+
+    def give_back(self, address: int) -> None:
+        """Nobody runs it any more."""
+        self._free.append(address)
+
+
+_LOADED: Final[dict[Module, Copies]] = {}
+
+
+def copies_of(module: Module) -> Copies:
+    """The copies of a module in this process."""
+    found = _LOADED.get(module)
+    if found is None:
+        found = _LOADED[module] = Copies(module)
+    return found
+
+
+def loaded_modules() -> Iterator[Module]:
+    """The modules of which copies were loaded."""
+    yield from _LOADED

@@ -1,0 +1,112 @@
+"""DFHEIBLK as a program has it: the task's EIB as 85 bytes of storage, in the characters that programs run in.
+
+The area of a level is filled anew for each task and then kept up with the task's EIB. How a command has ended changes
+with nearly every one, so that the bytes of each end are made once; the other fields change rarely.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from datetime import tzinfo
+from functools import lru_cache
+from typing import Any, Final
+
+from tdqsim.cics.kernel.abstime import abstime, local_time
+from tdqsim.cics.kernel.eib import EIB_LENGTH, NO_COMMAND, Completion, Eib
+
+__all__ = ["EibArea"]
+
+_NS: Final = 10**9
+_COMPLETIONS_KEPT: Final = 4096
+_TEXT_PAGE: Final = "latin-1"
+
+
+class EibArea:
+    """The storage of one EIB.
+
+    Attributes:
+        address: where it is.
+        last: how the command ended that it shows.
+    """
+
+    __slots__ = ("_blank", "_buffer", "_fields", "_key", "_shown", "address", "last")
+
+    def __init__(self) -> None:
+        self._buffer = ctypes.create_string_buffer(EIB_LENGTH)
+        self.address = ctypes.addressof(self._buffer)
+        self._shown = memoryview(self._buffer).cast("B")
+        self._key: tuple[Any, ...] = ()
+        self._blank = bytes(EIB_LENGTH)
+        self._fields: tuple[Any, ...] = ()
+        self.last = NO_COMMAND
+
+    def begin(self, eib: Eib) -> bytes:
+        """The EIB of a task as a program finds it, but for EIBTASKN; the run-time copies it to the area."""
+        second = eib.moment_ns // _NS
+        key = (eib.eibtrnid, second, eib.eibtrmid, eib.eibcposn, eib.eibcalen, eib.eibaid, eib.eibds, eib.eibreqid)
+        if key != self._key:
+            self._key, self._blank = key, _blank(eib)
+        self._fields = ()
+        last = self.last = eib.last
+        if last is NO_COMMAND:
+            return self._blank
+        blank = bytearray(self._blank)
+        blank[27:35], blank[51:59], blank[76:84] = _completed(last)
+        return bytes(blank)
+
+    def show(self, eib: Eib) -> None:
+        """Show what a command may have changed."""
+        fields = _fields(eib)
+        if fields != self._fields:
+            self._fields = fields
+            blank = _blank(eib)
+            self._shown[0:8] = blank[0:8]
+            self._shown[16:27] = blank[16:27]
+            self._shown[35:51] = blank[35:51]
+        if eib.last is not self.last:
+            self.show_last(eib.last)
+
+    def show_last(self, last: Completion) -> None:
+        """Show the end of a command."""
+        self.last = last
+        known = _COMPLETED.get(id(last))
+        if known is None or known[0] is not last:
+            if len(_COMPLETED) > _COMPLETIONS_KEPT:
+                _COMPLETED.clear()
+            known = _COMPLETED[id(last)] = (last, *_completed(last))
+        shown = self._shown
+        shown[27:35], shown[51:59], shown[76:84] = known[1:]
+
+
+_COMPLETED: Final[dict[int, tuple[Completion, bytes, bytes, bytes]]] = {}
+"""How commands have ended, as bytes, by the identity of the end."""
+
+
+def _fields(eib: Eib) -> tuple[Any, ...]:
+    """What commands rarely change."""
+    return eib.moment_ns, eib.eibcalen, eib.eibaid, eib.eibcposn, eib.eibds, eib.eibreqid, eib.eibtrmid
+
+
+def _blank(eib: Eib) -> bytes:
+    """The EIB of a task before its first command, without the task number."""
+    head = b"".join((_clock(eib.moment_ns // _NS, eib.zone), _text(eib.eibtrnid, 4), bytes(4), _text(eib.eibtrmid, 4)))
+    input_ = struct.pack(">xxHH", eib.eibcposn, eib.eibcalen) + eib.eibaid
+    return (head + input_ + bytes(8) + _text(eib.eibds, 8) + _text(eib.eibreqid, 8)).ljust(EIB_LENGTH, b"\0")
+
+
+def _completed(last: Completion) -> tuple[bytes, bytes, bytes]:
+    """EIBFN with EIBRCODE, EIBRSRCE, and EIBRESP with EIBRESP2, as bytes."""
+    return last.fn + last.rcode, _text(last.rsrce, 8), struct.pack(">ii", int(last.resp), last.resp2)
+
+
+def _text(text: str, size: int) -> bytes:
+    return text.ljust(size)[:size].encode(_TEXT_PAGE, "replace") if text else bytes(size)
+
+
+@lru_cache(maxsize=64)
+def _clock(second: int, zone: tzinfo) -> bytes:
+    """EIBTIME and EIBDATE of a second."""
+    moment = local_time(abstime(second * _NS, zone))
+    date = (moment.year - 1900) * 1000 + moment.timetuple().tm_yday
+    return bytes.fromhex(f"{moment:0%H%M%S}C{date:07d}C")

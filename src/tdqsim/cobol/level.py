@@ -1,0 +1,449 @@
+"""Running COBOL programs as a task's programs: link levels, commands, labels, and what ends them.
+
+A *level* is one run of one program, with the programs that it CALLs. libcob refuses to enter an active program again
+and keeps one storage a module, so each level runs copies of the modules under names of their own; when the level is
+over its programs are cancelled, so that the next level finds their storage fresh, and the copies are used again.
+
+A command's CALL ends up in :meth:`Level.command`. What it may come to:
+
+================================  =====================================================================
+the command ends, or a condition  DFHEIGDI is 0 and the program goes on
+has a label                       DFHEIGDI is the label's number
+RETURN, ABEND, a condition        the level is left by longjmp; what was raised is kept, and raised again
+that nobody handles               when the level is over (no exception may pass COBOL's frames)
+================================  =====================================================================
+
+A HANDLE ABEND label is searched from the level of the abend upwards. Where the run-time itself has ended the program
+(bad data, a bad address), the program is entered again, its storage as it is, and goes to the label at once. A CALLed
+program has HANDLEs of its own, as if PUSH HANDLE were issued before and POP HANDLE behind it. Sources: LINK, XCTL,
+RETURN, HANDLE ABEND (IBM Docs), CBLPSHPOP (Language Environment).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from typing import Any, Final
+
+from tdqsim.cics import Abend, Condition, Task
+from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
+from tdqsim.cics.kernel.handling import NO_HANDLES, Handles, HandleStack
+from tdqsim.cobol._libcob import DONE, FAILED, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
+from tdqsim.cobol.calls import Plan, plans_of
+from tdqsim.cobol.compiler import Module
+from tdqsim.cobol.copies import copies_of, loaded_modules
+from tdqsim.cobol.eib_area import EibArea
+from tdqsim.cobol.settings import Settings, Verb
+from tdqsim.cobol.storage import TaskStorage
+from tdqsim.cobol.translate import ExecCommand
+from tdqsim.cobol.view import ProgramStorage
+from tdqsim.errors import TdqError
+
+__all__ = ["AbendLabel", "CobolFailure", "Level", "begin_coverage", "reached_statements"]
+
+_PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
+"""What libcob puts before its messages; the line in it is not always the statement's."""
+_GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET")
+_WELL: Final = (DONE, LEFT)
+_ROWS: Final = HEADING * 8
+_RUNS: Final = count(1)
+_NOBODY: Final[Any] = None
+"""Whose a level is that no task runs."""
+
+
+class CobolFailure(TdqError):
+    """libcob found an error in a program, such as bad packed digits or a program that is not there.
+
+    Attributes:
+        message: in libcob's words, with the user's file and line.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+_COVERAGE: Final[dict[str, bool]] = {}
+
+
+def begin_coverage() -> None:
+    """Forget which statements were reached, and keep that from now on."""
+    _COVERAGE["on"] = True
+    if any(loaded_modules()):
+        libcob(_CALLBACKS).forget_reached()
+
+
+def reached_statements() -> Iterator[tuple[Module, frozenset[int]]]:
+    """The modules that were loaded, each with the marks of the statements that were reached."""
+    for module in loaded_modules():
+        yield module, frozenset(libcob(_CALLBACKS).reached(module.program))
+
+
+class AbendLabel:
+    """A label of HANDLE ABEND: an abend exit that only its own level can branch to.
+
+    Attributes:
+        run: the number of the level's run whose label it is.
+        number: the label's number in its program.
+        control: the address of the program's control area.
+    """
+
+    __slots__ = ("control", "number", "run")
+
+    def __init__(self, run: int, number: int, control: int) -> None:
+        self.run = run
+        self.number = number
+        self.control = control
+
+    def __call__(self, abend: Abend) -> None:
+        """The level is gone, so the abend goes on."""
+        raise abend
+
+
+_Frame = tuple[int, Handles, HandleStack]
+"""A program of a level that has issued a command, by its number, and what was in force outside it."""
+
+
+class _AtHand:
+    """The level that runs now; None while none does."""
+
+    __slots__ = ("level",)
+
+    def __init__(self) -> None:
+        self.level: Level | None = None
+
+
+_AT_HAND: Final = _AtHand()
+
+
+class Level:
+    """One run of one program, with those that it CALLs; when that is over it is used for the next.
+
+    Attributes:
+        task: for which.
+        module: the program.
+        settings: how programs run here.
+        statement: the EXEC SQL or EXEC DLI at hand, its host variables called A1, A2, ...
+        storage: what the task's programs have.
+        branch: the number of the label that the program goes to; 0 to go on.
+        ended: whether the level is over with the command at hand, normally.
+        run_number: which run it is, of all.
+    """
+
+    __slots__ = (
+        "_active", "_commands", "_commarea", "_copies", "_eib", "_frames", "_plan", "_plans", "branch", "called",
+        "checked", "eib_address", "ended", "entry", "error", "libcob", "module", "run_number", "settings", "statement",
+        "storage", "task",
+    )  # fmt: skip
+
+    def __init__(self, module: Module, settings: Settings) -> None:
+        self.module = module
+        self.settings = settings
+        self.checked = settings.checked
+        self.libcob: Libcob = libcob(_CALLBACKS)
+        self._copies = copies_of(module)
+        self._eib = EibArea()
+        self.eib_address = self._eib.address
+        self.called: dict[str, tuple[Module, int]] = {}
+        self._frames: list[_Frame] = []
+        self._plans: list[Plan] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        """Nobody's: what the last run has left is gone."""
+        self.task: Task = _NOBODY
+        self.storage: TaskStorage = _NOBODY
+        self.statement = ""
+        self.branch = self.entry = self._active = self.run_number = 0
+        self.ended = False
+        self.error: BaseException | None = None
+        self._plan: Plan | None = None
+        self._commands: set[str] | None = None
+        self._commarea: memoryview | None = None
+        if self.called:
+            self.called = {}
+        self._frames.clear()
+
+    @property
+    def declared(self) -> ExecCommand | None:
+        """The command at hand, or the last one."""
+        return None if self._plan is None else self._plan.declared
+
+    def programs(self) -> Iterator[ProgramStorage]:
+        """The items of the programs of this level, those of the one whose command is at hand first."""
+        entries = [(self.module, self.entry), *self.called.values()]
+        last = self._module_of(self._active) if self._active else None
+        for module, entry in sorted(entries, key=lambda each: each[0] is not last):
+            yield ProgramStorage(module.program, module.symbols, entry - module.symbols.entry)
+
+    def room_from(self, address: int) -> int:
+        """Bytes from an address to the end of what it is in, as far as that is known; else 0."""
+        area = self.commarea_address
+        if area is not None and self._commarea is not None and area <= address < area + len(self._commarea):
+            return area + len(self._commarea) - address
+        rooms = (program.room_from(address) for program in self.programs())
+        return next((room for room in rooms if room), 0) or self.storage.room_from(address)
+
+    @property
+    def place(self) -> str:
+        """The user's file and line of the command at hand, or of the last one."""
+        declared = self.declared
+        return "" if declared is None else str(declared.place)
+
+    @property
+    def verbs(self) -> Mapping[str, Verb]:
+        """Functions for verbs that the simulator does not have."""
+        return self.settings.verbs
+
+    def run(self, task: Task) -> None:
+        """Run the program for a task, to its end.
+
+        Raises:
+            TaskReturn: RETURN, XCTL. Abend, Condition: it ended so. CobolFailure comes as the cause of ASRA and AICA.
+        """
+        storage = task.storage
+        if storage is None:
+            storage = task.storage = TaskStorage()
+        self.task, self.storage, self.run_number = task, storage, next(_RUNS)
+        commarea = None
+        if task.level is not None:
+            self._commarea = task.level.commarea
+            commarea = self.commarea_address
+        library, settings = self.libcob, self.settings
+        wanted = 2 if settings.on_statement is not None else len(_COVERAGE)
+        if wanted != library.watched:
+            library.watch(wanted)
+            library.watched = wanted
+        eib = self._eib.begin(task.eib)
+        entry = self.entry = self._copies.take()
+        before, _AT_HAND.level = _AT_HAND.level, self
+        storage.levels.append(self)
+        try:
+            why = library.run(entry, self.eib_address, commarea, settings.runaway_ms, eib, task.number)
+            if why not in _WELL and self.error is None and not (why == STOPPED and not library.message):
+                self.error = self._ended_by(why)
+        finally:
+            _AT_HAND.level = before
+            storage.levels.remove(self)
+            self._copies.give_back(entry)
+            for module, called in self.called.values():
+                copies_of(module).give_back(called)
+            error = self.error
+            self._clear()
+        if error is not None:
+            raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
+
+    def _ended_by(self, why: int) -> BaseException:
+        """What a level comes to that was ended other than by its program."""
+        if why == INTERRUPTED:
+            return KeyboardInterrupt(f"program {self.module.program} was interrupted at {self.libcob.failed_at}")
+        message = _PLACE.sub("", self.libcob.message)
+        place = self.libcob.failed_at or self.place or str(self.module.source)
+        cause = CobolFailure(f"{place}: {message}")
+        return Abend("AICA" if why == RUNAWAY else "ASRA", cause)
+
+    @property
+    def commarea_address(self) -> int | None:
+        """Where the COMMAREA is; None when there is none."""
+        if self._commarea is None:
+            return None
+        return ctypes.addressof((ctypes.c_char * len(self._commarea)).from_buffer(self._commarea))
+
+    # -- commands -----------------------------------------------------------------------------------------------------
+
+    def command(self, number: int) -> int:
+        """Do the command at hand; gives one more than the label to go to, or -LEFT where the level is over."""
+        library = self.libcob
+        if number < 0:
+            number = -number
+            self._enter(library)
+        plan = self._plan = self._plans[number - 1]
+        self.branch = 0
+        watcher = self.settings.on_statement
+        if watcher is not None:
+            watcher(self, plan.declared.shown, str(plan.declared.place))
+        try:
+            plan.issue(self, plan.rows(library.table, _ROWS))
+        except (Abend, Condition) as error:
+            if not self._handles(error):
+                raise
+        if self.ended:
+            return -LEFT
+        if plan.plain:
+            last = self.task.eib.last
+            if last is not self._eib.last:
+                self._eib.show_last(last)
+        else:
+            self._eib.show(self.task.eib)
+        return self.branch + 1
+
+    def _module_of(self, module: int) -> Module:
+        if not self.called:
+            return self.module
+        name = self.libcob.module_name(module).upper()
+        if name == self.module.program:
+            return self.module
+        found = self.called.get(name)
+        return self.module if found is None else found[0]  # a program inside this one
+
+    def _enter(self, library: Libcob) -> None:
+        """Another program of the level issues a command: a CALLed one begins without HANDLEs, as after a PUSH HANDLE.
+
+        Those of its caller are in force again when it is over.
+        """
+        table = library.table
+        self._active, serial = table[1], table[2]
+        module = self._module_of(self._active) if self.called else self.module
+        self._plans = module.plans
+        if not self._plans:
+            self._plans += plans_of(module.commands)
+        if self._frames:
+            self._turn_to(serial, library)
+        else:
+            task = self.task
+            self._frames.append((serial, task.handles, task.handle_stack))
+
+    def _turn_to(self, serial: int, library: Libcob) -> None:
+        """Another frame than the one before: a new one, or one whose CALLs have ended."""
+        task = self.task
+        known = {frame[0] for frame in self._frames}
+        bottom = serial if serial in known else library.below()
+        while self._frames and self._frames[-1][0] != bottom:
+            _serial, task.handles, task.handle_stack = self._frames.pop()
+        if serial not in known:
+            self._frames.append((serial, task.handles, task.handle_stack))
+            if len(self._frames) > 1:
+                task.handles, task.handle_stack = NO_HANDLES, None
+
+    def _handles(self, error: Abend | Condition) -> bool:
+        """Whether a HANDLE ABEND label of this level takes it."""
+        label = self._abend_label()
+        if label is None or (isinstance(error, Condition) and not abend_code(error)):
+            return False
+        self.branch = label.number
+        self._disarm(error)
+        return True
+
+    def _abend_label(self) -> AbendLabel | None:
+        label = self.task.handles.abend
+        return label if isinstance(label, AbendLabel) and label.run == self.run_number else None
+
+    def _disarm(self, error: BaseException) -> None:
+        """The abend exit is out of action from here on."""
+        handles = self.task.handles
+        self.task.handles = handles._replace(abend=None, cancelled=handles.abend)
+        self.task.abcode = self.task.to_abend(error).code
+
+    def failure(self) -> bool:
+        """The program at the top of the level has failed: whether it goes on at the label of its abend exit."""
+        while len(self._frames) > 1:
+            _serial, self.task.handles, self.task.handle_stack = self._frames.pop()
+        label = self._abend_label()
+        if label is None:
+            return False
+        ctypes.c_int.from_address(label.control).value = label.number
+        self._disarm(self._ended_by(FAILED))
+        return True
+
+    def call(self, name: str) -> int:
+        """The address of a program that is CALLed: a copy for this level; 0 when the region has none of that name."""
+        found = self.called.get(name)
+        if found is None:
+            module = self.settings.modules(name)
+            if module is None:
+                return 0
+            found = self.called[name] = module, copies_of(module).take()
+        return found[1]
+
+    def abend_exit(self, label: int) -> AbendLabel:
+        """What HANDLE ABEND names: the program whose command is at hand goes on at a label."""
+        return AbendLabel(self.run_number, label, self.libcob.table[HEADING - 1])
+
+    def take_aid(self, label: int) -> Callable[[Any], Any]:
+        """What HANDLE AID calls: the program goes on at a label once it has what was received."""
+
+        def branch(received: Any) -> Any:
+            self.branch = label
+            return None if isinstance(received, Condition) else received
+
+        return branch
+
+    @property
+    def twa_address(self) -> int | None:
+        """Where the task's work area is; None for none."""
+        return self.storage.twa(self.task.assign("TWALENG"))
+
+    def generated(self, verb: str, place: str) -> bool:
+        """Whether a statement is one of those that stand for a command."""
+        if self._commands is None:
+            programs = (self.module, *(module for module, _entry in self.called.values()))
+            self._commands = {str(each.place) for module in programs for each in module.commands}
+        return verb in _GENERATED and place in self._commands
+
+    def take_branch(self, label: int) -> Callable[[Condition], None]:
+        """What HANDLE CONDITION calls: the program goes on at a label."""
+
+        def branch(_condition: Condition) -> None:
+            self.branch = label
+
+        return branch
+
+
+class _Callbacks:
+    """What the run-time asks, of the level that is at hand. No exception may pass COBOL's frames: it is kept."""
+
+    def command(self, number: int) -> int:
+        level = _AT_HAND.level
+        try:
+            assert level is not None
+            answer = level.command(number)
+        except BaseException as error:  # noqa: BLE001
+            answer = _kept(level, error)
+        _AT_HAND.level = level
+        return answer
+
+    def call(self, name: bytes) -> int:
+        level = _AT_HAND.level
+        assert level is not None
+        try:
+            return level.call(name.decode("latin-1").upper())
+        except BaseException as error:  # noqa: BLE001
+            level.error = error
+            return -1
+
+    def failure(self) -> int:
+        level = _AT_HAND.level
+        assert level is not None
+        try:
+            return int(level.failure())
+        except BaseException as error:  # noqa: BLE001
+            level.error = error
+            return 0
+
+    def statement(self, module: int, name: bytes, where: int) -> int:
+        level = _AT_HAND.level
+        watcher = None if level is None else level.settings.on_statement
+        if level is None or watcher is None:
+            return DONE
+        place, verb = level.libcob.place(module, where), name.decode("latin-1")
+        try:
+            if not level.generated(verb, place):
+                watcher(level, verb, place)
+        except BaseException as error:  # noqa: BLE001
+            level.error = error
+            return LEFT
+        finally:
+            _AT_HAND.level = level
+        return DONE
+
+
+def _kept(level: Level | None, error: BaseException) -> int:
+    """What was raised is kept until the level is over."""
+    assert level is not None
+    level.error = error
+    return -LEFT
+
+
+_CALLBACKS: Final = _Callbacks()

@@ -1,0 +1,67 @@
+"""How the programs of one region run."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tdqsim.cics import Condition
+from tdqsim.cobol.compiler import Module
+from tdqsim.cobol.fields import Area
+from tdqsim.cobol.mismatch import CobolWarning
+from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages
+
+if TYPE_CHECKING:
+    from tdqsim.cobol.level import Level
+
+__all__ = ["Settings", "Verb", "Watcher", "warned"]
+
+Verb = Callable[[Mapping[str, Area | None], "Level"], Condition | None]
+"""A user's function for a verb: gets the options with their areas, and the level; a Condition that it gives is
+raised. RESP and RESP2 have no area: the program sets them itself, from the EIB."""
+Watcher = Callable[["Level", str, str], object]
+"""Told of each statement: the level, the statement's verb and its place."""
+
+
+def warned(text: str) -> None:
+    """Tell of a mismatch as a warning, which pytest shows."""
+    warnings.warn(text, CobolWarning, stacklevel=2)
+
+
+@dataclass(slots=True)
+class Settings:
+    """How the programs of one region run.
+
+    Attributes:
+        modules: the module of a program by name; None when there is none.
+        verbs: functions for verbs that the simulator does not have.
+        on_statement: told of each statement, or None.
+        on_warning: told of each mismatch that CICS would punish or that would show as garbage there.
+        runaway_ms: milliseconds of processor time without a command after which a task is abend AICA; 0 for never.
+        pages: what is converted between the programs' characters and those of records.
+        cwa: the common work area, or None.
+        checked, told: the commands that were looked at for mismatches, and those that were told.
+    """
+
+    modules: Callable[[str], Module | None]
+    verbs: dict[str, Verb] = field(default_factory=dict)
+    on_statement: Watcher | None = None
+    on_warning: Callable[[str], object] = warned
+    runaway_ms: int = 0
+    pages: CodePages = NO_CODE_PAGES
+    cwa: Any = None
+    checked: set[object] = field(default_factory=set)
+    told: set[object] = field(default_factory=set)
+
+    @property
+    def converts(self) -> bool:
+        """Whether records of anything are converted."""
+        return self.pages is not NO_CODE_PAGES
+
+    @property
+    def cwa_address(self) -> int | None:
+        """Where the common work area is; None for none."""
+        return None if self.cwa is None else ctypes.addressof(self.cwa)

@@ -1,0 +1,115 @@
+"""What a dispatcher has to do at a moment: end waits at deadlines, call timers, call what follows a round of turns.
+
+Deadlines are kept in a heap and never taken out of its middle: an entry whose wait is over, or whose timer was
+cancelled, is *stale* and dropped when it comes to the top. A callback that an interrupt cuts short is called once more;
+until it has ended, ``_firing`` says which it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from itertools import count
+
+from tdqsim.core._strand import Strand, Timer
+from tdqsim.core.clock import Clock
+
+__all__ = ["Agenda", "Entry", "is_stale"]
+
+Entry = tuple[int, int, Strand | Timer]
+"""A moment, a number that no other entry has, and whom it concerns."""
+
+
+class Agenda:
+    """Deadlines and rounds of one dispatcher.
+
+    Args:
+        clock: the clock of all moments.
+        make_ready: lets a strand try again.
+
+    Attributes:
+        deadlines: (moment, number, who) as a heap; whether it is empty is asked at each turn.
+        rounds: what is called when so many turns were given.
+    """
+
+    __slots__ = ("_clock", "_firing", "_make_ready", "_numbers", "deadlines", "rounds")
+
+    def __init__(self, clock: Clock, make_ready: Callable[[Strand], None]) -> None:
+        self._clock = clock
+        self._make_ready = make_ready
+        self._numbers = count()
+        self._firing: tuple[Timer, Callable[[], None]] | None = None
+        self.deadlines: list[Entry] = []
+        self.rounds: list[tuple[int, Timer]] = []
+
+    def add(self, deadline_ns: int, who: Strand | Timer) -> None:
+        """Something is due at a moment, nanoseconds since 1970 UTC."""
+        heappush(self.deadlines, (deadline_ns, next(self._numbers), who))
+
+    def next_ns(self) -> int | None:
+        """The next moment at which something is due, or None."""
+        self._drop_stale()
+        return self.deadlines[0][0] if self.deadlines else None
+
+    def comes_to(self, waiting: Iterable[Strand]) -> bool:
+        """Whether the next moment concerns somebody: a passive timer alone does not, when nobody waits."""
+        return any(not _is_passive(who) for _, _, who in self.deadlines) or any(each.waiting_for for each in waiting)
+
+    @property
+    def calls_somebody(self) -> bool:
+        """Whether a timer that is not passive will be called."""
+        return any(
+            isinstance(who, Timer) and not who.passive and who.callback is not None for *_, who in self.deadlines
+        )
+
+    def _drop_stale(self) -> None:
+        while self.deadlines and is_stale(self.deadlines[0]):
+            heappop(self.deadlines)
+
+    def fire_due(self) -> None:
+        """Do what is due by now."""
+        due = self.next_ns()
+        if due is None or due > (now := self._clock.time_ns()):
+            return
+        while self.deadlines and self.deadlines[0][0] <= now:
+            who = self.deadlines[0][2]
+            if isinstance(who, Timer):
+                self._call_back(who)  # takes the callback away, and so the entry is stale
+            else:
+                self._make_ready(who)
+                heappop(self.deadlines)
+            self._drop_stale()
+
+    def end_rounds(self, turns: int) -> None:
+        """Call what is due after so many turns."""
+        for due in [each for each in self.rounds if each[0] <= turns]:
+            self._call_back(due[1])
+        self.rounds[:] = [each for each in self.rounds if each[1].callback is not None]
+
+    def _call_back(self, timer: Timer) -> None:
+        callback = timer.callback
+        if callback is not None:
+            self._firing = timer, callback  # until it is done: an interrupt before that has it called again
+            timer.callback = None
+            callback()
+            self._firing = None
+
+    def recover(self, error: BaseException) -> None:
+        """After an interrupt: what it cut short is due again; what failed by itself is not."""
+        firing, self._firing = self._firing, None
+        if firing is not None and not isinstance(error, Exception):
+            timer, callback = firing
+            timer.callback = callback
+            self.add(timer.deadline_ns, timer)
+
+
+def _is_passive(who: Strand | Timer) -> bool:
+    return isinstance(who, Timer) and who.passive
+
+
+def is_stale(entry: Entry) -> bool:
+    """Whether a deadline no longer stands: its wait is over, or its timer was cancelled."""
+    deadline, _, who = entry
+    if isinstance(who, Timer):
+        return who.callback is None
+    return who.done or who.deadline_ns != deadline

@@ -1,0 +1,67 @@
+"""What all routes of IBM i systems share: a request as a job of its own, and what comes of it as JSON."""
+
+# Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
+
+from collections.abc import Callable
+from dataclasses import replace
+from enum import Enum
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, HTTPException, Query
+from starlette.requests import HTTPConnection
+
+from tdqsim.errors import TdqError
+from tdqsim.ibmi import Job, ParameterError, System
+from tdqsim.server.http.access import requires
+from tdqsim.server.users import Role, User
+
+__all__ = ["JobLooker", "JobOperator", "in_a_job", "plain"]
+
+_OWNER: Final = "QSECOFR"
+_Profile = Annotated[
+    str, Query(max_length=10, description="the profile of the job, for the owner of the server; QSECOFR unless given")
+]
+
+
+def _with_profile(role: Role) -> Callable[..., User]:
+    """A dependency: who the request is from, with the profile that its job is to have."""
+    allowed = requires(role)
+
+    def check(request: HTTPConnection, profile: _Profile = "") -> User:
+        user = allowed(request)
+        if user.id and profile.upper() not in ("", user.id):
+            raise HTTPException(HTTPStatus.FORBIDDEN, "a job has the profile of its user; only the owner names another")
+        return user if user.id else replace(user, id=profile.upper() or _OWNER)
+
+    return check
+
+
+JobLooker = Annotated[User, Depends(_with_profile(Role.look))]
+JobOperator = Annotated[User, Depends(_with_profile(Role.operate))]
+
+
+def in_a_job(system: System, user: User, action: Callable[[Job], Any]) -> Any:
+    """Something done in a job of its own; to be called in the engine's thread.
+
+    Raises:
+        EscapeMessage: what the API or command said. TdqError: there is no such profile.
+    """
+    try:
+        with system.job("TDQHTTP", user=user.id) as job:
+            return action(job)
+    except ParameterError as error:
+        raise TdqError(str(error)) from error
+
+
+def plain(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a row as JSON has them: bytes in hexadecimal, constants by their names."""
+    return {name: _shown(value) for name, value in values.items()}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).hex().upper()
+    if isinstance(value, Enum):
+        return value.name
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
