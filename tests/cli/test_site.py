@@ -13,7 +13,8 @@ from tests.cli.conftest import Tdq
 
 @pytest.fixture
 def site(tdq: Tdq, tmp_path: Path) -> Path:
-    pytest.importorskip("material", reason="the extra tdqsim[guide] is not installed")
+    for module in ("material", "plotly"):
+        pytest.importorskip(module, reason="the extra tdqsim[guide] is not installed")
     made = tdq("guide", "--html", "site")
     assert made.code == 0, made.err
     return tmp_path / "site"
@@ -34,12 +35,37 @@ def test_every_chapter_is_there_and_nothing_is_fetched(site: Path) -> None:
     assert "```" not in pages["testing"]
 
 
+def test_the_chapter_of_reports_shows_pictures_made_for_it(site: Path) -> None:
+    page = (site / "report.html").read_text("utf-8")
+    for name, words in (("run", "records read = records in"), ("topology", "DALYTRAN")):
+        assert f'<iframe src="pictures/{name}.html"' in page
+        assert words in (site / "pictures" / f"{name}.html").read_text("utf-8")
+
+
 def test_a_directory_with_something_in_it_is_left_alone(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "mine.txt").write_text("mine")
     refused = tdq("guide", "--html", "site")
     assert (refused.code, "not empty" in refused.err) == (2, True)
     assert [path.name for path in (tmp_path / "site").iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.browser
+def test_the_pictures_are_drawn_without_a_server(site: Path) -> None:
+    api = pytest.importorskip("playwright.sync_api")
+    browser_path = shutil.which("chromium")
+    if browser_path is None:
+        pytest.skip("there is no chromium")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_context(offline=True).new_page()
+        page.set_default_timeout(120_000)
+        page.goto((site / "report.html").as_uri())
+        frame = page.frame_locator('iframe[src="pictures/topology.html"]')
+        page.locator('iframe[src="pictures/topology.html"]').scroll_into_view_if_needed()
+        frame.locator("svg.main-svg").first.wait_for()
+        assert "DALYTRAN" in frame.locator("svg.main-svg").first.inner_html()
+        browser.close()
 
 
 @pytest.mark.browser

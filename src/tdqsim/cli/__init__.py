@@ -7,6 +7,7 @@ gives a typer application named ``app`` with its commands.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -19,6 +20,7 @@ from tdqsim.cli.errors import guarded
 
 __all__ = ["COMMANDS", "main"]
 
+_GARBAGE: Final = 100_000  # objects that come between two looks for unreachable ones; Python's own is 700
 _COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion
 
 
@@ -138,13 +140,22 @@ def _application() -> Any:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run ``tdq`` with these arguments (default: the process's own) and give the exit code."""
-    given = sys.argv[1:] if arguments is None else arguments
+    if arguments is not None:
+        return _run(arguments)
+    # A process of its own: most of what it makes are modules, which stay to its end and then need no looking through.
+    gc.set_threshold(_GARBAGE)
+    try:
+        return _run(sys.argv[1:])
+    finally:
+        gc.freeze()
 
+
+def _run(given: list[str]) -> int:
     def call() -> int:
         command = _application()
         if _COMPLETE in os.environ:
-            command.main(args=list(given), prog_name="tdq")  # a shell asks what may come next; it ends there
-        return _invoke(command, list(given))
+            command.main(args=given, prog_name="tdq")  # a shell asks what may come next; it ends there
+        return _invoke(command, given)
 
     return guarded(call)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from inspect import Parameter, signature
@@ -22,7 +22,6 @@ import typer
 from tdqsim.cli.errors import InputError, warn
 from tdqsim.cli.examples import example
 from tdqsim.client.control import find
-from tdqsim.job import importable
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -168,9 +167,9 @@ class Place:
 
         A store decides where one is given; else the directory does.
         """
-        from tdqsim.cli.remote import elsewhere, served_here  # noqa: PLC0415  (most commands are about no server)
-
         if self.server:
+            from tdqsim.cli.remote import elsewhere  # noqa: PLC0415  (most commands are about no server)
+
             with elsewhere(self.server) as region:
                 yield region
             return
@@ -178,11 +177,15 @@ class Place:
         if place is None or find(place) is None:
             yield None
             return
+        from tdqsim.cli.remote import served_here  # noqa: PLC0415
+
         with served_here([place]) as found:
             yield found
 
     def cards(self) -> dict[str, Any]:
         """The DD cards given on the command line, by name."""
+        if not self.dd:
+            return {}
         from tdqsim.datasets import DDCard  # noqa: PLC0415
 
         found = [DDCard.parse(text) for text in self.dd]
@@ -266,9 +269,15 @@ def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False
         arguments["handlers"] = ()
     if place.store is not None:
         arguments["definitions"] = ()  # the store has them, as for a warm start
-    with importable(place.directory) if programs else nullcontext(), place.open(**arguments) as region:
+    with _own_modules(place) if programs else nullcontext(), place.open(**arguments) as region:
         _say_how_old(place, region)
         yield region
+
+
+def _own_modules(place: Place) -> AbstractContextManager[None]:
+    from tdqsim.job import importable  # noqa: PLC0415  (a command that runs no programs needs none of it)
+
+    return importable(place.directory)
 
 
 def unknown_outside(place: Place, region: Region | ServedRegion) -> frozenset[str]:
@@ -324,7 +333,7 @@ def using(place: Place, *, start: bool = False) -> Iterator[Region | ServedRegio
     arguments: dict[str, Any] = {"start": "AUTO", "tdintra": "NOEMPTY"}
     if not start:
         arguments |= {"handlers": (), "open_data_sets": False}
-    with importable(place.directory) if start else nullcontext(), place.open(**arguments) as region:
+    with _own_modules(place) if start else nullcontext(), place.open(**arguments) as region:
         yield region
 
 

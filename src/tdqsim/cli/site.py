@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import re
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from importlib import resources
@@ -35,6 +37,11 @@ CICS transient data queues and IBM i data queues, off the mainframe, in Python.
 {chapters}
 """
 _WORKER: Final = "iframe-worker.js"
+_PICTURES: Final = {
+    "run": (("run", "card_posting", "--records", "500", "--report"), "## A run"),
+    "topology": (("topology", "card_posting", "--out"), "## Topology"),
+}
+"""Pages of the report room, and the headings of the chapter *report* below which they are shown."""
 _PATHS: Final = ("start-python", "start-cics", "start-data")
 
 
@@ -60,8 +67,9 @@ def write_site(directory: Path, chapters: Mapping[str, str], texts: Mapping[str,
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch, "docs")
         source.mkdir()
+        _make_pictures(source / "pictures")
         for name, text in texts.items():
-            (source / f"{name}.md").write_text(_for_readers(text), "utf-8")
+            (source / f"{name}.md").write_text(_for_readers(_with_pictures(name, text)), "utf-8")
         (source / "index.md").write_text(_front(chapters), "utf-8")
         (source / "assets").mkdir()
         (source / "assets" / _WORKER).write_bytes(_own(_WORKER))
@@ -69,6 +77,35 @@ def write_site(directory: Path, chapters: Mapping[str, str], texts: Mapping[str,
         settings.write_text(yaml.safe_dump(_settings(chapters)), "utf-8")
         build(load_config(str(settings), docs_dir=str(source), site_dir=str(directory.absolute())))
     return len(texts) + 1
+
+
+def _make_pictures(folder: Path) -> None:
+    """The pages of an example, each by a command of its own, which leaves its data sets in a folder of its own.
+
+    Raises:
+        InputError: a page could not be made; what the command said.
+    """
+    folder.mkdir()
+    for name, (words, _heading) in _PICTURES.items():
+        program = "import sys; from tdqsim.cli import main; sys.exit(main())"
+        with tempfile.TemporaryDirectory() as desk:
+            command = [sys.executable, "-c", program, *words, str(folder / f"{name}.html")]
+            done = subprocess.run(command, cwd=desk, capture_output=True, text=True, check=False)  # noqa: S603 (ours)
+        if done.returncode:
+            raise InputError(f"guide --html: tdq {' '.join(words)}: {done.stderr.strip()}")
+
+
+def _with_pictures(name: str, text: str) -> str:
+    """The chapter *report* with its pictures, in frames: each is a page by itself."""
+    if name != "report":
+        return text
+    for picture, (_words, heading) in _PICTURES.items():
+        page = f"pictures/{picture}.html"
+        frame = (
+            f'<iframe src="{page}" title="{heading.lstrip("# ")}" width="100%" height="560" loading="lazy"></iframe>'
+        )
+        text = text.replace(f"{heading}\n", f"{heading}\n\n{frame}\n\n[The page by itself]({page})\n", 1)
+    return text
 
 
 def _own(name: str) -> bytes:

@@ -5,28 +5,41 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
 from tdqsim.definitions._fields import spoken
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.connection import Connection
-from tdqsim.definitions.dtaq import Dtaq
-from tdqsim.definitions.other import OtherResource
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
-from tdqsim.definitions.terminal import Terminal
-from tdqsim.definitions.transaction import Transaction
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, table
 
 __all__ = ["RESOURCE_CLASSES", "ResourceFault", "build", "known_attributes", "resource_types"]
 
-RESOURCE_CLASSES: dict[str, type[Resource]] = {
-    "TRANSACTION": Transaction,
-    "TERMINAL": Terminal,
-    "CONNECTION": Connection,
-    "DTAQ": Dtaq,
-}
+
+class _Classes(Mapping[str, type[Resource]]):
+    """Classes by kind, each imported when it is asked for: few files have definitions of every kind."""
+
+    _NAMES: Final = ("TRANSACTION", "TERMINAL", "CONNECTION", "DTAQ")
+
+    def __getitem__(self, kind: str) -> type[Resource]:
+        if kind not in self._NAMES:
+            raise KeyError(kind)
+        found: type[Resource] = getattr(import_module(f"tdqsim.definitions.{kind.lower()}"), kind.capitalize())
+        return found
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._NAMES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._NAMES)
+
+    def __len__(self) -> int:
+        return len(self._NAMES)
+
+
+RESOURCE_CLASSES: Final = _Classes()
 """The class of each kind that has one class; TDQUEUE has one for each TYPE."""
 
 
@@ -135,6 +148,8 @@ def _build_one(
 
 
 def _build_other(kind: str, given: dict[str, Any], group: str) -> tuple[Resource | None, list[ResourceFault]]:
+    from tdqsim.definitions.other import OtherResource  # noqa: PLC0415  (few files have any)
+
     values: dict[str, Any] = {"group": group, "resource_type": kind}
     named = {name: given.pop(name) for name in list(given) if name in OtherResource.model_fields}
     values.update((name, value) for name, value in named.items() if name not in values)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, get_args
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -19,7 +20,6 @@ from tdqsim.facts import table
 
 __all__ = ["Dtimout", "Keyword", "Name", "Number", "Text", "Timestamp", "WaitTime", "refuse", "spoken"]
 
-_NAME_KINDS = {row["kind"]: (re.compile(row["pattern"], re.ASCII), row["words"]) for row in table("name_characters")}
 _PLAIN_SCALARS = ["string", "integer", "number", "boolean", "null"]  # what an editor's YAML makes of 0010, NO and NULL
 
 
@@ -32,6 +32,13 @@ def spoken(values: Sequence[str]) -> str:
     """``A, B or C``; no value at all is called blank."""
     words = [value or "blank" for value in values]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+@cache
+def _characters(kind: str) -> tuple[re.Pattern[str], str]:
+    """Which characters a kind of name has, as a pattern and in words."""
+    row = next(row for row in table("name_characters") if row["kind"] == kind)
+    return re.compile(row["pattern"], re.ASCII), row["words"]
 
 
 class _Kind:
@@ -118,7 +125,7 @@ class Name(_Kind):
     also: tuple[str, ...] = ()
 
     def check(self, value: object) -> str:
-        pattern, words = _NAME_KINDS[self.kind]
+        pattern, words = _characters(self.kind)
         if isinstance(value, str):
             if (self.blank and not value) or value in self.also:
                 return value

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
-from tdqsim.definitions._attributes import (
-    ConnectionAttributes,
-    DtaqAttributes,
-    ExtraQueueAttributes,
-    IndirectQueueAttributes,
-    IntraQueueAttributes,
-    RemoteQueueAttributes,
-    TerminalAttributes,
-    TransactionAttributes,
-)
 from tdqsim.definitions._build import build
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.connection import Connection
-from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import Definitions
-from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
-from tdqsim.definitions.terminal import Terminal
-from tdqsim.definitions.transaction import Transaction
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS, SUPPLIED_QUEUES, SuppliedQueue
+
+if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
+    from tdqsim.definitions._attributes import (
+        ConnectionAttributes,
+        DtaqAttributes,
+        ExtraQueueAttributes,
+        IndirectQueueAttributes,
+        IntraQueueAttributes,
+        RemoteQueueAttributes,
+        TerminalAttributes,
+        TransactionAttributes,
+    )
+    from tdqsim.definitions.connection import Connection
+    from tdqsim.definitions.dtaq import Dtaq
+    from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
+    from tdqsim.definitions.terminal import Terminal
+    from tdqsim.definitions.transaction import Transaction
 
 __all__ = [
     "define_connection",

@@ -26,24 +26,24 @@ from dataclasses import dataclass
 from errno import ENOENT
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tdqsim.definitions._build import build, resource_types
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.connection import Connection
-from tdqsim.definitions.dtaq import Dtaq
-from tdqsim.definitions.other import OtherResource
-from tdqsim.definitions.tdqueue import Tdqueue
-from tdqsim.definitions.terminal import Terminal
-from tdqsim.definitions.transaction import Transaction
 from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS
 
+if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
+    from tdqsim.definitions.connection import Connection
+    from tdqsim.definitions.dtaq import Dtaq
+    from tdqsim.definitions.tdqueue import Tdqueue
+    from tdqsim.definitions.terminal import Terminal
+    from tdqsim.definitions.transaction import Transaction
+
 __all__ = ["Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions", "read_text"]
 
-_R = TypeVar("_R", bound=Resource)
 _YAML_SUFFIXES = (".yaml", ".yml")
 _TOP = "group, groups, description and resource types in lower case such as tdqueue and transaction"
 
@@ -110,30 +110,30 @@ class Definitions:
     @property
     def tdqueues(self) -> tuple[Tdqueue, ...]:
         """The TDQUEUE definitions of :attr:`resources`."""
-        return self._of(Tdqueue)
+        return cast("tuple[Tdqueue, ...]", self._of("TDQUEUE"))
 
     @property
     def transactions(self) -> tuple[Transaction, ...]:
         """The TRANSACTION definitions of :attr:`resources`."""
-        return self._of(Transaction)
+        return cast("tuple[Transaction, ...]", self._of("TRANSACTION"))
 
     @property
     def terminals(self) -> tuple[Terminal, ...]:
         """The TERMINAL definitions of :attr:`resources`."""
-        return self._of(Terminal)
+        return cast("tuple[Terminal, ...]", self._of("TERMINAL"))
 
     @property
     def connections(self) -> tuple[Connection, ...]:
         """The CONNECTION definitions of :attr:`resources`."""
-        return self._of(Connection)
+        return cast("tuple[Connection, ...]", self._of("CONNECTION"))
 
     @property
     def dtaqs(self) -> tuple[Dtaq, ...]:
         """The data queues of :attr:`resources`."""
-        return self._of(Dtaq)
+        return cast("tuple[Dtaq, ...]", self._of("DTAQ"))
 
-    def _of(self, resource_class: type[_R]) -> tuple[_R, ...]:
-        return tuple(resource for resource in self.resources if isinstance(resource, resource_class))
+    def _of(self, kind: str) -> tuple[Resource, ...]:
+        return tuple(resource for resource in self.resources if resource.kind == kind)
 
     def __add__(self, other: Definitions) -> Definitions:
         """These definitions followed by those."""
@@ -172,7 +172,7 @@ def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
     first: dict[tuple[str, str], GroupEntry] = {}
     for entry in entries:
         resource = entry.resource
-        if isinstance(resource, OtherResource):
+        if not resource.kind:
             yield Note(entry.file, entry.line, resource.title, "", "is accepted and has no effect")
             continue
         for attribute in resource.without_effect:

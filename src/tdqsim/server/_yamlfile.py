@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from tdqsim.core.portable import OWN_FILE
 from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 
@@ -30,7 +31,7 @@ def read_private(path: Path, limit: int) -> str:
             not UTF-8.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | OWN_FILE | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         raise _refuse(path, f"cannot be read: {error.strerror}") from error
     try:
@@ -44,6 +45,8 @@ def read_private(path: Path, limit: int) -> str:
 def _check_private(path: Path, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise _refuse(path, "is no plain file")
+    if not hasattr(os, "geteuid"):
+        return  # a system without owners and modes: its access control lists say who may read, and Python does not ask
     if found.st_uid not in (os.geteuid(), 0):
         raise _refuse(path, f"belongs to user {found.st_uid}, not to this one")
     if found.st_mode & 0o077:

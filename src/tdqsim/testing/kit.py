@@ -12,23 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.cics.queues.kinds import IntraTdQueue
-from tdqsim.cics.ship.remote import LinkEnd
-from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.definitions import Definitions, Resource, load_definitions, supplied_definitions
-from tdqsim.definitions.regionfile import REGION_FILE_NAME, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.facts import SUPPLIED_QUEUES, table
-from tdqsim.ibmi import Job, System
-from tdqsim.job import importable
-from tdqsim.testing.clock import waiting
-from tdqsim.testing.crash import Crashes
 from tdqsim.testing.history import History
 from tdqsim.testing.outcome import Outcome, Outcomes
-from tdqsim.testing.text import show_record
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a test imports what it uses: most have one region, and no system
+    from tdqsim.cics.ship.sysplex import Sysplex
+    from tdqsim.ibmi import Job, System
+    from tdqsim.testing.crash import Crashes
     from tdqsim.testing.stores import RecycledStores
 
 __all__ = ["Kit", "definitions_of", "folders_of"]
@@ -137,6 +132,8 @@ class Kit:
         self._handlers = handlers
         self._importable = ExitStack()
         for folder in dict.fromkeys(modules):
+            from tdqsim.job import importable  # noqa: PLC0415
+
             self._importable.enter_context(importable(folder))
 
     def _dispatched(self, strand: Strand) -> None:
@@ -200,6 +197,9 @@ class Kit:
         Raises:
             DefinitionError: a file is wrong. TdqError: a resource has no group, or two regions have one SYSID.
         """
+        from tdqsim.cics.ship.remote import LinkEnd  # noqa: PLC0415
+        from tdqsim.definitions.regionfile import REGION_FILE_NAME  # noqa: PLC0415
+
         paths = [base / each for each in given if isinstance(each, Path | str)]
         directories = [path for path in paths if (path / REGION_FILE_NAME).is_file()]
         rest = [each for each in given if not isinstance(each, Path | str) or base / each not in directories]
@@ -218,10 +218,14 @@ class Kit:
 
     def sysplex(self) -> Sysplex:
         """A sysplex on the test's dispatcher; regions are put into it with ``add``."""
+        from tdqsim.cics.ship.sysplex import Sysplex  # noqa: PLC0415
+
         return Sysplex(dispatcher=self.dispatcher)
 
     def system(self, **options: Any) -> System:
         """An IBM i system with the data queues of the test's definitions; arguments as ``System``'s."""
+        from tdqsim.ibmi import System  # noqa: PLC0415
+
         options.setdefault("dispatcher", self.dispatcher)
         if "path" not in options and not options.keys() & {"durability", "limit_bytes"}:
             options["path"] = self._stores.take()
@@ -234,8 +238,12 @@ class Kit:
 
     def crashes(self) -> Crashes:
         """Crash enumeration with the test's definitions, those of a region directory included."""
+        from tdqsim.testing.crash import Crashes  # noqa: PLC0415
+
         definitions = self._definitions
         if self._directory is not None:
+            from tdqsim.definitions.regionfile import load_region_file  # noqa: PLC0415
+
             definitions = load_region_file(self._directory).load_definitions()
         return Crashes(definitions, handlers=self._handlers)
 
@@ -270,6 +278,8 @@ class Kit:
 
     def report(self) -> str:
         """The seed, the schedule so far, who waits, and what happened last on each queue."""
+        from tdqsim.testing.clock import waiting  # noqa: PLC0415
+
         lines = [f"seed {self.seed} (--tdq-seed {self.seed})"]
         if self._dispatches:
             last = list(self._dispatches)[-_SHOWN_DISPATCHES:]
@@ -282,6 +292,8 @@ class Kit:
         return "\n".join(lines)
 
     def _of_region(self, region: Region) -> list[str]:
+        from tdqsim.testing.text import show_record  # noqa: PLC0415
+
         lines = [f"region {region.applid} ({region.start_type}{', closed' if region.closed else ''})"]
         history = self.histories[region]
         for queue in region.tdqueues.values():
