@@ -56,7 +56,7 @@ class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeAp
         self._call_form(declaration, FORMS[api], parameters)
 
     def _call_form(
-        self, declaration: Declaration, form: Callable[[Any, Arguments], None], parameters: Sequence[Storage]
+        self, declaration: Declaration, form: Callable[[Any, Arguments], None], parameters: Sequence[Passed]
     ) -> None:
         """Carry out a byte form: check the parameters, and put what it fails with where the caller wants it."""
         self.check_usable()

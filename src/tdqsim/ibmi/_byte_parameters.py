@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tdqsim.ibmi._declare import Declaration, Parameter
+from tdqsim.ibmi._declare import ApiParameter, Declaration
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import NAME_LENGTH, JobCore
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[!-`{-~]{1,10}")
 """What a name can be made of: printable ASCII without a blank and without small letters."""
 
 
-def _storage(job: JobCore, api: str, declared: Parameter, value: Passed) -> bytes | bytearray | memoryview:
+def _storage(job: JobCore, api: str, declared: ApiParameter, value: Passed) -> bytes | bytearray | memoryview:
     """The storage of a parameter: the caller's own, or that of a value."""
     if value is None:
         job.fail("CPF24B4")

@@ -26,7 +26,7 @@ from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import table
 from tdqsim.ibmi._byte_parameters import Arguments
-from tdqsim.ibmi._declare import Declaration, Parameter
+from tdqsim.ibmi._declare import ApiParameter, Declaration
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi.layouts import pack_binary, shown_bytes
 from tdqsim.ibmi.messages import MESSAGE_TYPES, MESSAGES, Message
@@ -230,7 +230,7 @@ def _moment(job: Any, time_ns: int) -> str:
 
 def _declared(name: str, *parameters: tuple[str, str, str, int | None]) -> Declaration:
     """A program without a Python form: name, use, kind and length of its parameters."""
-    made = tuple(Parameter(number, *one, 0, "-") for number, one in enumerate(parameters, 1))
+    made = tuple(ApiParameter(number, *one, 0, "-") for number, one in enumerate(parameters, 1))
     return Declaration(name, "", inspect.Signature(), "", made, ())
 
 

@@ -226,7 +226,7 @@ class Levels(Client):
 
     def start(self, level, password, user="ANNA"):
         """7001 and 7002 to a server; the return code."""
-        kind = Level.of(level)
+        kind = PasswordLevel.of(level)
         found = self.ask(0x7001, CLIENT, attributes=0x0300)
         assert found.attributes & 0xFF == level
         made = substitute(kind, token(kind, user, password), user, CLIENT, found.fixed(24, 8))
@@ -235,7 +235,7 @@ class Levels(Client):
 
     def retrieve(self, level, password, user="ANNA"):
         """7003 and 7004 to the sign-on server; the reply."""
-        kind = Level.of(level)
+        kind = PasswordLevel.of(level)
         found = self.ask(0x7003, block(0x1103, CLIENT)).blocks(24)
         assert found[0x1119] == bytes((level,))
         made = substitute(kind, token(kind, user, password), user, CLIENT, found[0x1103])
