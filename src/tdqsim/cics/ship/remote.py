@@ -476,6 +476,8 @@ class LinkEnd:
 
     def succeed(self, before: LinkEnd) -> None:
         """Take over from the view of an earlier link between the same regions: units of work here may outlive it."""
+        if before.served.orphans and not self.region.closed:  # what is in doubt must be known before anybody asks
+            before._lose_mirrors()
         self.branches.update(before.branches)
         for branch in self.branches.values():
             branch.system = self
