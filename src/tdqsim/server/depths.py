@@ -15,7 +15,7 @@ from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.facts import table
 
-__all__ = ["Depths"]
+__all__ = ["DepthHistory"]
 
 _MOST: Final = next(int(row["value"]) for row in table("server") if row["name"] == "depth_samples")
 
@@ -40,7 +40,7 @@ class _Ring:
             del self.times[0], self.depths[0]
 
 
-class Depths:
+class DepthHistory:
     """The depths of one region's intrapartition queues.
 
     Args:

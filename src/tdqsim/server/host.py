@@ -24,7 +24,7 @@ from tdqsim.ibmi import System
 from tdqsim.job import importable
 from tdqsim.layouts import Layout
 from tdqsim.report.layouts import queue_layouts
-from tdqsim.server.depths import Depths
+from tdqsim.server.depths import DepthHistory
 from tdqsim.server.latency import Latency
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
 from tdqsim.server.units import OpenUnits
@@ -55,7 +55,7 @@ class _Recorder:
         self._applid = region.applid
         self._position = 0
         self._recent = host.recent.setdefault(region.applid, deque(maxlen=_RECENT))
-        self._depths = host.depths.setdefault(region.applid, Depths(region))
+        self._depths = host.depths.setdefault(region.applid, DepthHistory(region))
 
     def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command has ended."""
@@ -143,7 +143,7 @@ class Host:
         self.commits: dict[str, Latency] = {}
         self.faults: dict[str, dict[str, ActivePlan]] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
-        self.depths: dict[str, Depths] = {}
+        self.depths: dict[str, DepthHistory] = {}
         self.layouts: dict[str, Mapping[str, Layout]] = {}
         self._starts: list[tuple[Region, str]] = []
         self._modules = ExitStack()

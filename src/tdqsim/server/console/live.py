@@ -18,7 +18,7 @@ from typing import Any, Final
 from tdqsim.cics import Region
 from tdqsim.core.engine import EngineStopped
 from tdqsim.server.console.seen import QueueSeen, RegionSeen, look
-from tdqsim.server.depths import Depths
+from tdqsim.server.depths import DepthHistory
 from tdqsim.server.host import Host
 
 __all__ = ["Live", "RegionView"]
@@ -43,7 +43,7 @@ class RegionView:
         happened: whether an event has come since then.
     """
 
-    def __init__(self, region: Region, depths: Depths) -> None:
+    def __init__(self, region: Region, depths: DepthHistory) -> None:
         self.region = region
         self.depths = depths
         self.queues: dict[str, QueueSeen] = {}

@@ -68,7 +68,7 @@ class _Queue:
         with Block("div", "tdq-beside"):
             with Block("div"):
                 with Block("section", "tdq-card", aria_label="Depth"):
-                    Block("h2", words="Depth since somebody looks")
+                    Block("h2", words="Depth over time")
                     self.figures = Block("p", "tdq-dim")
                     self.chart = depth_chart(self.name)
                 layout = self.visit.console.host.layouts.get(self.region.applid, {}).get(self.name)
