@@ -272,3 +272,49 @@ def test_no_path_leads_to_files(browser, path):
     answer = browser.get(path, headers=token)
     assert answer.status_code == 404
     assert "root:" not in answer.text
+
+
+HANDLERS = """\
+from tdqsim.cics import Access, AccessList
+
+
+def register(region):
+    region.security = AccessList(queues={"PAYTEAM": {"PAY*": Access.UPDATE}}, groups=region.groups)
+"""
+
+
+@pytest.mark.rule("SEC-GROUP")
+def test_a_regions_policy_asks_for_the_groups_of_the_users_file(tmp_path):
+    (tmp_path / "region.yaml").write_text(
+        "applid: PAYREGN\ndefinitions: [pay.yaml]\nhandlers: [pay_policy]\nressec: ALWAYS\n"
+    )
+    (tmp_path / "pay.yaml").write_text("group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
+    (tmp_path / "pay_policy.py").write_text(HANDLERS)
+    operates = frozenset({Role.operate})
+    people = [
+        User("ALICE", operates, groups=("STAFF", "PAYTEAM"), password=hashed("apple pie")),
+        User("BOB", operates, groups=("STAFF",), password=hashed("apple pie")),
+    ]
+    Users(people).write(tmp_path / "users.yaml")
+    now = [0.0]
+    users = Users.load(tmp_path / "users.yaml", follow=True, now=lambda: now[0])
+    host = Host(users=users)
+    try:
+        host.add_directory(tmp_path)
+        with TestClient(application(host, Gate(users)), base_url="http://127.0.0.1") as client:
+
+            def session(user):
+                body = {"user": user, "password": "apple pie"}
+                return {"Authorization": "Bearer " + client.post("/api/v1/session", json=body).json()["token"]}
+
+            alice, bob = session("ALICE"), session("BOB")
+            assert client.post(RECORDS, json={"text": "x"}, headers=alice).status_code == 201
+            refused = client.post(RECORDS, json={"text": "x"}, headers=bob).json()
+            assert (refused["condition"], refused["resp2"]) == ("NOTAUTH", 101)
+
+            Users([people[1], User("ALICE", operates, password=people[0].password)]).write(tmp_path / "users.yaml")
+            now[0] += 60
+            refused = client.post(RECORDS, json={"text": "x"}, headers=alice).json()
+            assert (refused["condition"], refused["resp2"]) == ("NOTAUTH", 101)
+    finally:
+        host.stop()

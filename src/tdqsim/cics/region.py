@@ -10,7 +10,7 @@ no task of the program's. What is here is the public face.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
@@ -81,6 +81,7 @@ class Region(RegionCommands, RegionParts):
         tdintra: EMPTY begins with empty intrapartition queues.
         supplied_queues: install the supplied queues (group DFHDCTG).
         security: who may do what; None checks nothing.
+        groups: user -> the groups that it is in, for a security policy to ask; a server gives those of its users.
         cmdsec: ASIS checks the commands of transactions with CMDSEC(YES), ALWAYS those of all.
         ressec: ASIS checks the queues of transactions with RESSEC(YES), ALWAYS those of all.
         dfhintra: the intrapartition data set: ``ci_size``, bytes of a control interval (the longest record has 32
@@ -99,6 +100,7 @@ class Region(RegionCommands, RegionParts):
             set is opened, and commands that change something are not for such a region.
 
     Attributes:
+        groups: the groups of users, as they were given.
         tdqueues: the installed queues by name, in the order of installation.
         transactions, terminals, connections: the other installed resources by name.
         programs: the program table, see :class:`~tdqsim.cics.programs.Programs`.
@@ -136,6 +138,7 @@ class Region(RegionCommands, RegionParts):
         tdintra: Literal["NOEMPTY", "EMPTY"] = "NOEMPTY",
         supplied_queues: bool = True,
         security: SecurityPolicy | None = None,
+        groups: Mapping[str, Collection[str]] | None = None,
         cmdsec: Literal["ASIS", "ALWAYS"] = "ASIS",
         ressec: Literal["ASIS", "ALWAYS"] = "ASIS",
         dfhintra: Mapping[str, int] | None = None,
@@ -160,6 +163,7 @@ class Region(RegionCommands, RegionParts):
             release=release,
             tdintra=tdintra,
             security=security,
+            groups=groups or {},
             cmdsec=cmdsec,
             ressec=ressec,
             dfhintra=dfhintra or {},

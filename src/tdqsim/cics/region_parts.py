@@ -6,7 +6,7 @@ those protocols together; what programs call is in :class:`~tdqsim.cics.region.R
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from tdqsim.cics.commands import Task
@@ -81,6 +81,7 @@ class RegionParts:
         release: str,
         tdintra: Literal["NOEMPTY", "EMPTY"],
         security: SecurityPolicy | None,
+        groups: Mapping[str, Collection[str]],
         cmdsec: str,
         ressec: str,
         dfhintra: Mapping[str, int],
@@ -104,6 +105,7 @@ class RegionParts:
         self.readonly = readonly
         self.open_data_sets = open_data_sets and not readonly
         self._security = security
+        self.groups = groups
         self.is_watched = False
         self._hook: Hook | None = None
         self._recorder: Recorder | None = None

@@ -28,6 +28,7 @@ from tdqsim.server.depths import DepthHistory
 from tdqsim.server.latency import Latency
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
 from tdqsim.server.units import OpenUnits
+from tdqsim.server.users import Users
 from tdqsim.server.waits import ChangeWaits
 from tdqsim.testing.active import ActivePlan
 from tdqsim.testing.faults import FaultPlan
@@ -114,6 +115,7 @@ class Host:
 
     Args:
         frozen: stand still from the start; only the operator moves the clock then.
+        users: who may use it; the regions of directories know their groups.
 
     Attributes:
         engine: the thread that owns them.
@@ -131,7 +133,8 @@ class Host:
         layouts: by APPLID and queue, the layouts that ``region.yaml`` gives to queues.
     """
 
-    def __init__(self, *, frozen: bool = False) -> None:
+    def __init__(self, *, frozen: bool = False, users: Users | None = None) -> None:
+        self._groups = {} if users is None else users.groups
         self.engine = Engine(Clock(simulated=False))
         self.regions: dict[str, Region] = {}
         self.systems: dict[str, System] = {}
@@ -210,7 +213,7 @@ class Host:
             return system
         file = load_region_file(path)
         layouts = queue_layouts(file)
-        overrides = {} if store is None else {"store": store}
+        overrides: dict[str, Any] = {"groups": self._groups} | ({} if store is None else {"store": store})
 
         def factory(**options: Any) -> Region:
             return Region.from_directory(path, **overrides, **options)

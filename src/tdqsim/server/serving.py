@@ -130,7 +130,7 @@ def serve(
         if certificate is not None:
             certificate.context()  # what is wrong with it is said before anything is made
         listener = cleanup.enter_context(_listen(config.address, config.faces.http))
-        host = Host(frozen=frozen)
+        host = Host(frozen=frozen, users=users)
         try:
             for each in config.directories:
                 host.add_directory(Path(each.path), Path(each.store) if each.store else None)

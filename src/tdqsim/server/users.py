@@ -176,6 +176,11 @@ class Users:
                 part.unlink()
             raise TdqError(f"{file}: cannot be written: {error.strerror}") from error
 
+    @property
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """The groups of each user, as they are when they are looked up."""
+        return _Groups(self)
+
     def __iter__(self) -> Iterator[User]:
         return iter(self._users.values())
 
@@ -246,6 +251,25 @@ class Users:
     def succeeded(self, user_id: str, origin: str) -> None:
         """The sign-on that was counted was a good one."""
         self._attempts.forgive(user_id.upper()[:20], origin)
+
+
+class _Groups(Mapping[str, tuple[str, ...]]):
+    """What the security policy of a region asks for, in whatever file the users are by then."""
+
+    def __init__(self, users: Users) -> None:
+        self._users = users
+
+    def __getitem__(self, user_id: str) -> tuple[str, ...]:
+        user = self._users.get(user_id)
+        if user is None:
+            raise KeyError(user_id)
+        return user.groups
+
+    def __iter__(self) -> Iterator[str]:
+        return (user.id for user in self._users)
+
+    def __len__(self) -> int:
+        return len(self._users)
 
 
 def _matches(kept: str, password: str) -> bool:

@@ -107,3 +107,39 @@ def test_levels_are_still_asked_of_the_policy():
         assert reg.inquire_tdqueue("PAYQ", "TYPE").type.name == "INTRA"
         expect_rule("SEC-CMDSEC", reg.set_tdqueue, "PAYQ", triggerlevel=1)
         expect_rule("SEC-RESSEC", reg.writeq_td, "PAYQ", b"x")
+
+
+@pytest.mark.rule("SEC-GROUP")
+def test_access_lists_name_groups():
+    lists = {
+        "PAYTEAM": {"PAY*": Access.UPDATE},
+        "READERS": {"*": Access.READ},
+        "BOB": {"PAYQ": Access.READ},
+    }
+    groups = {"ALICE": ["READERS", "PAYTEAM"], "BOB": ["PAYTEAM"], "CAROL": ["READERS"], "DAN": ["PAYTEAM"]}
+    queues = [define_tdqueue(name=name, type="INTRA") for name in ("PAYQ", "PAYR", "LOGQ")]
+    with Region(queues, security=AccessList(queues=lists, groups=groups), ressec="ALWAYS") as reg:
+        allowed = {("ALICE", "PAYQ"), ("BOB", "PAYR"), ("DAN", "PAYQ")}
+        for user, queue in sorted(
+            allowed | {("ALICE", "LOGQ"), ("BOB", "PAYQ"), ("CAROL", "PAYQ"), ("DAN", "LOGQ"), ("EVE", "PAYQ")}
+        ):
+            with reg.task(userid=user) as task:
+                if (user, queue) in allowed:
+                    task.writeq_td(queue, b"x")
+                else:
+                    expect_rule("SEC-GROUP", task.writeq_td, queue, b"x")
+        groups["DAN"] = []
+        with reg.task(userid="DAN") as task:
+            expect_rule("SEC-GROUP", task.writeq_td, "PAYQ", b"x")
+
+
+def test_groups_issue_commands_and_name_other_users_too():
+    policy = AccessList(
+        commands={"OPERS": {"TDQUEUE": Access.UPDATE}, "READERS": {"*": Access.READ}},
+        surrogates={"OPERS": ["ATI"]},
+        groups={"BOB": ["READERS", "OPERS"], "CAROL": ["READERS"]},
+    )
+    assert policy.may_issue("BOB", "TDQUEUE", Access.UPDATE)
+    assert policy.may_issue("CAROL", "TDQUEUE", Access.READ)
+    assert not policy.may_issue("CAROL", "TDQUEUE", Access.UPDATE)
+    assert [policy.may_act_for(user, "ATI") for user in ("BOB", "CAROL")] == [True, False]

@@ -16,8 +16,10 @@ user known          the same                                      knows_user    
 
 The levels are those of the resource classes CCICSCMD and DCICSDCT: READ for an inquiry, UPDATE for SET and for the
 three TD requests (a read is destructive), ALTER for CREATE and DISCARD. READQ, WRITEQ and DELETEQ on an alias are
-checked on the final target's name. A browse passes over queues that the user may not read. Sources: Introduction to
-command security, Resource security (IBM Docs); the level of the resource checks is second-hand.
+checked on the final target's name. A browse passes over queues that the user may not read. An access list may name
+groups, as the permits of RACF do: the user's own entry decides; without one, the highest of those of all his groups
+(SETROPTS GRPLIST). Sources: Introduction to command security, Resource security (IBM Docs); the level of the resource
+checks is second-hand.
 """
 
 from __future__ import annotations
@@ -75,13 +77,15 @@ class AccessList(SecurityPolicy):
     """A policy made of lists, enough for most tests.
 
     Names of queues and resource types may be patterns with ``*`` and ``?``; the first pattern that fits decides, and
-    what no pattern fits is refused.
+    what no pattern fits is refused. Where a user is asked for, a group may be named: it speaks for those of its users
+    whose own entry does not. Users and groups have one space of names, so none may be called like another.
 
     Args:
-        queues: user -> {queue pattern: level}.
-        commands: user -> {resource type pattern: level}; None leaves command security off.
-        surrogates: user -> the user ids it may name; a user may always name itself.
+        queues: user or group -> {queue pattern: level}.
+        commands: user or group -> {resource type pattern: level}; None leaves command security off.
+        surrogates: user or group -> the user ids it may name; a user may always name itself.
         users: the user ids that exist; None for any.
+        groups: user -> the groups that it is in, looked up at every question; such as ``region.groups``.
     """
 
     def __init__(
@@ -90,34 +94,42 @@ class AccessList(SecurityPolicy):
         commands: Mapping[str, Mapping[str, Access]] | None = None,
         surrogates: Mapping[str, Collection[str]] | None = None,
         users: Collection[str] | None = None,
+        groups: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         self._queues = queues
         self._commands = commands
         self._surrogates = surrogates
         self._users = users
+        self._groups = {} if groups is None else groups
 
     def may_issue(self, user: str, resource_type: str, level: Access) -> bool:
         """See :meth:`SecurityPolicy.may_issue`."""
-        return self._commands is None or _level(self._commands, user, resource_type) >= level
+        return self._commands is None or self._level(self._commands, user, resource_type) >= level
 
     def may_access(self, user: str, queue: str, level: Access) -> bool:
         """See :meth:`SecurityPolicy.may_access`."""
-        return self._queues is None or _level(self._queues, user, queue) >= level
+        return self._queues is None or self._level(self._queues, user, queue) >= level
 
     def may_act_for(self, user: str, other: str) -> bool:
         """See :meth:`SecurityPolicy.may_act_for`."""
-        return self._surrogates is None or other == user or other in self._surrogates.get(user, ())
+        if self._surrogates is None or other == user:
+            return True
+        return any(other in self._surrogates.get(name, ()) for name in (user, *self._groups.get(user, ())))
 
     def knows_user(self, user: str) -> bool:
         """See :meth:`SecurityPolicy.knows_user`."""
         return self._users is None or user in self._users
 
+    def _level(self, lists: Mapping[str, Mapping[str, Access]], user: str, name: str) -> Access:
+        own = _entry(lists.get(user, {}), name)
+        if own is not None:
+            return own
+        found = (_entry(lists.get(group, {}), name) for group in self._groups.get(user, ()))
+        return max((level for level in found if level is not None), default=Access.NONE)
 
-def _level(lists: Mapping[str, Mapping[str, Access]], user: str, name: str) -> Access:
-    for pattern, level in lists.get(user, {}).items():
-        if fnmatchcase(name, pattern):
-            return level
-    return Access.NONE
+
+def _entry(levels: Mapping[str, Access], name: str) -> Access | None:
+    return next((level for pattern, level in levels.items() if fnmatchcase(name, pattern)), None)
 
 
 # -- which tasks are asked about -------------------------------------------------------------------------------------
