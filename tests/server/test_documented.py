@@ -135,8 +135,28 @@ def requests(draw, path, operation, document):
     body = None
     if "requestBody" in operation:
         schema = resolved(operation["requestBody"]["content"]["application/json"]["schema"], document)
-        body = draw(st.one_of(values(schema), values(schema), values(schema), JUNK))
+        body = draw(st.one_of(values(schema), values(schema), spoiled(schema), JUNK))
     return path, query, body
+
+
+@st.composite
+def spoiled(draw, schema):
+    """A value that the schema allows, but for one part, which is nearly what it should be."""
+    body = draw(values(schema))
+    nearly = draw(st.sampled_from([0, 1, 1.5, "1", "true", "", True, False, None, [], {}]))
+    where = body if isinstance(body, dict) else next((each for each in body or () if isinstance(each, dict)), {})
+    parts = sorted(where.keys() | schema.get("properties", {}).keys())
+    if parts:
+        where[draw(st.sampled_from(parts))] = nearly
+    return body
+
+
+def allowed(operation, document, body):
+    """Whether the document allows a body."""
+    if "requestBody" not in operation:
+        return True
+    schema = resolved(operation["requestBody"]["content"]["application/json"]["schema"], document)
+    return jsonschema.Draft202012Validator(schema).is_valid(body)
 
 
 @pytest.mark.parametrize(("path", "method"), operations(), ids=lambda each: each)
@@ -148,12 +168,13 @@ def test_every_answer_is_one_that_is_documented(api, path, method):
     @given(requests(path, operation, document))
     def ask(request):
         target, query, body = request
-        if isinstance(body, dict) and "seconds" not in body and path.endswith("/wait"):
+        if isinstance(body, dict) and path.endswith("/wait") and body.get("seconds", 1) in (1, 1.5):
             body["seconds"] = 0.01
         answer = api.request(method, target, params=query, json=body)
         assert str(answer.status_code) in operation["responses"], (request, answer.status_code, answer.text)
         assert answer.status_code < 500 or answer.status_code in (503, 504), (request, answer.text)
         assert "Traceback" not in answer.text
+        assert answer.status_code >= 400 or allowed(operation, document, body), (request, answer.text)
         if answer.status_code >= 400 and answer.status_code != 503:
             assert answer.headers["content-type"] == "application/problem+json"
             content = operation["responses"][str(answer.status_code)]["content"]["application/problem+json"]
@@ -161,3 +182,55 @@ def test_every_answer_is_one_that_is_documented(api, path, method):
             assert answer.json()["status"] == answer.status_code
 
     ask()
+
+
+@pytest.mark.parametrize("path", sorted({path for path, _ in operations()}))
+def test_a_method_that_is_none_is_told_all_that_there_are(api, path):
+    document = json.loads(document_text())
+    answer = api.request("TRACE", path.replace("{", "").replace("}", ""))
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == ", ".join(sorted(method.upper() for method in document["paths"][path]))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/api/v1/regions/PAYREGN/definitions", {"text": "", "install": 0}),
+        ("POST", "/api/v1/regions/PAYREGN/definitions", {"text": "", "install": "no"}),
+        ("POST", "/api/v1/regions/PAYREGN/wait", {"queue": "PAYQ", "items": "0"}),
+        ("POST", "/api/v1/regions/PAYREGN/wait", {"queue": "PAYQ", "items": False}),
+        ("POST", "/api/v1/regions/PAYREGN/exec", {"text": "ASKTIME", "variables": {"N": True}}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": True}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": 5.0}),
+    ],
+)
+def test_a_value_that_is_nearly_of_its_type_is_refused(api, method, path, body):
+    answer = api.request(method, path, json=body)
+    assert (answer.status_code, answer.json()["title"]) == (422, "not as documented")
+
+
+def test_the_last_position_that_is_documented_has_no_records(api):
+    parameters = json.loads(document_text())["paths"]["/api/v1/regions/{name}/queues/{queue}/records"]["get"][
+        "parameters"
+    ]
+    last = next(each["schema"]["maximum"] for each in parameters if each["name"] == "position")
+    answer = api.get("/api/v1/regions/PAYREGN/queues/PAYQ/records", params={"position": last, "limit": 1000})
+    assert (answer.status_code, answer.json()["records"]) == (200, [])
+
+
+def test_the_clock_is_not_moved_to_where_times_have_no_room():
+    host = Host()
+    host.add(Region, DEFINITIONS, applid="PAYREGN")
+    headers = {"Authorization": "Bearer all"}
+    try:
+        with TestClient(application(host, Gate(token="all")), headers=headers, base_url="http://127.0.0.1") as client:
+            moves = [client.post("/api/v1/clock", params={"advance": 10**9}).status_code for _ in range(12)]
+            assert moves[0] == 200
+            assert moves[-1] == 422
+            before = client.get("/api/v1/clock").json()["frozen"]
+            assert client.post("/api/v1/clock", params={"frozen": True, "advance": 10**9}).status_code == 422
+            assert client.get("/api/v1/clock").json()["frozen"] is before
+            answer = client.post("/api/v1/regions/PAYREGN/queues/PAYQ/records", json={"text": "x"})
+            assert answer.status_code == 201
+    finally:
+        host.stop()

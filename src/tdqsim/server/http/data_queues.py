@@ -9,14 +9,14 @@ import asyncio
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Body, FastAPI, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import DataQueueEntriesRow, Job, SeedEntry, seed_entries
 from tdqsim.server.host import Host
 from tdqsim.server.http.common import BOUNDS, PREFIX, attended
 from tdqsim.server.http.in_jobs import JobLooker, JobOperator, in_a_job, plain
-from tdqsim.server.http.values import Encoding, Record, bytes_of, shown_bytes
+from tdqsim.server.http.values import Encoding, Record, RequestBody, bytes_of, shown_bytes
 
 __all__ = ["add_data_queues"]
 
@@ -28,28 +28,25 @@ _HexKey = Annotated[
 ]
 
 
-class _Entry(BaseModel):
+class _Entry(RequestBody):
     """An entry to send."""
 
-    model_config = ConfigDict(extra="forbid")
     data: Record
     key: Annotated[Record | None, Field(description="of a keyed queue")] = None
 
 
-class _Receive(BaseModel):
+class _Receive(RequestBody):
     """What to receive."""
 
-    model_config = ConfigDict(extra="forbid")
     wait: Annotated[int, Field(ge=0, le=BOUNDS["wait_seconds"], description="seconds at most")] = 0
     order: Annotated[_Order, Field(description="of a keyed queue")] = "EQ"
     key: Annotated[Record | None, Field(description="of a keyed queue")] = None
     remove: Annotated[bool, Field(description="False looks at the entry and leaves it")] = True
 
 
-class _Attributes(BaseModel):
+class _Attributes(RequestBody):
     """What QMHQCDQ changes; what is not given stays."""
 
-    model_config = ConfigDict(extra="forbid")
     automatic_reclaim: bool | None = None
     enforce_data_queue_locks: bool | None = None
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, HTTPException, Request
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tdqsim.facts import table
@@ -52,10 +53,18 @@ def install_guard(app: FastAPI, body_bytes: int, request_seconds: float, *, any_
     app.add_middleware(_Checked, body_bytes=body_bytes, request_seconds=request_seconds, any_host=any_host)
 
     @app.exception_handler(AnyHTTPException)
-    async def refused(_request: Request, error: AnyHTTPException) -> Any:
+    async def refused(request: Request, error: AnyHTTPException) -> Any:
         answer = problem(error.status_code, HTTPStatus(error.status_code).phrase, str(error.detail))
         answer.headers.update(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            answer.headers["Allow"] = ", ".join(sorted(_methods(app, request.url.path)))
         return answer
+
+
+def _methods(app: FastAPI, path: str) -> set[str]:
+    """What may be done to a path, by all of its routes: each of them knows its own methods alone."""
+    routes = (route for route in app.routes if isinstance(route, Route))
+    return {method for route in routes if route.path_regex.match(path) for method in route.methods or ()}
 
 
 def _too_long(scope: Scope) -> tuple[int, str] | None:

@@ -9,7 +9,7 @@ names: the process is his. What is done with one data queue is in :mod:`~tdqsim.
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tdqsim.definitions import parse_definitions
 from tdqsim.ibmi import Job, System
@@ -17,15 +17,14 @@ from tdqsim.server.host import Host
 from tdqsim.server.http.access import Looker
 from tdqsim.server.http.common import BOUNDS, PREFIX
 from tdqsim.server.http.in_jobs import JobLooker, JobOperator, in_a_job, plain
-from tdqsim.server.http.values import Line
+from tdqsim.server.http.values import Line, RequestBody
 
 __all__ = ["add_systems"]
 
 
-class _Definitions(BaseModel):
+class _Definitions(RequestBody):
     """Definitions of data queues."""
 
-    model_config = ConfigDict(extra="forbid")
     text: Annotated[str, Field(max_length=BOUNDS["body_bytes"], description="the text of a definition file")]
     create_libraries: Annotated[bool, Field(description="create libraries that are not there")] = False
 

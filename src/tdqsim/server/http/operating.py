@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import Body, FastAPI, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from tdqsim.cics import Region
+from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import dump_definitions, parse_csd, parse_dct, parse_definitions
 from tdqsim.errors import TdqError
@@ -17,7 +18,7 @@ from tdqsim.facts import Cvda
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Breaker, Looker, Operator
 from tdqsim.server.http.common import BOUNDS, PREFIX
-from tdqsim.server.http.values import Record
+from tdqsim.server.http.values import Record, RequestBody
 from tdqsim.testing.faults import CrashPoint, FaultPlan, TornWrite
 
 __all__ = ["add_operating"]
@@ -31,10 +32,9 @@ def add_operating(app: FastAPI, host: Host) -> None:
     _add_clock(app, host)
 
 
-class _Definitions(BaseModel):
+class _Definitions(RequestBody):
     """Definitions as text."""
 
-    model_config = ConfigDict(extra="forbid")
     text: Annotated[str, Field(max_length=BOUNDS["body_bytes"], description="the text of one file")]
     form: Annotated[
         Literal["yaml", "csd", "dct"], Field(description="definition file, DFHCSDUP commands, or DFHDCT macros")
@@ -77,15 +77,14 @@ def _from_dct(text: str) -> tuple[Any, list[str]]:
 # -- snapshot and restore ---------------------------------------------------------------------------------------------
 
 
-class _Kept(BaseModel):
+class _Kept(RequestBody):
     """A queue of a snapshot."""
 
-    model_config = ConfigDict(extra="forbid")
     enablestatus: Literal["ENABLED", "DISABLED"] = "ENABLED"
-    records: Annotated[list[Record], Field(max_length=BOUNDS["snapshot_records"])] = []
+    records: Annotated[list[Record], Field(max_length=BOUNDS["snapshot_records"], default_factory=list)]
 
 
-class _Snapshot(BaseModel):
+class _Snapshot(RequestBody):
     """What a snapshot gave; queues that are not named stay as they are."""
 
     model_config = ConfigDict(extra="ignore")
@@ -210,9 +209,11 @@ def _add_clock(app: FastAPI, host: Host) -> None:
         frozen: bool | None = None,
         advance: Annotated[float, Query(ge=0, le=10**9, description="seconds")] = 0,
     ) -> dict[str, Any]:
-        """Freeze or thaw the clock, or move it forward."""
+        """Freeze or thaw the clock, or move it forward, to the end of the year 2199 at most."""
 
         def change() -> dict[str, Any]:
+            if dispatcher.clock.time_ns() / NS_PER_SECOND + advance > BOUNDS["clock_end"]:
+                raise TdqError(f"advance {advance:g}: the clock goes to the end of the year 2199")
             if frozen is not None:
                 (dispatcher.clock.freeze if frozen else dispatcher.clock.thaw)()
             if advance:

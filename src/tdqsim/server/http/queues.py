@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
+from pydantic import StrictInt, StrictStr
 
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError
@@ -84,7 +85,9 @@ def add_queues(app: FastAPI, host: Host) -> None:
         return await host.ask(lambda: _queue(region, queue))
 
     @app.patch(f"{base}/{{queue}}", tags=["queues"])
-    async def set_queue(name: str, queue: str, options: dict[str, str | int], user: Operator) -> dict[str, Any]:
+    async def set_queue(
+        name: str, queue: str, options: dict[str, StrictStr | StrictInt], user: Operator
+    ) -> dict[str, Any]:
         """SET TDQUEUE, with the options by name, such as ``{"enablestatus": "DISABLED"}``."""
         region = host.region(name)
         _check_options(options)

@@ -20,7 +20,7 @@ __all__ = ["add_records"]
 
 _BASE: Final = f"{PREFIX}/regions/{{name}}/queues/{{queue}}"
 _Limit = Annotated[int, Query(ge=1, le=BOUNDS["page_records"])]
-_Position = Annotated[int, Query(ge=0, le=2**63 - 1, description="from this record on, the first is 0")]
+_Position = Annotated[int, Query(ge=0, le=2**53 - 1, description="from this record on, the first is 0")]
 
 
 def _page(region: Region, queue: str, position: int, limit: int, *, uncommitted: bool = False) -> list[bytes]:

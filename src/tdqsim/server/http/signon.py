@@ -14,11 +14,12 @@ from urllib.parse import parse_qsl
 
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tdqsim.facts import table
 from tdqsim.server.http.access import Gate, Looker, session_of, signed_on
 from tdqsim.server.http.guard import same_site
+from tdqsim.server.http.values import RequestBody
 from tdqsim.server.users import Role, SignOnRefused, TooManySignOns
 
 __all__ = ["add_sign_on"]
@@ -38,10 +39,9 @@ padding:0 1rem}label{display:block;margin-top:1rem}input{width:100%;box-sizing:b
 button{margin-top:1.5rem;font-size:1rem;padding:.5rem 1.5rem}p[role=alert]{font-weight:bold}"""
 
 
-class _SignOn(BaseModel):
+class _SignOn(RequestBody):
     """User and password."""
 
-    model_config = ConfigDict(extra="forbid")
     user: Annotated[str, Field(min_length=1, max_length=20)]
     password: Annotated[str, Field(min_length=1, max_length=_BOUNDS["password_length"])]
 

@@ -22,6 +22,7 @@ __all__ = [
     "Encoding",
     "Line",
     "Record",
+    "RequestBody",
     "Statement",
     "bytes_of",
     "decoded",
@@ -34,10 +35,15 @@ __all__ = [
 Encoding = Literal["text", "hex", "base64"]
 
 
-class Record(BaseModel):
+class RequestBody(BaseModel):
+    """A body: exactly what the document says; nothing more, and no number or text for what it nearly is."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Record(RequestBody):
     """One record; exactly one of its fields is given."""
 
-    model_config = ConfigDict(extra="forbid")
     text: Annotated[str | None, Field(description="text, in the region's code page")] = None
     hex: Annotated[str | None, Field(description="pairs of hexadecimal digits")] = None
     base64: Annotated[str | None, Field(description="base64 of the bytes")] = None
@@ -73,20 +79,18 @@ def bytes_of(record: Record, page: CodePage) -> bytes:
     return page.encode(record.text or "")
 
 
-class Statement(BaseModel):
+class Statement(RequestBody):
     """An EXEC CICS command as text, with its host variables."""
 
-    model_config = ConfigDict(extra="forbid")
     text: Annotated[str, Field(max_length=32768, description="such as READQ TD QUEUE('PAYQ') INTO(REC) RESP(R)")]
     variables: Annotated[
         dict[str, str | int | Record | None], Field(description="text, numbers, or records", max_length=1000)
     ] = {}
 
 
-class Line(BaseModel):
+class Line(RequestBody):
     """What an operator types."""
 
-    model_config = ConfigDict(extra="forbid")
     text: Annotated[str, Field(min_length=1, max_length=32768, description="such as INQUIRE TDQUEUE(P*)")]
 
     def only_looks(self) -> bool:
@@ -99,10 +103,9 @@ class Line(BaseModel):
         return request.syntax_only or request.verb == "INQUIRE"
 
 
-class Decoding(BaseModel):
+class Decoding(RequestBody):
     """A layout; exactly one of copybook and yaml is given."""
 
-    model_config = ConfigDict(extra="forbid")
     copybook: Annotated[str | None, Field(max_length=262_144, description="the text of a COBOL copybook")] = None
     record: Annotated[str | None, Field(max_length=30, description="which record of a copybook with several")] = None
     yaml: Annotated[str | None, Field(max_length=262_144, description="a layout in its YAML form")] = None
@@ -124,10 +127,9 @@ class Decoding(BaseModel):
         return parse_copybook(self.copybook or "", file="copybook").record(self.record)
 
 
-class AwaitedState(BaseModel):
+class AwaitedState(RequestBody):
     """What a client waits for."""
 
-    model_config = ConfigDict(extra="forbid")
     queue: Annotated[str | None, Field(max_length=4, description="the queue that is to have items")] = None
     items: Annotated[int, Field(ge=0, description="so many at least")] = 1
     tasks_ended: Annotated[bool, Field(description="wait until no task is left")] = False
