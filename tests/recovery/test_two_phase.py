@@ -647,6 +647,27 @@ def test_a_region_that_ends_before_it_came_to_a_loss_keeps_what_is_in_doubt(tmp_
     two.sysplex.close()
 
 
+@pytest.mark.rule("REC-TWO-PHASE", "REC-RESYNC")
+@pytest.mark.parametrize("seed", range(8))
+def test_a_link_that_is_replaced_before_anybody_came_to_its_loss_keeps_what_is_in_doubt(tmp_path, seed):
+    """The coordinator fails with the decision and is back at once: whoever has a turn first, it is heard."""
+    two = pair(tmp_path, at_once=False, seed=seed)
+    two["NEAR"].seed("LOCL", [b"moved"])
+
+    def fail(step: str) -> None:
+        if step == "COMMIT":
+            two.link().fault = None
+            two.again("NEAR")
+
+    two.link().fault = fail
+    two["NEAR"].start(lambda task: task.writeq_td("REMQ", task.readq_td("LOCL")))
+    two.run()
+    assert two["FAR"].peek("FARQ") == [b"moved"]
+    assert two["NEAR"].peek("LOCL") == []
+    assert two.left() == []
+    two.sysplex.close()
+
+
 @pytest.mark.rule("REC-RESYNC")
 def test_an_answer_that_nobody_waits_for_is_no_answer_to_a_later_request(tmp_path):
     """The requester is purged while the region behind the other one is lost, so that an answer comes all the same."""
