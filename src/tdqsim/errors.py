@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 __all__ = [
+    "STORE_HELP",
     "ConversionError",
     "DatasetError",
     "DefinitionError",
@@ -28,6 +30,9 @@ __all__ = [
     "WouldWaitForever",
     "WrongThread",
 ]
+
+STORE_HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
+"""What to do about a :class:`StoreDamaged`."""
 
 
 class TdqError(Exception):

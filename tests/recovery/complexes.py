@@ -23,11 +23,16 @@ class Complex:
     """Two regions or more, each with a store, that can be failed and started again."""
 
     def __init__(
-        self, directory: Path, *regions: tuple[str, str, Sequence[Any]], at_once: bool = True, **options: Any
+        self,
+        directory: Path,
+        *regions: tuple[str, str, Sequence[Any]],
+        at_once: bool = True,
+        seed: int = 0,
+        **options: Any,
     ) -> None:
         self.directory = directory
         self.options = options
-        self.sysplex = Sysplex(at_once=at_once)
+        self.sysplex = Sysplex(at_once=at_once, seed=seed)
         self.given = {applid: (sysid, definitions) for applid, sysid, definitions in regions}
         for applid in self.given:
             self.start(applid)

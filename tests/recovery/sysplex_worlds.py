@@ -1,5 +1,5 @@
-"""Random sysplexes: two to four regions, some behind others, whose tasks move records about while links are cut and
-regions fail at any dispatch and at any message. Each record is there once at the start, so it must be there once at the
+"""Random sysplexes: two to four regions, some behind others, whose tasks move records about while links are cut, bounce
+or are replaced, and regions fail, at any dispatch and at any message. Each record is there once at the start, so it must be there once at the
 end, unless somebody has decided without the coordinator and the damage was reported.
 """
 
@@ -209,11 +209,21 @@ class World:
 
     def _at_message(self, pair: str) -> Callable[[str], None]:
         def fault(step: str) -> None:
-            if not (self.quiet or self.ending) and self.random.random() < 0.03:
-                victim = self.random.choice(pair)
-                if victim in self:
-                    self.tell(f"{victim} fails at {step} of {pair}")
-                    self.end(victim, clean=False)
+            if self.quiet or self.ending:
+                return
+            kind = self.random.random()
+            victim = self.random.choice(pair)
+            if kind < 0.03 and victim in self:
+                self.tell(f"{victim} fails at {step} of {pair}")
+                self.end(victim, clean=False)
+            elif kind > 0.97 and all(letter in self for letter in pair):
+                self.tell(f"bounce {pair} at {step}")
+                self.ending = True
+                try:
+                    self.link(pair).cut()
+                    self.link(pair).restore()
+                finally:
+                    self.ending = False
 
         return fault
 
@@ -249,8 +259,7 @@ class World:
             self.tell(f"cut {pair} at {step}")
             self.link(pair).cut_at(step, nth=rng.randint(1, 2))
         elif kind < 0.5 and there:
-            self.tell(f"cut {pair}")
-            self.link(pair).cut()
+            self._lose(pair)
         elif kind < 0.7 and there:
             self.tell(f"restore {pair}")
             self.link(pair).restore()
@@ -271,6 +280,17 @@ class World:
             how = rng.choice(("COMMIT", "BACKOUT", "FORCE"))
             self.tell(f"SET UOW {how} in {letter}")
             self[letter].set_uow(uow_id, uowstate=how, nohandle=True)
+
+    def _lose(self, pair: str) -> None:
+        """Cut a link; it, or another one, may be there again before anybody has had a turn."""
+        after = self.random.choice(("", "restore", "replace"))
+        self.tell(f"cut {pair} {after}".rstrip())
+        self.link(pair).cut()
+        if after == "restore":
+            self.link(pair).restore()
+        elif after == "replace" and all(letter in self for letter in pair):
+            one, other = (self[letter] for letter in pair)
+            self.sysplex.connect(one, other).fault = self._at_message(pair)
 
     def run(self) -> None:
         rng = self.random

@@ -647,6 +647,59 @@ def test_a_region_that_ends_before_it_came_to_a_loss_keeps_what_is_in_doubt(tmp_
     two.sysplex.close()
 
 
+@pytest.mark.rule("REC-TWO-PHASE", "REC-RESYNC")
+@pytest.mark.parametrize("how", ["the coordinator fails", "the link bounces"])
+@pytest.mark.parametrize("seed", range(16))
+def test_a_link_that_is_back_before_anybody_came_to_its_loss_keeps_what_is_in_doubt(tmp_path, seed, how):
+    """It is lost with the decision on it: whoever has a turn first then, the decision is heard."""
+    two = pair(tmp_path, at_once=False, seed=seed)
+    two["NEAR"].seed("LOCL", [b"moved"])
+
+    def fail(step: str) -> None:
+        if step == "COMMIT":
+            two.link().fault = None
+            if how == "the coordinator fails":
+                two.again("NEAR")
+            else:
+                two.link().cut()
+                two.link().restore()
+
+    two.link().fault = fail
+    two["NEAR"].start(lambda task: task.writeq_td("REMQ", task.readq_td("LOCL")))
+    two.run()
+    assert two["FAR"].peek("FARQ") == [b"moved"]
+    assert two["NEAR"].peek("LOCL") == []
+    assert two.left() == []
+    two.sysplex.close()
+
+
+@pytest.mark.rule("REC-TWO-PHASE")
+@pytest.mark.parametrize("step", ["REQUEST", "PREPARE", "VOTE"])
+def test_a_link_that_another_takes_the_place_of_is_given_up(two, step):
+    """As if it were lost: what was in flight over it is backed out at both ends."""
+    two["NEAR"].seed("LOCL", [b"stays"])
+
+    def replace(at: str) -> None:
+        if at == step:
+            two.link().fault = None
+            two.sysplex.connect(two["NEAR"], two["FAR"], name="FAR", name_there="NEAR")
+
+    def work(task):
+        task.writeq_td("REMQ", b"first")
+        two.link().fault = replace
+        task.writeq_td("REMQ", task.readq_td("LOCL"), nohandle=True)
+        return outcome(task.syncpoint)
+
+    handle = two["NEAR"].start(work)
+    two.run()
+    assert handle.result() == "ROLLEDBACK"
+    assert two["NEAR"].peek("LOCL") == [b"stays"]
+    assert two["FAR"].peek("FARQ") == []
+    assert two.left() == []
+    two["NEAR"].writeq_td("REMQ", b"over the new one")
+    assert two["FAR"].peek("FARQ") == [b"over the new one"]
+
+
 @pytest.mark.rule("REC-RESYNC")
 def test_an_answer_that_nobody_waits_for_is_no_answer_to_a_later_request(tmp_path):
     """The requester is purged while the region behind the other one is lost, so that an answer comes all the same."""

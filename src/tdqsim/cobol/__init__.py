@@ -1,7 +1,7 @@
 """Unmodified COBOL CICS programs under GnuCOBOL as tasks of a region.
 
 Sources are expanded and compiled by ``cobc``; every EXEC CICS command is answered by the region
-(:mod:`~tdqsim.cobol.translate`, :mod:`~tdqsim.cobol.program`). :class:`CobolPrograms` ties a folder of sources to a
+(:mod:`~tdqsim.cobol.translate`, :mod:`~tdqsim.cobol.level`). :class:`CobolPrograms` ties a folder of sources to a
 region: its programs can be linked to, and be the handlers of transactions. Each name is loaded when it is first used,
 because pytest imports the package for its option alone.
 """

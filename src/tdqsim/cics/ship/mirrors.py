@@ -275,7 +275,7 @@ class Mirrors:
         return MirrorOutcome({"done": True})
 
     def _end_part(self, key: str, *, commit: bool) -> None:
-        mirror = self.mirrors.get(key)
+        mirror = self.mirrors.get(key) or self._take_orphan(key)
         if mirror is None or mirror.part is None:
             uow = self._shunted(key)
             if uow is not None:
@@ -318,6 +318,14 @@ class Mirrors:
                 self.abandoned(key)
         self.orphans += self.mirrors.items()
         self.mirrors.clear()
+
+    def _take_orphan(self, key: str) -> Mirror | None:
+        """The mirror that a decision is for, which has come over the next link before anybody came to the loss."""
+        for at, (theirs, mirror) in enumerate(self.orphans):
+            if theirs == key and mirror.part is not None:
+                del self.orphans[at]
+                return mirror
+        return None
 
     def lose_orphans(self) -> None:
         """Back out what was in flight over a link that is gone; what was in doubt waits or is decided alone."""

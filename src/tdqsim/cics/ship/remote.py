@@ -475,9 +475,12 @@ class LinkEnd:
             self.served.lose_orphans()
 
     def succeed(self, before: LinkEnd) -> None:
-        """Take over from the view of an earlier link between the same regions: units of work here may outlive it."""
-        if before.served.orphans and not self.region.closed:  # what is in doubt must be known before anybody asks
-            before._lose_mirrors()
+        """Take over from the view of an earlier link between the same regions: units of work here may outlive it.
+
+        It was given up, so its mirrors are orphans; who resynchronises deals with those that nobody came to yet.
+        """
+        self.served.orphans += before.served.orphans
+        before.served.orphans.clear()
         self.branches.update(before.branches)
         for branch in self.branches.values():
             branch.system = self
@@ -493,6 +496,7 @@ class LinkEnd:
             self.region.dispatcher.spawn(self._resynchronise, name=name, owner=self.region)
 
     def _resynchronise(self) -> None:
+        self._lose_mirrors()  # what is in doubt must be known before anybody asks
         self.served.wait_for_orphans()
         region, coordinator = self.region, f"{self.netname}."
         for uow in tuple(region.shunted.values()):

@@ -101,7 +101,7 @@ class Sysplex:
             self.connect(one, other, name=names[one.applid], name_there=names[other.applid])
 
     def connect(self, one: Region, other: Region, *, name: str = "", name_there: str = "") -> Link:
-        """Link two regions; what they are in doubt about is resynchronised.
+        """Link two regions; what they are in doubt about is resynchronised. An earlier link of theirs is given up.
 
         Args:
             one: a region of the sysplex.
@@ -117,8 +117,10 @@ class Sysplex:
                 raise TdqError(f"region {region.applid} is not in this sysplex, or is closed")
         if one is other:
             raise TdqError(f"region {one.applid} cannot be linked to itself")
-        link = Link(one, name or other.sysid, other, name_there or one.sysid, at_once=self.at_once)
         before = self._links.get(frozenset((one.applid, other.applid)))
+        if before is not None:
+            before.cut()
+        link = Link(one, name or other.sysid, other, name_there or one.sysid, at_once=self.at_once)
         for end in link.ends:
             for old in () if before is None else before.ends:
                 if old.region is end.region:

@@ -26,12 +26,11 @@ from tdqsim.core.store._layout import Head, Item, Long, Order, Standing, queue_r
 from tdqsim.core.store._queue import DurableQueue
 from tdqsim.core.store._room import Room
 from tdqsim.core.store._work import Work
-from tdqsim.errors import StoreDamaged, StoreError, StoreFull
+from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
 __all__ = ["CommitOwner", "Durable"]
 
 NOTHING: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
-HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
 DAMAGE: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError, lmdb.VersionMismatchError)
 """What LMDB says of a file that is not right in itself; all else is what the system says of one that is."""
 NONE: Final = Standing()
@@ -422,7 +421,7 @@ class Durable:
         place = f"{self.path / 'data.mdb'}: {what}: {error}"
         if isinstance(error, lmdb.MapFullError) or "No space left" in str(error):
             return StoreFull(place)
-        return StoreDamaged(f"{place}; {HELP}") if isinstance(error, DAMAGE) else StoreError(place)
+        return StoreDamaged(f"{place}; {STORE_HELP}") if isinstance(error, DAMAGE) else StoreError(place)
 
     def only_read(self) -> StoreError:
         """The error for a change to a store that is only looked at."""
@@ -430,7 +429,7 @@ class Durable:
 
     def damaged(self, what: str) -> StoreDamaged:
         """The error for something that is not what was written."""
-        return StoreDamaged(f"{self.path}: {what}; {HELP}")
+        return StoreDamaged(f"{self.path}: {what}; {STORE_HELP}")
 
     @property
     def fault(self) -> Callable[[str], None] | None:

@@ -13,11 +13,10 @@ from struct import Struct
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from tdqsim.errors import StoreDamaged, StoreError
+from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError
 
-__all__ = ["HELP", "Meta", "read_metas", "repair", "usable"]
+__all__ = ["Meta", "read_metas", "repair", "usable"]
 
-HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` saves what is whole to a new store"
 _MAGIC: Final = 0xBEEFC0DE
 _PAGE_HEAD: Final = Struct("=QHHHH")
 _META: Final = Struct("=IIQQ" + "IHHQQQQQ" * 2 + "QQ")
@@ -59,12 +58,14 @@ def read_metas(path: Path) -> list[Meta]:
                 second = _meta(handle.read(_SIZE), 1, size)
                 found.append(second if second is not None and second.page_size == at else None)
     except FileNotFoundError:
-        raise StoreDamaged(f"{path}: the file data.mdb is missing; {HELP}") from None
+        raise StoreDamaged(f"{path}: the file data.mdb is missing; {STORE_HELP}") from None
     except OSError as error:
         raise StoreError(f"{file}: it cannot be read: {error.strerror}") from error
     metas = sorted((meta for meta in found if meta is not None), key=lambda meta: -meta.txnid)
     if not metas:
-        raise StoreDamaged(f"{path}: data.mdb has {size} bytes, and neither of its meta pages can be used; {HELP}")
+        raise StoreDamaged(
+            f"{path}: data.mdb has {size} bytes, and neither of its meta pages can be used; {STORE_HELP}"
+        )
     return metas
 
 

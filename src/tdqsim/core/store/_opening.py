@@ -13,8 +13,8 @@ import lmdb
 from tdqsim.core.portable import OWN_FILE
 from tdqsim.core.store._durable import DAMAGE, Durable
 from tdqsim.core.store._layout import FORMAT, HEAD_KEY, Head
-from tdqsim.core.store._meta import HELP, repair, usable
-from tdqsim.errors import StoreDamaged, StoreError, StoreFull
+from tdqsim.core.store._meta import repair, usable
+from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
 __all__ = ["KINDS", "check_file", "make_half", "open_half"]
 
@@ -73,7 +73,7 @@ def open_half(
     meta, wrong = _meta(path, busy=readonly)
     if wrong:
         if readonly:
-            raise StoreDamaged(f"{wrong}: open it for writing first; {HELP}")
+            raise StoreDamaged(f"{wrong}: open it for writing first; {STORE_HELP}")
         repair(path, meta)
         if note is not None:
             note(wrong)
@@ -139,7 +139,7 @@ def _refused(path: Path, error: lmdb.Error) -> StoreError:
     if "already open in this process" in text:
         return StoreError(f"{path}: this process has it open already")
     if isinstance(error, DAMAGE):
-        return StoreDamaged(f"{path}: LMDB cannot open data.mdb: {text}; {HELP}")
+        return StoreDamaged(f"{path}: LMDB cannot open data.mdb: {text}; {STORE_HELP}")
     return StoreError(f"{path}: data.mdb or lock.mdb cannot be opened: {text.removeprefix(f'{path}: ')}")
 
 

@@ -18,11 +18,11 @@ from typing import Final, Self
 from tdqsim.core.store._durable import Durable
 from tdqsim.core.store._layout import Durability
 from tdqsim.core.store._lockfile import LockFile, this_boot
-from tdqsim.core.store._meta import HELP, usable
+from tdqsim.core.store._meta import usable
 from tdqsim.core.store._opening import KINDS, make_half, open_half
 from tdqsim.core.store._state import State, StateFile
 from tdqsim.core.store._volatile import Volatile
-from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
+from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
 
 __all__ = ["Store"]
 
@@ -178,7 +178,7 @@ class Store:
         damaged = [queue for queue in report.queues if queue.damaged]
         if report.problems or damaged:
             what = report.problems[0] if report.problems else f"record {damaged[0].damaged[0]} of {damaged[0].name!r}"
-            raise StoreDamaged(f"{self.path}: the machine stopped while the store was in use: {what}; {HELP}")
+            raise StoreDamaged(f"{self.path}: the machine stopped while the store was in use: {what}; {STORE_HELP}")
 
     def _check_commits(self) -> None:
         """After a clean close both files must be the ones that were closed."""
@@ -187,7 +187,7 @@ class Store:
             if [meta.txnid, meta.crc] != closed:
                 raise StoreDamaged(
                     f"{self.path / kind}: data.mdb is not as it was when the store was closed: its last commit is "
-                    f"{meta.txnid}, {closed[0]} is right, or its meta page is damaged; {HELP}"
+                    f"{meta.txnid}, {closed[0]} is right, or its meta page is damaged; {STORE_HELP}"
                 )
 
     def _open_halves(self, store_id: bytes) -> None:
@@ -288,7 +288,7 @@ def _opened(
     try:
         problem = half.check_head(KINDS.index(kind), store_id)
         if problem:
-            raise StoreDamaged(f"{problem}; {HELP}")  # noqa: TRY301 - the half is closed in one place
+            raise StoreDamaged(f"{problem}; {STORE_HELP}")  # noqa: TRY301 - the half is closed in one place
     except BaseException:
         half.close()
         raise

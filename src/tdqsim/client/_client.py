@@ -1,0 +1,69 @@
+"""The connection as a user holds it: whom to ask for a region or a system."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tdqsim.client._http import ServerConnection
+from tdqsim.client._region import RemoteRegion
+from tdqsim.client._system import RemoteSystem
+
+__all__ = ["Client"]
+
+
+class Client(ServerConnection):
+    """One connection to a server; lost, it is opened again, but a request that changes something is never repeated.
+
+    Args:
+        url: such as ``http://127.0.0.1:8470``, ``https://HOST:PORT`` or ``unix:PATH``.
+        token: the bearer token.
+        timeout: seconds that a request may take.
+        certificate: a certificate file to trust, for ``https``; the machine's own unless given.
+
+    Raises:
+        TdqError: the address is none, or the certificate cannot be read.
+    """
+
+    @classmethod
+    def from_ready_file(cls, path: Path | str, **options: Any) -> Client:
+        """A client of the server that has written this ready file."""
+        found = json.loads(Path(path).read_text("utf-8"))
+        return cls(found["url"], found["token"], **{"certificate": found.get("certificate"), **options})
+
+    @classmethod
+    def sign_on(cls, url: str, user: str, password: str, **options: Any) -> Client:
+        """A client of a user.
+
+        Raises:
+            RemoteError: user and password are not right, or too many sign-ons have failed.
+        """
+        with cls(url, "", **options) as nobody:
+            found = nobody.request("POST", "/session", {"user": user, "password": password})
+        return cls(url, found["token"], **options)
+
+    def regions(self) -> list[dict[str, Any]]:
+        """The regions that are served."""
+        return self.request("GET", "/regions")  # type: ignore[no-any-return]
+
+    def region(self, applid: str) -> RemoteRegion:
+        """One region."""
+        return RemoteRegion(self, applid)
+
+    def systems(self) -> list[dict[str, Any]]:
+        """The IBM i systems that are served."""
+        return self.request("GET", "/systems")  # type: ignore[no-any-return]
+
+    def system(self, name: str, *, profile: str = "") -> RemoteSystem:
+        """One IBM i system.
+
+        Args:
+            name: its name.
+            profile: of the jobs, which only the server's owner chooses: QSECOFR unless given.
+        """
+        return RemoteSystem(self, name, profile=profile)
+
+    def advance(self, seconds: float) -> dict[str, Any]:
+        """Move the server's clock forward."""
+        return self.request("POST", "/clock", advance=seconds)  # type: ignore[no-any-return]
