@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["hold", "lines"]
+__all__ = ["hold", "lines", "reach"]
 
 
 class _Row(NamedTuple):
@@ -16,6 +16,10 @@ class _Row(NamedTuple):
     wanted: float
     limit: float
     seen: float
+    at_least: bool = False
+
+    def passes(self, bar: float) -> bool:
+        return self.seen >= bar if self.at_least else self.seen <= bar
 
 
 _ROWS: list[_Row] = []
@@ -34,13 +38,21 @@ def hold(limit: float, seen: float, what: str, *, wanted: float | None = None) -
     assert seen <= limit, f"{what}: {seen:.2f}, at most {limit}"
 
 
+def reach(limit: float, seen: float, what: str, *, wanted: float | None = None) -> None:
+    """The same of a figure that must not be less."""
+    _ROWS.append(_Row(what, limit if wanted is None else wanted, limit, seen, at_least=True))
+    assert seen >= limit, f"{what}: {seen:.2f}, at least {limit}"
+
+
 def lines() -> list[str]:
     """The table so far, heading first; nothing when nothing was measured."""
     if not _ROWS:
         return []
     width = max(len(row.what) for row in _ROWS)
-    shown = [f"{'work':<{width}} {'bar':>8} {'limit':>8} {'seen':>8}"]
+    shown = [f"{'work':<{width}}    {'bar':>8} {'limit':>8} {'seen':>8}"]
     for row in _ROWS:
-        remark = " too much" if row.seen > row.limit else " the bar is not met" if row.seen > row.wanted else ""
-        shown.append(f"{row.what:<{width}} {row.wanted:>8g} {row.limit:>8g} {row.seen:>8.2f}{remark}")
+        beyond = " too little" if row.at_least else " too much"
+        remark = beyond if not row.passes(row.limit) else " the bar is not met" if not row.passes(row.wanted) else ""
+        sign = ">=" if row.at_least else "<="
+        shown.append(f"{row.what:<{width}} {sign} {row.wanted:>8g} {row.limit:>8g} {row.seen:>8.2f}{remark}")
     return shown

@@ -123,5 +123,4 @@ def test_ten_thousand_tasks_do_not_grow(region: Region) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     triggered(region, "TRGQ")(10_000)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(f"\n10,000 tasks: {grown} kilobytes more at the highest")
-    assert grown < 2000
+    hold(2000, grown, "COBOL: 10,000 tasks, kilobytes more at the highest")

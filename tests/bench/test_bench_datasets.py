@@ -241,6 +241,5 @@ def test_two_gigabytes_in_constant_memory(tmp_path, dcb):
     done = subprocess.run([sys.executable, "-c", READ, str(path), dcb.text], capture_output=True, text=True, check=True)
     path.unlink()
     seen, before, after = map(int, done.stdout.split())
-    print(f"\n{dcb.text}: {size / 1e9:.1f} GB, {count} records, peak {before} KB before and {after} KB after")
     assert seen == count
-    assert after - before < 10_000
+    hold(10, (after - before) / 1000, f"data sets, {dcb.text}: {size / 1e9:.1f} GB read, MB more at the highest")

@@ -98,8 +98,7 @@ def test_keyed_receives_among_many(tmp_path: Path):
         report("a keyed receive (and the send that puts it back), in empty calls", costs)
         for order in ("EQ", "GE"):
             ratio = costs[f"{order} among 300,000"].ratio / costs[f"{order} among 1,000"].ratio
-            print(f"  {order}: {ratio:.2f} times as much (at most 3)")
-            assert ratio <= 3
+            hold(3, ratio, f"IBM i, a keyed receive, {order}, among 300,000, to among 1,000")
         job.qclrdtaq("QGPL/K300000")
 
 
@@ -117,5 +116,5 @@ def test_qmhrdqm_of_a_hundred_thousand(tmp_path: Path):
             },
             n=1, rounds=5, reference=lambda _: sum(1 for _ in stored.entries()), reference_n=1, cpu=True,
         )  # fmt: skip
-        report("QMHRDQM of 100,000 entries, in walks over the queue (at most 6)", costs)
-        assert all(cost.ratio <= 6 for cost in costs.values())
+        for name, cost in costs.items():
+            hold(6, cost.ratio, f"QMHRDQM of 100,000 entries, {name}, to walks over the queue")

@@ -14,6 +14,8 @@ from time import perf_counter
 
 import pytest
 
+from tests.bench._table import hold
+
 pytestmark = [pytest.mark.bench]
 
 ROUNDS = int(os.environ.get("TDQ_BENCH_ROUNDS", "3"))
@@ -53,5 +55,5 @@ def test_a_warm_start_against_cold_ones(tmp_path):
     kinds = [("warm", OURS, warm), ("ours without the archive", OURS, cold), ("Spark's defaults", PLAIN, environ)]
     rounds = [[took(*kind) for kind in kinds] for _ in range(ROUNDS)]
     ours, plain = (median(each[0] / each[other] for each in rounds) for other in (1, 2))
-    print(f"\nwarm start {plain:.2f} of a cold one with Spark's defaults, {ours:.2f} of ours without the archive")
-    assert plain < 1
+    print(f"\nwarm start {ours:.2f} of ours without the archive")
+    hold(1, plain, "pipeline: a warm start, to a cold one with Spark's defaults, by the wall")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -70,20 +68,6 @@ def test_the_other_shells_are_answered_too(shell: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert "inquire" in done.stdout
     assert "INQUIRE TDQUEUE: one queue" in done.stdout.replace("\\\\", "")
-
-
-def cpu(code: str) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-@pytest.mark.bench
-def test_help_costs_no_more_than_importing_the_parser_twice() -> None:
-    ratios = [cpu("from tdqsim.cli import main; main(['--help'])") / cpu("import typer") for _ in range(7)]
-    print(f"tdq --help: limit 2.0, seen {median(ratios):.2f}")
-    assert median(ratios) <= 2
 
 
 def test_new_writes_a_region_directory_whose_test_passes(tdq: Tdq, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.client import Client
 from tdqsim.errors import TdqError
+from tests.bench._table import reach
 
 SERVER = """
 import sys
@@ -185,7 +186,7 @@ def test_requests_cost_at_most_twice_an_empty_endpoint(place):
     ratio = used[True] / used[False]
     print(f"ratio {ratio:.2f} by processor time ({used[True]:.2f} and {used[False]:.2f} s for 2,800 requests), ")
     print(f"{median(rates):.2f} by requests a second, of rounds {[round(each, 2) for each in rates]}")
-    assert ratio >= 0.5
+    reach(0.5, ratio, "serve: an empty endpoint's processor time, to a READQ's or WRITEQ's request")
 
 
 @pytest.mark.slow

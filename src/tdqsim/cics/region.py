@@ -92,8 +92,8 @@ class Region(RegionCommands, RegionParts):
         dd: DD cards by name: a path, a DDCard, or a mapping as in region.yaml.
         settings: what other languages' programs need to be found: such as ``cobol``, with its sources.
         handlers: callables by transaction id; or modules to import: a function ``register(region)`` in one is called,
-            and ``handler:`` paths of transactions are imported too. A start that was pending when the last run ended
-            waits for its handler.
+            and ``handler:`` paths of transactions are imported too; None imports those alone. A start that was pending
+            when the last run ended waits for its handler.
         open_data_sets: open the data sets of queues with OPENTIME(INITIAL), as a start does. False leaves them closed
             and as they are.
         readonly: only look: at a store that another process may be writing, or at what a new region would be. No data
@@ -146,7 +146,7 @@ class Region(RegionCommands, RegionParts):
         limit_bytes: int | None = None,
         datasets: Path | str | DataSetDirectory | None = None,
         dd: Mapping[str, Any] | None = None,
-        handlers: Sequence[str] | Mapping[str, Handler] = (),
+        handlers: Sequence[str] | Mapping[str, Handler] | None = (),
         settings: Mapping[str, Any] | None = None,
         open_data_sets: bool = True,
         readonly: bool = False,
@@ -185,8 +185,9 @@ class Region(RegionCommands, RegionParts):
                 for transid, handler in handlers.items():
                     self.register(transid, handler)
             begin(self, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
-            if (handlers and not isinstance(handlers, Mapping)) or self.settings:
-                self.load_handlers(*(() if isinstance(handlers, Mapping) else handlers))
+            modules = () if isinstance(handlers, Mapping) else handlers
+            if modules or modules is None or self.settings:
+                self.load_handlers(*(modules or ()))
         except BaseException:
             let_go(self, clean=False)
             raise

@@ -89,7 +89,7 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
         "tdintra": file.tdintra,
         "dfhintra": file.dfhintra.model_dump(),
         "datasets": DataSetDirectory(file.datasets, file.gdg) if file.gdg else file.datasets or None,
-        "handlers": file.handlers,
+        "handlers": file.handlers or None,
     }
     if file.cobol is not None:
         arguments["settings"] = {"cobol": {"directory": file.directory, **file.cobol.model_dump()}}

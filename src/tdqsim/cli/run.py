@@ -138,7 +138,7 @@ def _carry_out(request: _Request, bar: Bar) -> Report:
             cards |= {name: path for name, path in job.prepare().items() if name not in cards}
         arguments = {
             "definitions": request.definitions,
-            "handlers": request.handlers,
+            "handlers": request.handlers or (None if request.place.directory else ()),
             "seed": request.seed,
             "dd": cards,
         }

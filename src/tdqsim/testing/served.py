@@ -11,16 +11,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from threading import Timer
 from typing import Final
 
 from tdqsim.client import Client, RemoteRegion
-from tdqsim.definitions import Definitions, Resource, Transaction
+from tdqsim.definitions import Definitions, Transaction
 from tdqsim.definitions.dump import dump_definitions
 from tdqsim.errors import TdqError
 
@@ -67,24 +66,14 @@ def region_directory(definitions: Definitions, folder: Path, *, handlers: bool =
     """
     folder.mkdir(parents=True, exist_ok=True)
     resources = [entry.resource for entry in definitions.entries]
-    grouped = Definitions.of(
-        each.model_copy(update={"group": each.group or _GROUP}) for each in resources
-    )  # a file has groups
-    modules = sorted(set(_modules(resources))) if handlers else []
+    changes: dict[str, str] = {} if handlers else {"handler": ""}
+    grouped = Definitions.of(  # a file has groups
+        each.model_copy(update={"group": each.group or _GROUP} | (changes if isinstance(each, Transaction) else {}))
+        for each in resources
+    )
     (folder / "definitions.yaml").write_text(dump_definitions(grouped), "utf-8")
-    lines = [f"applid: {_APPLID}", "definitions: [definitions.yaml]"]
-    lines += [f"handlers: [{', '.join(modules)}]"] if modules else []  # only then are handlers imported
-    (folder / "region.yaml").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    (folder / "region.yaml").write_text(f"applid: {_APPLID}\ndefinitions: [definitions.yaml]\n", "utf-8")
     return folder
-
-
-def _modules(resources: Iterable[Resource]) -> Iterator[str]:
-    """The modules that handlers of transactions are in; those of another language are found by its own settings."""
-    others = {each.name for each in entry_points(group="tdqsim.handlers")}
-    for each in resources:
-        module = each.handler.partition(":")[0] if isinstance(each, Transaction) else ""
-        if module and module not in others:
-            yield module
 
 
 @contextmanager
