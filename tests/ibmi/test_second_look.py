@@ -654,3 +654,27 @@ def test_crtdtaq_takes_a_name_with_keywords_or_a_definition_alone(officer, defin
     with pytest.raises(ParameterError, match="allowed are LIB/NAME with keywords, or what define_dtaq gives alone"):
         officer.crtdtaq(definition, **keywords)
     assert officer.qsys2.data_queue_info("APPLIB/*") == ()
+
+
+@pytest.mark.rule("DTAQ-FLAGS-PYTHON")
+def test_the_machines_words_are_no_python_flags(system, officer):
+    officer.crtdtaq("APPLIB/Q", maxlen=5)
+    officer.qsnddtaq("APPLIB/Q", data=b"kept")
+    before = set(system.profiles)
+    calls = {
+        "remove": lambda: officer.qrcvdtaq("APPLIB/Q", remove="*NO"),
+        "remove '": lambda: officer.receive("APPLIB/Q", remove="*NO"),
+        "asynchronous": lambda: officer.qsnddtaq("APPLIB/Q", data=b"x", asynchronous="*NO"),
+        "from_journal_entry": lambda: officer.qsnddtaq("APPLIB/Q", data=b"x", from_journal_entry="*NO"),
+        "key 100": lambda: officer.qmhqcdq("APPLIB/Q", automatic_reclaim="*NO"),
+        "key 200": lambda: officer.qmhqcdq("APPLIB/Q", enforce_data_queue_locks="*NO"),
+        "replace": lambda: officer.grtobjaut("APPLIB/Q", "QPGMR", "*USE", replace="*NO"),
+        "allobj": lambda: officer.crtusrprf("EVE", allobj="*NO"),
+        "pwdexp": lambda: system.crtusrprf("EVE", pwdexp="*NO"),
+        "pwdexp '": lambda: system.chgusrprf("QPGMR", pwdexp="*NO"),
+    }
+    for name, call in calls.items():
+        assert name in str(expect_rule("DTAQ-FLAGS-PYTHON", call))
+    assert set(system.profiles) == before
+    assert officer.qrcvdtaq("APPLIB/Q", remove=False).data == b"kept"
+    assert [officer.qrcvdtaq("APPLIB/Q").data, officer.qrcvdtaq("APPLIB/Q")] == [b"kept", None]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tdqsim.ibmi._declare import declare
+from tdqsim.ibmi._errors import check_flags
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._queue import DataQueue
@@ -49,11 +50,13 @@ class ChangeApi(JobCore):
         Raises:
             EscapeMessage: CPF3C88 no record, CPF3C82 key, CPF3C81 value, CPF9511 DDM queue, CPF9803 locked, CPF9503 a
                 job waits in a receive that removes, and those of finding it.
+            ParameterError: a value is neither True nor False.
         """
         named = (
             (AUTOMATIC_RECLAIM, automatic_reclaim),
             (ENFORCE_DATA_QUEUE_LOCKS, enforce_data_queue_locks),
         )
+        check_flags(**{f"key {key}": on for key, on in named if on is not None})
         digits = self.page.encode("01")
         records = [*changes, *(Change(key, digits[on : on + 1]) for key, on in named if on is not None)]
         self.change(name, library, records)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tdqsim.ibmi._authority import added, granted_names, revoked
 from tdqsim.ibmi._declare import declare
-from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact import OPERATIONS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._objects import SystemObject, new_name
@@ -43,9 +43,10 @@ class AuthorityCommands(JobCore):
 
         Raises:
             EscapeMessage: CPF2189 not authorized to grant, CPF2204 no such profile, and those of finding it.
-            ParameterError: an authority or object type that does not exist.
+            ParameterError: an authority or object type that does not exist; ``replace`` is neither True nor False.
         """
         self.begin("GRTOBJAUT")
+        check_flags(replace=replace)
         granted_names(aut)
         target, users = self._secured(obj, library, objtype), self._users(user)
         for one in users:
@@ -155,6 +156,7 @@ class AuthorityCommands(JobCore):
                 (*SECADM, which every profile takes really, is not modelled).
         """
         self.begin("CRTUSRPRF")
+        check_flags(allobj=allobj, pwdexp=pwdexp)
         name = new_name(usrprf, "usrprf")
         if name in self.system.profiles:
             self.fail("CPF2214", name)

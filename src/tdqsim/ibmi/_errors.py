@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tdqsim.errors import TdqError
 
-__all__ = ["JobEnded", "ParameterError"]
+__all__ = ["JobEnded", "ParameterError", "check_flags"]
 
 
 class JobEnded(TdqError):
@@ -13,3 +13,14 @@ class JobEnded(TdqError):
 
 class ParameterError(TdqError, ValueError):
     """A Python value that the parameter of an API cannot hold: the message names it and says what is allowed."""
+
+
+def check_flags(**given: object) -> None:
+    """What is either so or not so is True or False: the machine's ``*NO`` would be true in Python.
+
+    Raises:
+        ParameterError: one is neither.
+    """
+    for name, value in given.items():
+        if not isinstance(value, bool):
+            raise ParameterError(f"{name} {value!r}: allowed are True and False")

@@ -24,7 +24,7 @@ from tdqsim.errors import SystemClosed, TdqError
 from tdqsim.ibmi._authority import ALL, AuthorizationList, Profile, granted_names
 from tdqsim.ibmi._catalogue import Catalogue
 from tdqsim.ibmi._dts import offset_seconds
-from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._locks import LockManager
 from tdqsim.ibmi._objects import Library, Program, SystemObject, new_name
@@ -246,6 +246,7 @@ class Machine:
             ParameterError: a name is not one, a group is not there, there are too many, or a status is none.
         """
         self.check_open()
+        check_flags(allobj=allobj, pwdexp=pwdexp)
         name = new_name(name, "user profile")
         disabled = _disabled(status)
         wanted = (() if grpprf == "*NONE" else (grpprf,)) + tuple(supgrpprf)
@@ -272,6 +273,7 @@ class Machine:
             ParameterError: there is no such profile or status.
         """
         self.check_open()
+        check_flags(pwdexp=pwdexp or False)
         profile = self.profile(name)
         profile.disabled = profile.disabled if status == "*SAME" else _disabled(status)
         profile.expired = profile.expired if pwdexp is None else pwdexp

@@ -11,7 +11,7 @@ from tdqsim.core.dispatch import TimedOut
 from tdqsim.core.store import Entry, SearchOrder
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._entries import STAMP_BYTES, Journaling
-from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore, wait_seconds
 from tdqsim.ibmi._locks import Request
@@ -76,8 +76,8 @@ class ReceiveApi(JobCore):
             self._dispatcher.check_thread()
         queue = self._receiving.get((name, library))
         if (
-            queue is not None and queue.plain_receive and remove and receiver_size is None and queue.trace is None
-            and wait == 0 and type(wait) is int and wait_units == "*SEC"
+            queue is not None and queue.plain_receive and remove is True and receiver_size is None
+            and queue.trace is None and wait == 0 and type(wait) is int and wait_units == "*SEC"
             and (not (key or queue.key_length) or _plain_key(queue, key_order, key))
         ):  # fmt: skip
             found = self._receive_plainly(queue, key_order, key)
@@ -85,6 +85,7 @@ class ReceiveApi(JobCore):
             if (dispatcher.ready or dispatcher.deadlines) and dispatcher.current is dispatcher.outside:
                 dispatcher.run_ready()
             return found
+        check_flags(remove=remove)
         self.doing = ("QRCVDTAQ", *self.place(name, library))
         if self.system.faults is not None:
             self.meet_fault(*self.doing)
@@ -133,8 +134,9 @@ class ReceiveApi(JobCore):
 
         Raises:
             EscapeMessage: as for QRCVDTAQ, but for CPF2472.
-            ParameterError: a wait that is no number of seconds.
+            ParameterError: a wait that is no number of seconds, or ``remove`` is neither True nor False.
         """
+        check_flags(remove=remove)
         wait_ns = None if wait is None else wait_seconds(wait, "wait")
         if self.system.faults is not None:
             self.meet_fault("QRCVDTAQ", *self.place(name, library))

@@ -11,7 +11,7 @@ from tdqsim.core.store import Entry
 from tdqsim.errors import StoreFull
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._entries import STAMP_BYTES
-from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._waits import serve
@@ -52,7 +52,7 @@ class SendApi(JobCore):
             EscapeMessage: CPF2498 length, CPF9501 key missing, CPF9502 not keyed, CPF9506 key length, CPF950A full,
                 CPF9510 asynchronous to a standard queue, CPF9511 from a journal entry to a DDM queue,
                 CPF9801 and CPF9810 not found, CPF9802 and CPF9820 not authorized, CPF9503 locked.
-            ParameterError: an argument is not bytes.
+            ParameterError: an argument is of the wrong type.
         """
         if get_ident() != self._dispatcher.thread:
             self._dispatcher.check_thread()
@@ -90,6 +90,7 @@ class SendApi(JobCore):
         self, name: str, library: str, data: bytes, key: bytes | None, *, asynchronous: bool, replay: bool
     ) -> None:
         self.check_usable()
+        check_flags(asynchronous=asynchronous, from_journal_entry=replay)
         asked = (name, library)
         name, library = self.place(name, library)
         self.doing = ("QSNDDTAQ", name, library)
