@@ -245,7 +245,7 @@ class RegionParts:
         if isinstance(queue, IntraTdQueue):
             self.ati.arm(queue)
         self.refresh(queue)
-        self.catalogue.save_queue(queue)
+        self.catalogue.save_queue(queue, was_set=True)
         self.force()
 
     def settle_disable(self, queue: TdQueue) -> None:
