@@ -9,6 +9,7 @@ failed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 from weakref import ref
 
@@ -22,6 +23,7 @@ from tdqsim.core.store._layout import (
     SearchOrder,
     Standing,
     check_entry,
+    decode,
     encode,
     entry_key,
     entry_number,
@@ -31,7 +33,7 @@ from tdqsim.core.store._layout import (
     size_of,
 )
 from tdqsim.core.store._room import FACTOR, PER_ENTRY
-from tdqsim.errors import StoreFull
+from tdqsim.errors import StoreDamaged, StoreFull
 
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
@@ -224,6 +226,7 @@ class Work:
         if self.front or items:
             number = number or queue.durable.new_number(txn)
             if self.front:
+                self._free_numbers(txn, number, first)
                 front = self.front[::-1]
                 first, count = first - len(front), count + len(front)
                 size += self._write(txn, number, first - 1, front)
@@ -275,6 +278,17 @@ class Work:
                 txn.delete(entry_key(number, end))
                 if long is not None:
                     self.queue.durable.delete_long(txn, long)
+
+    def _free_numbers(self, txn: Any, number: int, first: int) -> None:
+        """Take out of the entry of the first record what was taken before: those numbers are given again."""
+        cursor = txn.cursor()
+        if cursor.set_range(entry_key(number, first)) and cursor.key()[:8] == entry_key(number, first)[:8]:
+            key, value = cursor.item()
+            with suppress(StoreDamaged):  # whoever comes to it is told
+                found = decode(key, value, "")
+                left = entry_number(key) - first + 1
+                if isinstance(found, list) and left < len(found):
+                    txn.put(key, encode(key, found[-left:]))
 
     def _write(self, txn: Any, number: int, seq: int, items: Sequence[Any]) -> int:
         """Write records behind a number; the bytes of their data.
