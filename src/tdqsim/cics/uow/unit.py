@@ -146,9 +146,9 @@ class UnitOfWork:
     """
 
     __slots__ = (
-        "_due", "_facts", "_outcome", "at_commit", "at_end", "coordinator", "decision", "ended", "ends", "finished", "id",
-        "link", "participants", "physical", "qzero", "recorded", "region", "since_ns", "state", "task", "waitcause",
-        "waitstate", "works",
+        "_due", "_facts", "_outcome", "at_commit", "at_end", "coordinator", "decision", "ended", "ends", "finished",
+        "id", "link", "participants", "physical", "qzero", "recorded", "region", "since_ns", "state", "task",
+        "waitcause", "waitstate", "works",
     )  # fmt: skip
 
     def __init__(self, region: Any, uow_id: bytes, task: Any = None) -> None:

@@ -19,7 +19,6 @@ from tdqsim.core.store._layout import (
     Entry,
     Item,
     Long,
-    Order,
     SearchOrder,
     Standing,
     check_entry,
@@ -256,9 +255,9 @@ class Work:
         queue = self.queue
         if after == queue.after:
             return
-        queue.after = _new(Standing, after)
+        queue.after = now = _new(Standing, after)
         if after[4]:
-            txn.put(queue.record_key, queue_record(queue.facts, after))
+            txn.put(queue.record_key, queue_record(queue.facts, now))
         else:
             txn.delete(queue.record_key)
 
