@@ -61,7 +61,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
 from tdqsim.core.agenda import Agenda
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
-from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
+from tdqsim.errors import TdqError, WouldWaitForever, WrongThread
 
 __all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitQueue"]
 
@@ -640,9 +640,7 @@ class Dispatcher:
 
     # -- ending ---------------------------------------------------------------------------------------------------
 
-    def end_strands(
-        self, owner: object, message: str, kind: Callable[[str], BaseException] = RegionClosed
-    ) -> tuple[Strand, ...]:
+    def end_strands(self, owner: object, message: str, kind: Callable[[str], BaseException]) -> tuple[Strand, ...]:
         """End every strand of an owner, in order: each wait raises ``kind(message)``.
 
         Args:
