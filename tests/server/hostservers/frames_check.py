@@ -22,9 +22,22 @@ from tests.server.hostservers.wire import CLIENT, frame
 _SEED = bytes.fromhex("1122334455667788")
 _SERVERS = (SignOn, DataQueueServer, CommandServer)
 _REQUESTS = (
-    (0x7003, 0x7004, 0x7005, 0x7006, 0x7FFE), (0, 1, 2, 3, 4, 5, 6, 7, 0x7FFE), (0x1001, 0x1002, 0x1003, 0x1004, 0x7FFE),
+    (0x7003, 0x7004, 0x7005, 0x7007, 0x7006, 0x7FFE), (0, 1, 2, 3, 4, 5, 6, 7, 0x7FFE), (0x1001, 0x1002, 0x1003, 0x1004, 0x7FFE),
 )  # fmt: skip
-_TEMPLATES = {1: 20, 2: 28, 3: 80, 4: 20, 5: 22, 6: 21, 0x1001: 14, 0x1002: 1, 0x1003: 23, 0x7004: 1, 0x7005: 1}
+_TEMPLATES = {
+    1: 20,
+    2: 28,
+    3: 80,
+    4: 20,
+    5: 22,
+    6: 21,
+    0x1001: 14,
+    0x1002: 1,
+    0x1003: 23,
+    0x7004: 1,
+    0x7005: 1,
+    0x7007: 2,
+}
 _FEW = 400
 
 

@@ -136,7 +136,7 @@ class _Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._lock = Lock()
         self._descriptor: int | None = None
-        self._unsent = False
+        self._unsent = self._choked = False
         self._work: SystemWork | None = None
         self._future: Future[Any] | None = None
         self._gone = False
@@ -165,7 +165,7 @@ class _Connection(asyncio.Protocol):
 
     def _go_on(self) -> None:
         with self._lock:
-            while self._work is None and not self._gone:
+            while self._work is None and not self._gone and not self._choked:
                 step = self._conversation.next()
                 if step is None:
                     return
@@ -191,6 +191,22 @@ class _Connection(asyncio.Protocol):
         assert self._transport is not None
         self._transport.write(data)
         self._unsent = self._transport.get_write_buffer_size() > 0
+
+    def pause_writing(self) -> None:
+        """The client does not read its answers: it gets no more of them, and nothing more is taken from it."""
+        self._choked = True
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """It reads again. Told in the middle of a write, perhaps, so that what follows comes later."""
+        self._choked = False
+        self._loop.call_soon(self._take_more)
+
+    def _take_more(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+            self._go_on()
 
     def _begin(self, work: SystemWork) -> None:
         """Have a work done as a strand, which may wait."""
