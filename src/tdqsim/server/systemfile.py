@@ -7,6 +7,7 @@
     time_zone: Europe/Berlin
     definitions: [queues.yaml]
     libraries: [PAYLIB]
+    system_values: {QPWDLVL: 3, QPWDMINLEN: 8}
 
 Every key may be left out. Paths are relative to the directory. The libraries that definitions name are made.
 """
@@ -16,16 +17,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tdqsim.definitions import Definitions, Dtaq, load_definitions
-from tdqsim.ibmi import System
+from tdqsim.ibmi import ParameterError, System, SystemValues
 from tdqsim.server._yamlfile import read_model, read_plain
 
 __all__ = ["SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "system_from_directory"]
 
 SYSTEM_FILE_NAME: Final = "system.yaml"
 _NAME = r"^[A-Z$#@][A-Z0-9$#@_.]{0,9}$"
+
+
+def _check_values(given: dict[str, int]) -> dict[str, int]:
+    try:
+        SystemValues().update(given)
+    except ParameterError as error:
+        raise ValueError(str(error)) from None
+    return given
 
 
 class SystemFile(BaseModel):
@@ -37,6 +46,7 @@ class SystemFile(BaseModel):
         time_zone: UTC or the name of a time zone.
         definitions: files with data queues.
         libraries: those that are made beside the ones that definitions name.
+        system_values: those that sign-ons follow, such as QPWDLVL and QMAXSIGN; the others have their defaults.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +55,7 @@ class SystemFile(BaseModel):
     time_zone: Annotated[str, Field(max_length=64)] = "UTC"
     definitions: Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=1000)] = ()
     libraries: Annotated[tuple[Annotated[str, Field(pattern=_NAME)], ...], Field(max_length=10000)] = ()
+    system_values: Annotated[dict[str, int], AfterValidator(_check_values)] = {}
 
 
 def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
@@ -66,6 +77,7 @@ def system_from_directory(directory: Path, store: Path | None = None, **options:
     """
     found, definitions = load_system_file(directory)
     system = System(found.name, store, ccsid=found.ccsid, timezone=found.time_zone, **options)
+    system.values.update(found.system_values)
     try:
         for library in found.libraries:
             if library not in system.libraries:

@@ -52,7 +52,8 @@ class World:
             job.crtdtaq("QGPL/Q", maxlen=10, aut="*ALL")
             job.crtdtaq("QGPL/K", maxlen=10, aut="*ALL", seq="*KEYED", keylen=3, senderid="*YES")
         self.system.register_program("QGPL/P", lambda _job, a, b: (a, b), [Parm("A", "PACKED(5:0)", use="inout"), Parm("B", "CHAR(9)", use="inout")])  # fmt: skip
-        account = Account("ANNA", most_wrong=1 << 30)
+        self.system.values["QMAXSIGN"] = 25
+        account = Account("ANNA")
         account.set_password("Secret1pw")
         self.host = HostSystem(self.system, Accounts([account]), seed=lambda: _SEED)
 

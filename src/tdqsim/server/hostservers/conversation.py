@@ -79,7 +79,6 @@ class HostSystem:
     Attributes:
         system: the system.
         accounts: who may sign on.
-        level: QPWDLVL, 0 to 4.
         release: version, release, modification.
         seed: makes the server's seeds; eight bytes.
         signed_on: when somebody has signed on last, by user.
@@ -87,10 +86,14 @@ class HostSystem:
 
     system: System
     accounts: Accounts
-    level: int = 3
     release: tuple[int, int, int] = (7, 5, 0)
     seed: Callable[[], bytes] = field(default_factory=lambda: random_seed)
     signed_on: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def level(self) -> int:
+        """QPWDLVL, 0 to 4."""
+        return self.system.values["QPWDLVL"]
 
     @property
     def vrm(self) -> bytes:

@@ -21,7 +21,7 @@ from typing import Any
 
 from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
-from tdqsim.server.hostservers.accounts import BOUNDS, Accounts
+from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, CommandPasswords
 from tdqsim.server.hostservers.command import CommandServer
 from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, Step, SystemWork
 from tdqsim.server.hostservers.dataqueue import DataQueueServer
@@ -37,7 +37,7 @@ _LONGEST_NAME = 32
 
 
 class HostServers:
-    """The servers of one system.
+    """The servers of one system; what it asks of passwords are its system values QPWDLVL and so on.
 
     Args:
         engine: who owns the system.
@@ -46,7 +46,6 @@ class HostServers:
         address: where to listen.
         ports: port by service (``as-signon``, ``as-dtaq``, ``as-rmtcmd``); a service without one gets a free one.
         mapper: port of the port mapper, None for none (449 is the one that clients look for).
-        level: QPWDLVL.
         tls: certificate and key for the same services over TLS (``as-dtaq-s`` and so on), None for none.
 
     Attributes:
@@ -62,11 +61,11 @@ class HostServers:
         address: str = "127.0.0.1",
         ports: Mapping[str, int] | None = None,
         mapper: int | None = None,
-        level: int = 3,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._engine = engine
-        self._host = HostSystem(system, accounts, level)
+        self._host = HostSystem(system, accounts)
+        system.passwords = CommandPasswords(system, accounts)
         self._address = address
         self._wanted = dict(ports or {})
         self._mapper = mapper
