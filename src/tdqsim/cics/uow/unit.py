@@ -137,6 +137,7 @@ class UnitOfWork:
         participants: others that take part in its end; see :meth:`join`.
         decision: the connections whose regions must hear a decision; kept with a prepared unit of work.
         at_commit: gives the meta data that its commit must bring.
+        kept: what a prepared unit of work keeps beside queues, by whose it is: gives what that takes to be there again.
         at_end: called when it has ended, with whether it committed: START PROTECT and the like.
         recorded: whether the region's recorder has been told of its end.
     """
@@ -156,6 +157,7 @@ class UnitOfWork:
     physical: dict[Any, None] = {}  # noqa: RUF012  (these three are replaced, not changed, where there is a first)
     qzero: dict[Any, int] = {}  # noqa: RUF012
     at_commit: tuple[Callable[[], Meta], ...] = ()
+    kept: tuple[tuple[str, Callable[[], Any]], ...] = ()
     at_end: list[Callable[[bool], None]] = []  # noqa: RUF012
     _due: Sequence[Any] = ()
     _outcome: Cvda = _COMMIT
