@@ -276,9 +276,9 @@ def test_backout_costs_its_own_unit_of_work(region: Region) -> None:
         return batch
 
     region.seed("LOG1", [RECORD] * 1000)
-    small = compare({"10 reads backed out": backed_out(10)}, n=50)["10 reads backed out"]
+    small = compare({"10 reads backed out": backed_out(10)}, n=50, cpu=True)["10 reads backed out"]
     region.seed("LOG1", [RECORD] * 100_000)
-    large = compare({"10 reads backed out": backed_out(10)}, n=50)["10 reads backed out"]
+    large = compare({"10 reads backed out": backed_out(10)}, n=50, cpu=True)["10 reads backed out"]
     hold(2, large.ratio / small.ratio, "10 reads backed out, a queue of 100,000 to one of 1,000")
 
 

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from tdqsim.cics.commands import SteppedTask, Task
 from tdqsim.cics.kernel.channels import Channel
-from tdqsim.cics.kernel.handlers import Handler, load_handlers, own_name, register, startable
+from tdqsim.cics.kernel.handlers import (
+    Handler,
+    check_handlers,
+    give_handlers,
+    load_handlers,
+    own_name,
+    register,
+    startable,
+)
 from tdqsim.cics.kernel.levels import ProgramLevel
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.signature import Way
@@ -152,6 +160,7 @@ class Region(RegionCommands, RegionParts):
         readonly: bool = False,
     ) -> None:
         check_arguments(start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec)
+        check_handlers(handlers)
         super().__init__(
             applid=applid,
             sysid=sysid,
@@ -181,13 +190,8 @@ class Region(RegionCommands, RegionParts):
 
             self.data_sets = DataSets(self, dd or {}, datasets)
             self.catalogue = ResourceCatalogue(self, kept=isinstance(store, Path | str))
-            if isinstance(handlers, Mapping):
-                for transid, handler in handlers.items():
-                    self.register(transid, handler)
             begin(self, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
-            modules = () if isinstance(handlers, Mapping) else handlers
-            if modules or modules is None or self.settings:
-                self.load_handlers(*(modules or ()))
+            give_handlers(self, handlers)
         except BaseException:
             let_go(self, clean=False)
             raise

@@ -562,8 +562,7 @@ class Dispatcher:
         Not without a worker in reserve: the next strand may need one, and a greenlet that is begun by another begins at
         that one's depth of calls. Nothing here names a strand: a worker that waits here for work keeps nobody alive.
         """
-        hub = worker.parent
-        assert hub is not None
+        hub: Any = worker.parent
         alone = self.deadlines or self._rounds or self.outside._in_ready  # noqa: SLF001  (only the loop sees to these)
         if self._flows and self.ready and self._idle_workers and not alone:
             self._begin_turn(self._next_ready(), hub).switch()
@@ -575,8 +574,7 @@ class Dispatcher:
         worker = getcurrent()
         while True:
             strand = self.current
-            call = strand._call  # noqa: SLF001
-            assert call is not None
+            call: Any = strand._call  # noqa: SLF001
             strand._call = None  # noqa: SLF001  (it has begun)
             try:
                 strand._value = call()  # noqa: SLF001

@@ -58,6 +58,8 @@ class System(Machine):
         faults: a hook for planned faults, None for none (:class:`MessagePlan`).
         recorder: takes what happens, None for nobody (:class:`~tdqsim.testing.History`).
         date_format: QDATFMT.
+        values: the system values that can be set, by name (QPWDLVL, QMAXSIGN).
+        passwords: who keeps the passwords that CRTUSRPRF and CHGUSRPRF are given, None for nobody: a server sets it.
         closed: it can do no more.
         failed: it was closed as if its process had ended: nothing more reaches the store.
 
