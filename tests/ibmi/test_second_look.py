@@ -678,3 +678,14 @@ def test_the_machines_words_are_no_python_flags(system, officer):
     assert set(system.profiles) == before
     assert officer.qrcvdtaq("APPLIB/Q", remove=False).data == b"kept"
     assert [officer.qrcvdtaq("APPLIB/Q").data, officer.qrcvdtaq("APPLIB/Q")] == [b"kept", None]
+
+
+def test_a_lock_is_waited_for_as_long_as_the_job_says(system, officer, anna):
+    officer.crtdtaq("APPLIB/Q", maxlen=5)
+    officer.alcobj([("APPLIB/Q", "*EXCL")])
+    for wait in (30, 2):
+        anna.default_wait = wait
+        before = system.clock.time_ns()
+        with pytest.raises(EscapeMessage, match="CPF1002"):
+            anna.alcobj([("APPLIB/Q", "*EXCL")])
+        assert (system.clock.time_ns() - before) // 10**9 == wait

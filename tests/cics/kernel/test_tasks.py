@@ -10,7 +10,7 @@ from freezegun import freeze_time
 
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.uow.unit import UnitOfWork
-from tdqsim.definitions import define_tdqueue
+from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import RegionClosed, StoreFull, TdqError, WouldWaitForever
 from tdqsim.facts import ABEND_CODES, EIBRCODE, Resp
 from tests.rules import expect_rule, rule
@@ -686,3 +686,24 @@ def test_messages_may_go_to_any_queue_and_never_wait(make_region: Callable[..., 
         outcome(region, lambda other: other.abend("TWO"))  # lost when that would have to wait
         assert region.abends == {"ONE": 1, "TWO": 1}
     assert len(region.peek("CSMT")) == (3 if recovstatus == "LOGICAL" else 5)
+
+
+def test_a_cycle_is_over_when_a_command_outside_has_met_qzero():
+    started = []
+    queue = define_tdqueue(
+        name="LOGQ", type="INTRA", recovstatus="LOGICAL", transid="TAKE", triggerlevel=1, atifacility="TERMINAL",
+        facilityid="T001",
+    )  # fmt: skip
+
+    def ends_badly(task):
+        started.append(task.number)
+        task.abend("OOPS")
+
+    with Region([queue, define_transaction(name="TAKE"), define_terminal(name="T001")]) as region:
+        region.register("TAKE", ends_badly)
+        for _ in range(2):
+            region.writeq_td("LOGQ", b"x")
+        assert len(started) == 1  # the cycle stays on
+        assert [region.readq_td("LOGQ", nohandle=True) for _ in range(3)] == [b"x", b"x", b""]
+        region.writeq_td("LOGQ", b"y")
+        assert len(started) == 2
