@@ -214,24 +214,6 @@ def test_on_a_standalone_master_with_two_workers(folder: Path) -> None:
         prove(folder, MASTER=master, SPARK_LOCAL_IP="127.0.0.1")
 
 
-def test_with_speculative_execution(folder: Path) -> None:
-    """Spark starts a second copy of every task that is not done at once, and what comes out is the same."""
-    conf, events = folder / "conf", folder / "events"
-    conf.mkdir()
-    events.mkdir()
-    settings = {
-        "spark.speculation": "true", "spark.speculation.interval": "1ms", "spark.speculation.quantile": "0.01",
-        "spark.speculation.multiplier": "1.0001", "spark.speculation.minTaskRuntime": "1ms",
-        "spark.speculation.task.duration.threshold": "1ms", "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": events.as_uri(),
-    }  # fmt: skip
-    (conf / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
-    with cluster(folder) as master:
-        prove(folder, MASTER=master, SPARK_LOCAL_IP="127.0.0.1", SPARK_CONF_DIR=str(conf))
-    told = "".join(path.read_text("utf-8") for path in events.rglob("*") if path.is_file())
-    assert '"Speculative":true' in told
-
-
 def test_by_spark_submit(folder: Path) -> None:
     import pyspark
 
