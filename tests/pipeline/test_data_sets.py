@@ -105,7 +105,7 @@ def test_parts_that_are_made_twice_at_once_are_right(path: Path, tmp_path: Path)
     assert ids == list(range(ROWS))
 
 
-@pytest.mark.parametrize("what", ["input", "layout", "columns", "option"])
+@pytest.mark.parametrize("what", ["input", "content", "layout", "columns", "option"])
 def test_what_differs_is_staged_anew(path: Path, tmp_path: Path, what: str) -> None:
     stage, options, columns = tmp_path / "stage", dict(OPTIONS), ["ID"]
     copybook = tmp_path / "r.cpy"
@@ -114,6 +114,10 @@ def test_what_differs_is_staged_anew(path: Path, tmp_path: Path, what: str) -> N
     first = stage_data_set(path, stage, columns=columns, **options)
     if what == "input":
         write_records(path, map(record, range(7)), Dcb(RecordFormat.VB, lrecl=84, blksize=400))
+    elif what == "content":  # with the size and the time that it had
+        before = path.stat()
+        path.write_bytes(path.read_bytes()[:-1] + b"\xf7")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     elif what == "layout":
         copybook.write_text(COPYBOOK.replace("PIC X. 05 ID", "PIC X. 05 ID "))
         assert stage_data_set(path, stage, columns=columns, **options).rows == ROWS

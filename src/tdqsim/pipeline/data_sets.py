@@ -5,7 +5,7 @@
 With ``stage``, a directory that all workers see or a place in an object store, tasks write the columns there as
 Parquet, which is how they get into Spark at least cost, and the frame is Spark's own reader over them. They are kept:
 the same columns of the same inputs, by the same layout and options, are not made again. An input is the same as long as
-its name, size and time of change are. Without ``stage`` the frame reads the data set each time it is used.
+its name, size and times of change are. Without ``stage`` the frame reads the data set each time it is used.
 
 Rows, types and refusals are those of ``format("qsam")``, whose options these are.
 """

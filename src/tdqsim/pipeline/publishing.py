@@ -93,11 +93,14 @@ def is_local(path: object) -> bool:
 
 
 def stamp(path: str | Path) -> tuple[str, int, str]:
-    """What tells a file from another, or from itself after a change, without reading it: name, size, time of change."""
+    """What tells a file from another, or from itself after a change, without reading it: name, size, times of change.
+
+    Of a local file also the time that nobody can set: a copy that keeps the time of its original is another file.
+    """
     found: Any = place(path)
     if is_local(found):
         status = found.stat()
-        return str(found.resolve()), status.st_size, str(status.st_mtime_ns)
+        return str(found.resolve()), status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}"
     info = found.fs.info(found.path)
     changed = next((info[name] for name in ("ETag", "etag", "LastModified", "mtime", "created") if name in info), "")
     return str(path), int(info["size"]), str(changed)

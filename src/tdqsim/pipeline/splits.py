@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import glob
 import os
+import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -159,6 +160,11 @@ def open_file(path: str) -> Opened:
         if codec:
             return _Unpacked(path, codec)
         return _Local(path) if "://" not in path else _stream(path)
+    except FileNotFoundError as error:  # it was there when it was listed, perhaps on another machine
+        raise DatasetError(
+            f"{path}: cannot be read: there is no such file on {socket.gethostname()}: tasks and whoever plans them "
+            "need the same files; share them, or put them in an object store"
+        ) from error
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
 

@@ -27,8 +27,9 @@ def rows(name: str, *given: dict[str, Any]) -> pa.Table:
 
 class Given(Tables):
     def manifest(self, stage: str) -> list[dict[str, Any]]:
-        took = {"replay": [4.0, 1.0, 1.0], "split.exchange": [0.5]}.get(stage, [])
-        return [{"bucket": at, "rows": 1000, "seconds": each} for at, each in enumerate(took)]
+        took = {"replay": [4.0, 1.0, 1.0], "split.exchange": [0.5], "reconcile": [0.25]}.get(stage, [])
+        details = '{"compared": 50}' if stage == "reconcile" else "{}"
+        return [{"bucket": at, "rows": 1000, "seconds": each, "details": details} for at, each in enumerate(took)]
 
 
 @pytest.fixture
@@ -60,8 +61,8 @@ SUMMARY = {
 }  # fmt: skip
 
 
-def drawings(tables: Tables) -> dict[str, Drawing]:
-    sections = [part for part in page_of(SUMMARY, tables).parts if isinstance(part, Section)]
+def drawings(tables: Tables, summary: dict[str, Any] = SUMMARY) -> dict[str, Drawing]:
+    sections = [part for part in page_of(summary, tables).parts if isinstance(part, Section)]
     return {part.title: part for section in sections for part in section.parts if isinstance(part, Drawing)}
 
 
@@ -70,9 +71,17 @@ def test_stages_stand_one_after_the_other_with_their_rates(tables: Tables) -> No
     (trace,) = line.data
     assert trace["base"] == [0.0, 2.0, 7.0]
     assert trace["x"] == [2.0, 5.0, 1.0]
-    assert trace["y"] == ["ingest, 500 rows/s", "replay, 600 rows/s", "reconcile"]
+    assert trace["y"] == ["ingest, 500 rows/s", "replay, 600 rows/s", "reconcile, 50 rows/s"]
     memory = drawings(tables)["Memory of all processes, at most"]
     assert memory.data[0]["y"] == [100.0, 1600.0, 300.0]
+
+
+def test_stages_that_were_run_one_by_one_have_the_seconds_of_their_parts(tables: Tables) -> None:
+    summary = {name: value for name, value in SUMMARY.items() if not name.startswith("stage_")}
+    (trace,) = drawings(tables, summary)["Stages, and what they did in a second"].data
+    assert trace["base"] == [0.0, 0.5, 6.5]
+    assert trace["x"] == [0.5, 6.0, 0.25]
+    assert trace["y"] == ["ingest, 2,000 rows/s", "replay, 500 rows/s", "reconcile, 200 rows/s"]
 
 
 def test_skew_is_told(tables: Tables, look: Look) -> None:  # noqa: F811

@@ -5,6 +5,7 @@ It shows the small tables only; what it leaves out because it is too much, it sa
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,10 @@ ROWS: Final = 50
 _LONG: Final = 120
 _BARS: Final = 40
 _MEGA: Final = 1_000_000
-_STAGE_TABLES: Final = {"ingest": "split.exchange", "replay": "replay", "reconcile": "reconcile"}
+_STAGE_TABLES: Final = {
+    "ingest": "split.exchange", "replay": "replay", "expected": "split.expected", "reconcile": "reconcile",
+}  # fmt: skip
+"""Whose manifest says how many rows a stage of a whole run had."""
 _NO_FIGURES: Final = (
     "ok", "checks", "details", "engine", "engine_why", "independent_result", "regions", "causes", "differences",
     "digest", "seconds", "stage_seconds", "stage_memory", "records_per_second", "output", "events",
@@ -227,13 +231,12 @@ def _response(slices: Sequence[Slice], seq: int) -> str:
 
 def _stages(summary: Mapping[str, Any], tables: Tables) -> list[Part]:
     """The stages one after the other, with what they did in a second and the memory that they took."""
-    seconds: Mapping[str, float] = summary.get("stage_seconds", {})
-    if not seconds:
-        return [Prose("The stages were run one by one; how long each took is not known here.", quiet=True)]
+    whole = "stage_seconds" in summary
+    seconds: Mapping[str, float] = summary["stage_seconds"] if whole else _work(tables)
     memory: Mapping[str, int] = summary.get("stage_memory", {})
     rows, stretches, begun = [], [], 0.0
     for name, took in seconds.items():
-        count = sum(each["rows"] for each in tables.manifest(_STAGE_TABLES.get(name, "")))
+        count = _rows_of(tables, name)
         rate = round(count / took) if count and took else ""
         mega = round(memory.get(name, 0) / _MEGA) or ""
         rows.append((name, took, count or "", rate, mega))
@@ -246,12 +249,26 @@ def _stages(summary: Mapping[str, Any], tables: Tables) -> list[Part]:
     parts: list[Part] = [
         time_line("Stages, and what they did in a second", stretches, {"stage": (COLOURS[0], 0.7)}, "seconds", table)
     ]
-    if any(memory.values()):
+    if not whole:
+        parts.append(Prose("The stages were run one by one: their seconds are those of their parts, added up."))
+    elif any(memory.values()):
         peaks = [(name, round(value / _MEGA, 1)) for name, value in memory.items()]
         parts.append(bars("Memory of all processes, at most", peaks, "stage", "MB"))
     else:
         parts.append(Prose("The memory of the processes cannot be seen here.", quiet=True))
     return parts
+
+
+def _work(tables: Tables) -> dict[str, float]:
+    """The seconds of the parts of each stage that was run."""
+    found = {name: tables.manifest(stage) for name, stage in _STAGE_TABLES.items()}
+    return {name: round(sum(part["seconds"] for part in parts), 3) for name, parts in found.items() if parts}
+
+
+def _rows_of(tables: Tables, stage: str) -> int:
+    """How many rows a stage dealt with; what reconcile leaves are the differences, and what it compared it says."""
+    parts = tables.manifest(_STAGE_TABLES.get(stage, ""))
+    return sum(json.loads(part["details"]).get("compared", part["rows"]) for part in parts)
 
 
 def _skew(tables: Tables) -> list[Part]:
