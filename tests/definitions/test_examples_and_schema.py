@@ -39,7 +39,7 @@ def test_the_schema_knows_the_attributes():
     intra, extra, indirect, remote = (rule["then"] for rule in group_schema("tdqueue")["allOf"])
     level = intra["properties"]["triggerlevel"]
     assert (level["type"], level["minimum"], level["maximum"], level["default"]) == ("integer", 0, 32767, 1)
-    assert intra["properties"]["wait"]["enum"] == ["YES", "NO"]
+    assert intra["properties"]["wait"]["enum"] == ["YES", "NO", "yes", "no"]
     assert extra["properties"]["type"]["enum"] == ["EXTRA", "extra"]
     assert set(indirect["required"]) >= {"name", "indirectname"}
     assert set(remote["required"]) == {"name", "remotesystem"}
@@ -48,7 +48,7 @@ def test_the_schema_knows_the_attributes():
 
 
 def test_the_schema_knows_the_other_kinds():
-    assert group_schema("transaction")["properties"]["status"]["enum"] == ["ENABLED", "DISABLED"]
+    assert group_schema("transaction")["properties"]["status"]["enum"] == ["ENABLED", "DISABLED", "enabled", "disabled"]
     assert group_schema("transaction")["properties"]["twasize"] == {"description": "accepted without effect"}
     assert group_schema("dtaq")["required"] == ["dtaq"]
     assert group_schema("program")["required"] == ["name"]
@@ -60,7 +60,7 @@ def test_the_schema_of_region_files():
     assert {"applid", "sysid", "definitions", "dd", "dfhintra", "start"} <= schema["properties"].keys()
     assert "directory" not in schema["properties"]
     assert schema["additionalProperties"] is False
-    assert schema["$defs"]["DdCard"]["properties"]["disp"]["enum"] == ["SHR", "OLD", "MOD", "NEW"]
+    assert schema["$defs"]["DdCard"]["properties"]["disp"]["enum"][:4] == ["SHR", "OLD", "MOD", "NEW"]
 
 
 def test_everything_in_a_schema_is_described():

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from tdqsim.cli.completing import offered_data_queues
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
 
@@ -58,7 +59,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 HexOption = Annotated[bool, typer.Option("--hex", help="Bytes are given and shown in hexadecimal.")]
 KeyOption = Annotated[str | None, typer.Option("--key", "-k", help="The key of a keyed queue.")]
 OrderOption = Annotated[str, typer.Option("--order", help="GT LT NE EQ GE LE, with a key.")]
-QueueArgument = Annotated[str, typer.Argument(metavar="LIB/NAME", help="The data queue.")]
+QueueArgument = Annotated[
+    str, typer.Argument(metavar="LIB/NAME", help="The data queue.", autocompletion=offered_data_queues)
+]
 
 _USER: Final = "QSECOFR"
 _SYSTEM_FILE: Final = "system.yaml"

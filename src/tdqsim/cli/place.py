@@ -8,6 +8,7 @@ that could last from one command to the next, so such commands ask for one.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from tdqsim.cli.completing import offered_directories
 from tdqsim.cli.errors import InputError, warn
 from tdqsim.cli.examples import example
 from tdqsim.client.control import find
@@ -46,7 +48,14 @@ __all__ = [
 
 RegionOption = Annotated[
     Path | None,
-    typer.Option("--region", "-r", metavar="DIR", envvar="TDQ_REGION", help="A region directory (with region.yaml)."),
+    typer.Option(
+        "--region",
+        "-r",
+        metavar="DIR",
+        envvar="TDQ_REGION",
+        help="A region directory (with region.yaml).",
+        autocompletion=offered_directories,
+    ),
 ]
 DefinitionsOption = Annotated[
     list[Path] | None,
@@ -63,6 +72,7 @@ ServerOption = Annotated[
     typer.Option("--server", metavar="URL", envvar="TDQ_SERVER", help="A server that has the region (guide: serve)."),
 ]
 
+_PLUGINS: Final = "PYDANTIC_DISABLE_PLUGINS"
 _REGION_FILE = "region.yaml"
 _QUEUES: Final = re.compile(r"(?=.*\*)\S{1,40}|\S{1,4}")
 """A queue's name, or a generic one."""
@@ -269,9 +279,26 @@ def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False
         arguments["handlers"] = ()
     if place.store is not None:
         arguments["definitions"] = ()  # the store has them, as for a warm start
-    with _own_modules(place) if programs else nullcontext(), place.open(**arguments) as region:
+    with _own_modules(place) if programs else _no_plugins(), place.open(**arguments) as region:
         _say_how_old(place, region)
         yield region
+
+
+@contextmanager
+def _no_plugins() -> Iterator[None]:
+    """Where no program of the user's is loaded, nothing is that others have plugged into pydantic either.
+
+    To look for such plugins is to read about every package that is installed.
+    """
+    before = os.environ.get(_PLUGINS)
+    os.environ[_PLUGINS] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_PLUGINS, None)
+        else:
+            os.environ[_PLUGINS] = before
 
 
 def _own_modules(place: Place) -> AbstractContextManager[None]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from tdqsim.cli.completing import offered_directories, offered_options, offered_queues
 from tdqsim.cli.errors import Exit, InputError, aside, warn
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
 from tdqsim.cli.place import Place, at_place, looking, say_unknown, unknown_outside, using
@@ -27,10 +28,17 @@ Hex = Annotated[bool, typer.Option("--hex", help="Show hexadecimal digits, not t
 Page = Annotated[
     str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")
 ]
+Directory = Annotated[
+    str | None, typer.Argument(metavar="[DIR]", help="A region directory.", autocompletion=offered_directories)
+]
 All = Annotated[bool, typer.Option("--all", help="Also the supplied queues that nobody used.")]
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[DIR] [QUEUE...]", help="Queues; * and + stand for any letters and for one; default: all."),
+    typer.Argument(
+        metavar="[DIR] [QUEUE...]",
+        help="Queues; * and + stand for any letters and for one; default: all.",
+        autocompletion=offered_queues,
+    ),
 ]
 _SUMMARY: Final = ("TYPE", "NUMITEMS", "ENABLESTATUS", "OPENSTATUS", "ATITRANID", "TRIGGERLEVEL", "INDIRECTNAME",
                    "DDNAME", "REMOTESYSTEM", "RECOVSTATUS")  # fmt: skip
@@ -86,7 +94,13 @@ def inquire(
     names: Names = None,
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", "-o", metavar="OPTION", help="Only these options; repeatable, or with commas."),
+        typer.Option(
+            "--option",
+            "-o",
+            metavar="OPTION",
+            help="Only these options; repeatable, or with commas.",
+            autocompletion=offered_options,
+        ),
     ] = None,
     everything: All = False,
     as_json: Json = False,
@@ -150,10 +164,16 @@ def _cell(value: Any) -> str:
 @at_place()
 def browse(
     place: Place,
-    directory: Annotated[str | None, typer.Argument(metavar="[DIR]", help="A region directory.")] = None,
+    directory: Directory = None,
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", "-o", metavar="OPTION", help="Options to show; repeatable, or with commas."),
+        typer.Option(
+            "--option",
+            "-o",
+            metavar="OPTION",
+            help="Options to show; repeatable, or with commas.",
+            autocompletion=offered_options,
+        ),
     ] = None,
     everything: All = False,
     as_json: Json = False,
@@ -264,7 +284,7 @@ def _code_page(name: Any) -> Any:
 @at_place()
 def snapshot(
     place: Place,
-    directory: Annotated[str | None, typer.Argument(metavar="[DIR]", help="A region directory.")] = None,
+    directory: Directory = None,
     page: Page = None,
 ) -> None:
     """Write every queue that holds records, with its state and its records, as JSON."""
@@ -291,7 +311,7 @@ def snapshot(
 @at_place(changes=True)
 def set_queue(
     place: Place,
-    name: Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")],
+    name: Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=offered_queues)],
     changes: Annotated[
         list[str],
         typer.Argument(metavar="OPTION=VALUE...", help="ENABLESTATUS=DISABLED, TRIGGERLEVEL=5, OPENSTATUS=CLOSED ..."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.define import hex_bytes
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, record_value, shown_record
@@ -22,7 +23,7 @@ __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None)
 
-Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")]
+Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=offered_queues)]
 Texts = Annotated[
     list[str] | None, typer.Argument(metavar="[RECORD...]", help="Records as text, or hexadecimal with --hex.")
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from tdqsim.cli import statistics_file
+from tdqsim.cli.completing import offered_directories, offered_transactions
 from tdqsim.cli.errors import Exit, InputError
 from tdqsim.cli.output import emit_json
 from tdqsim.cli.place import DdOption, DefinitionsOption, Place, StoreOption
@@ -37,7 +38,12 @@ _MESSAGES: Final = "MSGUSR"  # the DD of CSSL, where CICS's messages go
 @app.command("run")
 def run(
     region: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="The region directory; default: the current one.")
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="The region directory; default: the current one.",
+            autocompletion=offered_directories,
+        ),
     ] = None,
     definitions: DefinitionsOption = None,
     handlers: Annotated[
@@ -45,7 +51,13 @@ def run(
         typer.Option("--handlers", metavar="MODULE", help="A Python module with handlers; repeatable."),
     ] = None,
     start: Annotated[
-        list[str] | None, typer.Option("--start", metavar="TRANSID", help="A transaction to start; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--start",
+            metavar="TRANSID",
+            help="A transaction to start; repeatable.",
+            autocompletion=offered_transactions,
+        ),
     ] = None,
     store: StoreOption = None,
     dd: DdOption = None,

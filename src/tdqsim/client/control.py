@@ -8,17 +8,11 @@ whose server was killed names an address that nobody answers at; it is as good a
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
-import socket
 import stat
-import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Any, Final, NamedTuple
 
 from tdqsim.errors import TdqError
 
@@ -28,8 +22,7 @@ _MOST: Final = 65536
 _PATIENCE: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """Where something is served.
 
     Attributes:
@@ -54,6 +47,8 @@ def control_folder(*, make: bool = False) -> Path | None:
         make: make it when it is not there.
     """
     if not hasattr(os, "geteuid"):  # pragma: no cover - elsewhere than on POSIX systems
+        import tempfile  # noqa: PLC0415  (every command looks here first; what it seldom needs is imported then)
+
         base, user = Path(tempfile.gettempdir()), "user"
     else:
         base, user = Path("/tmp"), str(os.geteuid())  # noqa: S108  (a socket's path must be short; it is checked below)
@@ -70,6 +65,8 @@ def control_folder(*, make: bool = False) -> Path | None:
 
 
 def _file_of(folder: Path, place: Path) -> Path:
+    import hashlib  # noqa: PLC0415  (where nothing was ever served, nothing is looked for)
+
     return folder / f"{hashlib.sha256(str(place.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
 
 
@@ -79,6 +76,8 @@ def announce(places: Iterable[Path], address: Address) -> list[Path]:
     Raises:
         TdqError: the folder is another user's, or cannot be written.
     """
+    import json  # noqa: PLC0415  (a server's)
+
     folder = control_folder(make=True)
     if folder is None:
         raise TdqError("the folder for control addresses below /tmp is not this user's own")
@@ -108,6 +107,9 @@ def _sweep(folder: Path) -> None:
 
 def _answers(url: str) -> bool:
     """Whether somebody listens there; only a refusal says that nobody does."""
+    import socket  # noqa: PLC0415  (a server's)
+    from urllib.parse import urlsplit  # noqa: PLC0415
+
     try:
         if url.startswith("unix:"):
             if not hasattr(socket, "AF_UNIX"):
@@ -150,7 +152,13 @@ def find(place: Path) -> Address | None:
 def _read(file: Path) -> dict[str, Any]:
     try:
         with file.open("rb") as source:
-            found = json.loads(source.read(_MOST))
-    except (OSError, ValueError):
+            text = source.read(_MOST)
+    except OSError:
+        return {}
+    import json  # noqa: PLC0415  (where something is served)
+
+    try:
+        found = json.loads(text)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

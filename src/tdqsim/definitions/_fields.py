@@ -69,7 +69,12 @@ class Number(_Kind):
     maximum: int
 
     def check(self, value: object) -> int:
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
+        if (
+            isinstance(value, str)
+            and value.isascii()
+            and value.isdigit()
+            and len(value) <= max(10, len(str(self.maximum)))
+        ):
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not self.minimum <= value <= self.maximum:
             raise refuse(f"must be a whole number from {self.minimum} to {self.maximum}")
@@ -105,7 +110,13 @@ class Keyword(_Kind):
         return core_schema.no_info_plain_validator_function(self.bound(source), metadata={"tdq_words": words})
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"enum": schema["metadata"]["tdq_words"]}
+        words = schema["metadata"]["tdq_words"]
+        return {"enum": list(dict.fromkeys([*words, *(word.lower() for word in words), *self.also_said(words)]))}
+
+    @staticmethod
+    def also_said(_words: Sequence[str]) -> list[str]:
+        """What else means one of the words."""
+        return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +154,18 @@ class Name(_Kind):
         return True
 
     def schema(self) -> dict[str, Any]:
-        return {"type": _PLAIN_SCALARS, "maxLength": max(self.maximum, *(len(word) for word in self.also), 0)}
+        longest = max(self.maximum, *(len(word) for word in self.also), 0)
+        said = {"type": _PLAIN_SCALARS, "maxLength": longest, "pattern": f"^(?:{self.pattern()})$"}
+        characters = _characters(self.kind)[0]
+        if not characters.fullmatch("0"):
+            return said | {"type": [kind for kind in _PLAIN_SCALARS if kind not in ("integer", "number")]}
+        least = 1 - 10 ** (self.maximum - 1) if characters.fullmatch("-1") else 0
+        return said | {"minimum": least, "maximum": 10**self.maximum - 1}
+
+    def pattern(self) -> str:
+        """A regular expression for all that is right but for its length, as JSON schemas have them."""
+        special = ("", *self.also) if self.blank else self.also
+        return "|".join([_characters(self.kind)[0].pattern, *(re.escape(word) for word in special)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,4 +240,10 @@ class Dtimout(_Kind):
         return text
 
     def schema(self) -> dict[str, Any]:
-        return {"type": ["string", "integer"], "examples": ["NO", "0130"]}
+        return {
+            "type": ["string", "integer"],
+            "pattern": "^([Nn][Oo]|([0-5]?[0-9]|6[0-7])?[0-5]?[0-9]|6800)$",
+            "minimum": 1,
+            "maximum": _LONGEST_DTIMOUT,
+            "examples": ["NO", "0130"],
+        }

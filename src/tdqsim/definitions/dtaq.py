@@ -7,14 +7,15 @@ sends (CPDnnnn).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic_core import PydanticCustomError
 
 from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse, spoken
 from tdqsim.definitions._resource import Conflict, Resource
-from tdqsim.facts import LIMITS
+from tdqsim.facts import LIMITS, table
 
 __all__ = ["Dtaq"]
 
@@ -42,12 +43,24 @@ class _StarKeyword(Keyword):
 
         return check
 
+    @staticmethod
+    def also_said(words: Sequence[str]) -> list[str]:
+        bare = [word.removeprefix("*") for word in words]
+        return [*bare, *(word.lower() for word in bare)]
+
+
+_SMALL_TOO = next(row["pattern"] for row in table("name_characters") if row["kind"] == "ibmi").replace("A-Z", "A-Za-z")
+
 
 class _SystemName(Name):
     """A name; small letters count as capitals, as everywhere on the system."""
 
     def check(self, value: object) -> str:
         return Name.check(self, value.upper() if isinstance(value, str) else value)
+
+    def pattern(self) -> str:
+        special = [re.escape(word) for each in self.also for word in (each, each.lower())]
+        return "|".join([_SMALL_TOO, *special, *([""] if self.blank else [])])
 
 
 class _QualifiedName(Name):
@@ -69,6 +82,15 @@ class _QualifiedName(Name):
                 f"(CPD0078: a name that is not valid); the library may be {spoken(self.also)}"
             ) from None
         return f"{library}{slash}{name}"
+
+    def pattern(self) -> str:
+        one = f"{_SMALL_TOO.removesuffix('*')}{{0,{self.maximum - 1}}}"
+        library = "|".join([one, *(re.escape(word) for each in self.also for word in (each, each.lower()))])
+        return f"(?:(?:{library})/)?{one}{'|' * self.blank}"
+
+    def schema(self) -> dict[str, Any]:
+        plain = Name.schema(self)
+        return plain | {"maxLength": plain["maxLength"] + len("/") + self.maximum}
 
 
 class _Size(Keyword):

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes, resource_types
+from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.regionfile import Cobol, DdCard, Dfhintra, RecordLayout, RegionFile, Security
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
@@ -27,7 +28,7 @@ def json_schema() -> dict[str, Any]:
     group: dict[str, Any] = {
         "type": "object",
         "properties": {
-            "group": {"type": "string", "minLength": 1, "maxLength": LIMITS["group_name_length"]},
+            "group": Name(LIMITS["group_name_length"]).schema(),
             "description": {"type": "string"},
             **sections,
         },

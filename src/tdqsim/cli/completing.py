@@ -1,0 +1,133 @@
+"""What a shell offers after a command: queues, transactions and region directories, as far as definitions tell them.
+
+Only definition files are read, or the store where nothing else is given; no program of the user's runs, and no server
+is asked. What cannot be read offers nothing: a command that is being typed is no place for an error, and the command
+itself will tell it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.errors import TdqError
+
+if TYPE_CHECKING:
+    from tdqsim.cli.place import Place
+
+__all__ = ["offered_data_queues", "offered_directories", "offered_options", "offered_queues", "offered_transactions"]
+
+Offer = tuple[str, str]
+"""A word, and what it is."""
+_REGION_FILE: Final = "region.yaml"
+
+
+def offered_queues(ctx: Any, incomplete: str) -> list[Offer]:
+    """The queues that the definitions have; region directories too where one may stand first."""
+    place, may_be_directory = _place(ctx)
+    queues = () if place is None else _queues(place)
+    own = _beginning(queues, incomplete.upper())
+    return own + offered_directories(incomplete) if may_be_directory else own
+
+
+def offered_transactions(ctx: Any, incomplete: str) -> list[Offer]:
+    """The transaction ids that the definitions have, and those that queues start."""
+    place, _ = _place(ctx)
+    return [] if place is None else _beginning(_transactions(place), incomplete.upper())
+
+
+def offered_directories(incomplete: str) -> list[Offer]:
+    """The region directories in the current one; of anything else, a path, the shell knows more."""
+    found = ((path.parent.name, "region directory") for path in sorted(Path().glob(f"*/{_REGION_FILE}")))
+    return [] if "/" in incomplete else _beginning(found, incomplete)
+
+
+def offered_options(incomplete: str) -> list[Offer]:
+    """The options of INQUIRE TDQUEUE; with commas, the last of them."""
+    from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS  # noqa: PLC0415  (a completion is short, too)
+
+    before, comma, last = incomplete.rpartition(",")
+    found = _beginning(((name, "") for name in sorted(INQUIRE_TDQUEUE_OPTIONS)), last.upper())
+    return [(f"{before}{comma}{name}", about) for name, about in found]
+
+
+def offered_data_queues(ctx: Any, incomplete: str) -> list[Offer]:
+    """The data queues in the store, as LIB/NAME."""
+    store = ctx.params.get("store")
+    if store is None or not Path(store).is_dir():
+        return []
+    from tdqsim.cli.local_system import local_job  # noqa: PLC0415  (a completion is short, too)
+
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        try:
+            with local_job(Path(store), None, "QSECOFR", 37, create=False, looking=True) as job:
+                rows = job.data_queue_info("*ALL")
+        except (TdqError, OSError):
+            return []
+    names = (
+        (f"{row['data_queue_library']}/{row['data_queue_name']}", str(row["text_description"] or "")) for row in rows
+    )
+    return _beginning(names, incomplete.upper())
+
+
+def _beginning(offers: Iterable[Offer], start: str) -> list[Offer]:
+    return [offer for offer in offers if offer[0].startswith(start)]
+
+
+def _place(ctx: Any) -> tuple[Place | None, bool]:
+    """Where the command that is being typed works, and whether a region directory may be the next word.
+
+    Before an option's value that is not there yet the parser leaves the arguments as words.
+    """
+    from tdqsim.cli.place import Place  # noqa: PLC0415  (a place has completions itself)
+
+    given = ctx.params
+    words = given.get("names") or []
+    directory = given.get("region") or next((word for word in ctx.args if (Path(word) / _REGION_FILE).is_file()), None)
+    try:
+        place = Place(_path(directory), list(given.get("definitions") or ()), _path(given.get("store")))
+        place = place.split(words)[1]
+    except TdqError:
+        return None, False
+    return (None if place.empty else place), not (place.named or words or "names" not in given)
+
+
+def _path(given: Any) -> Path | None:
+    return None if given is None else Path(given)
+
+
+def _queues(place: Place) -> list[Offer]:
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        try:
+            if place.directory is None and not place.definitions:
+                return _queues_of_store(place)
+            queues = place.load_definitions().tdqueues
+        except (TdqError, OSError):
+            return []
+    return [(queue.name, queue.description or queue.type or "REMOTE") for queue in queues]
+
+
+def _queues_of_store(place: Place) -> list[Offer]:
+    from tdqsim.cli.place import looking_here  # noqa: PLC0415  (a place has completions itself)
+    from tdqsim.cli.queues import supplied  # noqa: PLC0415  (its arguments have completions themselves)
+
+    with looking_here(place) as region:
+        unused = supplied(region)
+        found = [(info.tdqueue.rstrip(), info.type.name) for info in region.browse_tdqueue("TYPE")]
+    return [offer for offer in found if offer[0] not in unused]
+
+
+def _transactions(place: Place) -> list[Offer]:
+    try:
+        definitions = place.load_definitions()
+    except (TdqError, OSError):
+        return []
+    found = {each.name: each.description or "transaction" for each in definitions.transactions}
+    for queue in definitions.tdqueues:
+        transid = getattr(queue, "transid", "")
+        if transid:
+            found.setdefault(transid, f"started by {queue.name}")
+    return sorted(found.items())
