@@ -128,6 +128,13 @@ def test_a_folder_of_cics_knows_nothing_above_it(path: Path) -> None:
     assert breaks <= KNOWN.keys(), sorted(breaks - KNOWN.keys())
 
 
+@pytest.mark.parametrize(("room", "word"), [("core", "RegionClosed"), ("core", "SystemClosed"), ("ibmi", "RegionClosed"),
+                                            ("cics", "SystemClosed")])  # fmt: skip
+def test_the_end_of_a_product_is_told_by_its_own_room(room: str, word: str) -> None:
+    named = [shown(path) for path in PATHS if room_of(path) == room and word in path.read_text("utf-8")]
+    assert named == []
+
+
 def is_module(name: str) -> bool:
     return name in MODULES
 

@@ -19,7 +19,7 @@ from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.interval import Starts
 from tdqsim.cics.kernel.issue import Hook, Recorder
 from tdqsim.cics.kernel.region_log import RegionLog
-from tdqsim.cics.kernel.security import SecurityPolicy
+from tdqsim.cics.kernel.security import SecurityPolicy, check_user
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
 from tdqsim.cics.programs import Diagnostics, Programs
@@ -104,7 +104,8 @@ class RegionParts:
         self.tdintra = tdintra
         self.readonly = readonly
         self.open_data_sets = open_data_sets and not readonly
-        self._security = security
+        self._security: SecurityPolicy | None = None
+        self._take_policy(security)
         self.groups = groups
         self.is_watched = False
         self._hook: Hook | None = None
@@ -161,8 +162,13 @@ class RegionParts:
 
     @security.setter
     def security(self, policy: SecurityPolicy | None) -> None:
-        self._security = policy
+        self._take_policy(policy)
         self.refresh_all()
+
+    def _take_policy(self, policy: SecurityPolicy | None) -> None:
+        check_user(policy, self.default_user, "default_user")
+        check_user(policy, self.region_user, "region_user")
+        self._security = policy
 
     @property
     def hook(self) -> Hook | None:

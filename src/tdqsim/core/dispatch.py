@@ -58,7 +58,7 @@ from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQue
 from tdqsim.core._turns import Turns
 from tdqsim.core.agenda import Agenda
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
-from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever
+from tdqsim.errors import TdqError, WouldWaitForever
 
 __all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitQueue"]
 
@@ -437,9 +437,7 @@ class Dispatcher(Turns):
 
     # -- ending ---------------------------------------------------------------------------------------------------
 
-    def end_strands(
-        self, owner: object, message: str, kind: Callable[[str], BaseException] = RegionClosed
-    ) -> tuple[Strand, ...]:
+    def end_strands(self, owner: object, message: str, kind: Callable[[str], BaseException]) -> tuple[Strand, ...]:
         """End every strand of an owner, in order: each wait raises ``kind(message)``.
 
         Args:

@@ -17,6 +17,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVa
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.parts import TaskRegion
+from tdqsim.cics.kernel.security import check_user
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.errors import RegionClosed
@@ -56,11 +57,22 @@ class Tasks(Generic[K]):
         self._last = self._last % _LAST + 1
         return self._last
 
+    def user_for(self, userid: str) -> str:
+        """The user of a task that the program outside begins: as it says, the default user when it does not.
+
+        Raises:
+            TdqError: the security policy does not know the user.
+        """
+        if userid:
+            check_user(self._region.security, userid, "userid")
+        return userid or self._region.default_user
+
     def outside(self, transid: str, userid: str) -> K:
         """A task for the program outside; see :meth:`tdqsim.cics.region.Region.task`."""
         region = self._region
         self.end_left()
-        task = self._make(region, self.next_number(), transid or _OUTSIDE, userid or region.default_user)
+        user = self.user_for(userid)
+        task = self._make(region, self.next_number(), transid or _OUTSIDE, user)
         task.outside = region.dispatcher.current is region.dispatcher.outside
         entry = region.transactions.get(task.transid)
         if entry is not None:

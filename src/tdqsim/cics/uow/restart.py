@@ -344,6 +344,7 @@ def image_of(uow: UnitOfWork) -> bytes:
         "link": uow.link, "coordinator": uow.coordinator, "decision": uow.decision,
         "wait": uow.wait, "waittime": uow.waittime, "action": uow.action, "since": uow.since_ns,
         "cycle": uow.region.ati.cycle_of(uow),
+        "kept": [[whose, image()] for whose, image in uow.kept],
     }  # fmt: skip
     text = _json(head)
     return len(text).to_bytes(4, "big") + text + b"".join(blobs)
@@ -384,6 +385,8 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
             assert lock is not None, queue
             lock.take(uow, uow.since_ns)
     uow.retain_locks()
+    for whose, image in head.get("kept", ()):
+        {"ts": region.ts, "file": region.files}[whose].restore(uow, image)
     cycle = region.tdqueues.get(head["cycle"])
     if isinstance(cycle, IntraTdQueue):
         region.ati.hold_again(uow, cycle)
