@@ -15,6 +15,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim.core import _strand as strand_module
+from tdqsim.core import _turns as turns_module
 from tdqsim.core import agenda as agenda_module
 from tdqsim.core import clock as clock_module
 from tdqsim.core import dispatch as dispatch_module
@@ -23,7 +24,13 @@ from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, WouldWaitForever
 
 SECOND = 1_000_000_000
-FILES = {dispatch_module.__file__, strand_module.__file__, clock_module.__file__, agenda_module.__file__}
+FILES = {
+    dispatch_module.__file__,
+    turns_module.__file__,
+    strand_module.__file__,
+    clock_module.__file__,
+    agenda_module.__file__,
+}
 
 
 class Injector:

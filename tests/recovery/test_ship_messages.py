@@ -246,16 +246,9 @@ def test_a_message_of_resynchronisation_is_lost(two, step, again):
     two["NEAR"].start(move)
     two.run()
     link = two.link()
-    acquire = link._acquire
-
-    def acquire_and_cut() -> None:
-        acquire()
-        link.cut_at(again)
-
-    link._acquire = acquire_and_cut
+    link.cut_at(again)
     link.restore()
     two.run()
-    del link._acquire
     link.cut()
     link.restore()
     two.run()

@@ -48,30 +48,26 @@ Threads
 
 from __future__ import annotations
 
-import random
-from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 from threading import get_ident
 from typing import Any, Final, TypeVar
 
-from greenlet import GreenletExit, getcurrent, greenlet
-
 from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
+from tdqsim.core._turns import Turns
 from tdqsim.core.agenda import Agenda
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
-from tdqsim.errors import TdqError, WouldWaitForever, WrongThread
+from tdqsim.errors import TdqError, WouldWaitForever
 
 __all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitQueue"]
 
 T = TypeVar("T")
-_IDLE_WORKERS_KEPT: Final = 64
 _ASKED_AGAIN_WITHIN: Final = NS_PER_SECOND
 """How long a rest may be, in real time, before those who wait are asked once more."""
 
 
-class Dispatcher:
+class Dispatcher(Turns):
     """Runs strands, one at a time, in an order given by the seed.
 
     Args:
@@ -92,45 +88,15 @@ class Dispatcher:
         chooser: picks the next strand's index from the list of ready ones instead of the seed, or None.
     """
 
-    thread: int
-
     def __init__(self, clock: Clock | None = None, seed: int = 0, *, agenda: Callable[..., Agenda] = Agenda) -> None:
         self.clock = clock if clock is not None else Clock()
         self.clock.check_thread()
         belongs_here(self.clock)
-        belongs_here(self)
-        self.seed = seed
-        self.on_idle: list[Callable[[], None]] = []
-        self.on_dispatch: Callable[[Strand], None] | None = None
-        self.chooser: Callable[[list[Strand]], int] | None = None
-        self._random = random.Random(seed)  # noqa: S311  (repeatable on purpose)
+        super().__init__(Strand(self, 0, "the program outside", None), seed, agenda(self.clock, self._make_ready))
         self._numbers = count(1)
-        self.ready: deque[Strand] = deque()
-        self._live: dict[int, Strand] = {}
-        self._agenda = agenda(self.clock, self._make_ready)
-        self.deadlines, self._rounds = self._agenda.deadlines, self._agenda.rounds
-        self._idle_workers: list[greenlet] = []
-        self._flows = False  # strands may hand over to each other: the loop would do nothing else
         self._waiting_outside = False
-        self._turns = 0  # how often somebody went on, or ended
-        self._asked = 0  # what it was when all were asked once more
+        self._asked = 0  # how many turns there had been when all were asked once more
         self._asked_outside = 0
-        self._asking = False
-        self._doubtful = False
-        self.outside = Strand(self, 0, "the program outside", None)
-        self.current = self.outside
-
-    def check_thread(self) -> None:
-        """Refuse a call from elsewhere, before it has any effect: for the entries of all that is on this dispatcher.
-
-        Raises:
-            WrongThread: another thread than the one that made it, or a forked child.
-        """
-        if self.thread != get_ident():
-            raise WrongThread(
-                "a dispatcher, with its regions and systems, is used in the thread and process that made it only; "
-                "from another thread use Engine.submit"
-            )
 
     def wake(self) -> None:
         """End the rest of the dispatcher's thread, or its next one; the one method that is for all threads."""
@@ -234,14 +200,6 @@ class Dispatcher:
             raise TdqError(
                 f"{what} is for the program outside the tasks; a task gives way only by a command that waits"
             )
-
-    def _guarded(self, call: Callable[[], T]) -> T:
-        """Do something outside all strands; what is raised meanwhile leaves nothing half done."""
-        try:
-            return call()
-        except BaseException as error:
-            self._recover(error, self.outside)
-            raise
 
     def _run(self) -> None:
         while True:
@@ -376,17 +334,6 @@ class Dispatcher:
             raise thrown
         return asked
 
-    def _switch_out(self, strand: Strand) -> None:
-        worker = strand._worker  # noqa: SLF001
-        assert worker is not None, strand
-        try:
-            self._hand_over(worker)
-        except GreenletExit:
-            raise
-        except BaseException as error:  # the program may go on after it: whoever was to be next is not lost
-            self._recover(error, strand)
-            raise
-
     def _park_outside(self, queue: WaitQueue) -> None:
         outside = self.outside
         self._waiting_outside = True
@@ -488,156 +435,6 @@ class Dispatcher:
         self._agenda.fire_due()
         return True
 
-    # -- the loop -------------------------------------------------------------------------------------------------
-
-    def _make_ready(self, strand: Strand) -> None:
-        self.check_thread()
-        if not strand._in_ready:  # noqa: SLF001
-            if strand is not self.outside:
-                self.ready.append(strand)
-            strand._in_ready = True  # noqa: SLF001  (not before: to be there twice does no harm, to be missing would)
-
-    def _settle(self) -> None:
-        """Run strands until none is ready, idle hooks included."""
-        while self._settle_one():
-            pass
-
-    def _settle_one(self, *, flows: bool = True) -> bool:
-        """Dispatch one ready strand, or do the idle work; False when there was nothing to do.
-
-        Args:
-            flows: the strand may hand over to the next one, and that to its next, as long as nothing else is to do.
-        """
-        if self.deadlines:
-            self._agenda.fire_due()
-        if self._rounds:
-            self._agenda.end_rounds(self._turns)
-        if self.ready:
-            self._dispatch(self._next_ready(), flows=flows)
-            return True
-        for hook in tuple(self.on_idle):
-            hook()
-        return bool(self.ready)
-
-    def _next_ready(self) -> Strand:
-        """Whom the order of arrival, the chooser or the seed picks."""
-        ready = self.ready
-        if self.chooser is None and not self.seed:
-            return ready.popleft()
-        index = self.chooser(list(ready)) if self.chooser is not None else self._random.randrange(len(ready))
-        ready.rotate(-index)
-        strand = ready.popleft()
-        ready.rotate(index)
-        return strand
-
-    def _dispatch(self, strand: Strand, *, flows: bool = False) -> None:
-        before, flowed = self.current, self._flows
-        self._flows = flows
-        try:  # who asks is whom workers come back to: the loop, or a task that closes another region and ends its tasks
-            self._begin_turn(strand, getcurrent()).switch()
-        finally:
-            self.current, self._flows = before, flowed
-
-    def _begin_turn(self, strand: Strand, hub: greenlet) -> greenlet:
-        """A strand is about to run: its worker, to be switched to; one that has ended meanwhile gives way at once."""
-        strand._in_ready = False  # noqa: SLF001
-        if strand.done:
-            return hub
-        if not self._asking:
-            self._turns += 1
-            if self.on_dispatch is not None:
-                self.on_dispatch(strand)
-        self.current = strand
-        worker = strand._worker  # noqa: SLF001
-        if worker is None:
-            worker = self._idle_workers.pop() if self._idle_workers else greenlet(self._work)
-            strand._worker = worker  # noqa: SLF001
-        if worker.parent is not hub:
-            worker.parent = hub
-        return worker
-
-    def _hand_over(self, worker: greenlet) -> None:
-        """A worker gives way: straight to whoever is next where the loop would do nothing else, else to the loop.
-
-        Not without a worker in reserve: the next strand may need one, and a greenlet that is begun by another begins at
-        that one's depth of calls. Nothing here names a strand: a worker that waits here for work keeps nobody alive.
-        """
-        hub: Any = worker.parent
-        alone = self.deadlines or self._rounds or self.outside._in_ready  # noqa: SLF001  (only the loop sees to these)
-        if self._flows and self.ready and self._idle_workers and not alone:
-            self._begin_turn(self._next_ready(), hub).switch()
-        else:
-            hub.switch()
-
-    def _work(self) -> None:
-        """The life of a worker greenlet: one strand after another, because a fresh greenlet is dear."""
-        worker = getcurrent()
-        while True:
-            strand = self.current
-            call: Any = strand._call  # noqa: SLF001
-            strand._call = None  # noqa: SLF001  (it has begun)
-            try:
-                strand._value = call()  # noqa: SLF001
-            except GreenletExit:
-                raise
-            except Exception as error:  # noqa: BLE001  (whatever left the function is the strand's result)
-                strand.exception = error
-            except BaseException as error:  # an interrupt belongs to the program outside
-                strand.exception = error
-                self._finish(strand)
-                raise
-            self._finish(strand)
-            del call, strand  # who waits for work keeps nothing alive
-            if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
-                return
-            self._idle_workers.append(worker)
-            self._hand_over(worker)
-
-    def _finish(self, strand: Strand) -> None:
-        """End a strand; after the first line it is over, and the rest can be done again."""
-        strand.done = True
-        strand._call = strand._worker = None  # noqa: SLF001
-        if strand._ended is not None:  # noqa: SLF001
-            strand._ended.wake_all()  # noqa: SLF001
-        self._live.pop(strand.number, None)
-
-    def _recover(self, error: BaseException, current: Strand) -> None:
-        """After whatever was raised at whatever line: nobody is lost, and whoever can go on will.
-
-        Args:
-            error: what was raised.
-            current: who runs now.
-        """
-        self.current = current
-        self._asking = False
-        self._doubtful = True
-        self._agenda.recover(error)
-        for strand in tuple(self._live.values()):
-            worker = strand._worker  # noqa: SLF001
-            if worker is not None and worker.dead:
-                if strand._call is None:  # noqa: SLF001
-                    strand.exception = strand.exception or error
-                    strand.done = True
-                else:
-                    strand._worker = None  # noqa: SLF001  (it had not begun)
-            if strand.done:
-                self._finish(strand)
-        self._idle_workers = [worker for worker in self._idle_workers if not worker.dead]
-        self._keep_ready(dict.fromkeys(strand for strand in self.ready if not strand.done))
-        running = _running()
-        known = set(self.ready)
-        for strand in self._live.values():
-            if strand not in known and strand._worker not in running:  # noqa: SLF001
-                self.ready.append(strand)
-            strand._in_ready = strand._worker not in running or strand in known  # noqa: SLF001
-
-    def _keep_ready(self, strands: Collection[Strand]) -> None:
-        """These alone are ready. They are there twice for a moment, which does no harm; to be missing would."""
-        before = len(self.ready)
-        self.ready.extend(strands)
-        for _ in range(before):
-            self.ready.popleft()
-
     # -- ending ---------------------------------------------------------------------------------------------------
 
     def end_strands(self, owner: object, message: str, kind: Callable[[str], BaseException]) -> tuple[Strand, ...]:
@@ -684,13 +481,3 @@ class Dispatcher:
         self.check_thread()
         while self._idle_workers:
             self._idle_workers.pop().throw()
-
-
-def _running() -> set[greenlet]:
-    """The greenlets that have called each other down to the one that runs."""
-    found: set[greenlet] = set()
-    each: greenlet | None = getcurrent()
-    while each is not None:
-        found.add(each)
-        each = each.parent
-    return found

@@ -46,6 +46,7 @@ class Driver:
                 define_tdqueue(name=name, type="INTRA", recovstatus=recovstatus, **trigger, **terminal)  # type: ignore[arg-type]
             )
         self.region = Region(definitions, seed=seed, supplied_queues=False)
+        self.region.clock.freeze()  # only the script lets time pass
         self.region.register("TRIG", self.triggered)
         self.region.register("DTIM", self.program)
         self.region.register("PLAN", self.program)

@@ -103,7 +103,7 @@ def explain(
         detail = condition.detail
         return Explanation(name, "", (f"{detail[:1].upper()}{detail[1:]}.",), commands, starts=False)
     statements = tuple(_statements(region, name, target, probe))
-    starts = isinstance(target, IntraTdQueue) and _would_start(region, target)
+    starts = isinstance(target, IntraTdQueue) and region.ati.would_start(target, target.stored.count + 1)
     return Explanation(name, target.name, statements, commands, starts, _history(region, target.name, record))
 
 
@@ -227,12 +227,6 @@ def _moment(time_ns: int) -> str:
 
 
 # -- triggers ---------------------------------------------------------------------------------------------------------
-
-
-def _would_start(region: SpiRegion, queue: IntraTdQueue) -> bool:
-    if queue.stored.count + 1 < queue.fire_at:
-        return False
-    return region.ati.why_no_cycle(queue) is None
 
 
 def _trigger(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:

@@ -224,6 +224,10 @@ class Ati:
         self.schedule(queue)
         queue.fire_at = NEVER
 
+    def would_start(self, queue: IntraTdQueue, items: int) -> bool:
+        """Whether a task is started once the queue has so many records."""
+        return items >= queue.fire_at and self.why_no_cycle(queue) is None
+
     def why_no_cycle(self, queue: IntraTdQueue) -> tuple[str, str] | None:
         """The message and reason that keep the start from being made; None when nothing does."""
         entry: TransactionEntry | None = self._region.transactions.get(queue.transid)

@@ -10,7 +10,6 @@ from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.messages import FrameDecoder
 from tdqsim.core.transport import Pipe
-from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ _ALL_STEPS: Final = (*STEPS, *RESYNC_STEPS)
 
 
 class Link:
-    """What joins two regions. It can be cut, also at a given message, delayed, and restored.
+    """What joins two regions, once it is restored. It can be cut, also at a given message, delayed, and restored again.
 
     Args:
         one: a region.
@@ -50,20 +49,10 @@ class Link:
         self._held_at: str | None = None
         self._pipe = Pipe()
         self.ends = (LinkEnd(self, one, name_in_one), LinkEnd(self, other, name_in_other))
-        self._acquire()
 
     def __repr__(self) -> str:
         one, other = self.ends
         return f"<Link {one.region.applid} {other.region.applid} {'acquired' if self.acquired else 'released'}>"
-
-    def _acquire(self) -> None:
-        self._pipe = Pipe(self._before)
-        self.acquired = True
-        for end, transport in zip(self.ends, self._pipe.ends, strict=True):
-            self._serve_at_once(at_once=self._at_once)
-            end.connect(transport)
-        for end in self.ends:
-            end.hello()
 
     def _serve_at_once(self, *, at_once: bool) -> None:
         for end in self.ends:
@@ -114,23 +103,16 @@ class Link:
         return self._pipe.release()
 
     def restore(self) -> None:
-        """Bring the link back: both regions resynchronise what they were in doubt about."""
+        """Bring the link, or bring it back: both regions resynchronise what they were in doubt about.
+
+        Inside a task that takes its own time. Nothing happens when it is there, or one of them is closed.
+        """
         if self.acquired or any(end.region.closed for end in self.ends):
             return
-        self._acquire()
-        self.resynchronise()
-
-    def resynchronise(self) -> None:
-        """Let both regions find out what the other has decided meanwhile; inside a task that takes its own time.
-
-        A region that fails on the way has only its own next start to go on: who brought the link back goes on.
-        """
-        for end in self.ends:
-            try:
-                end.resynchronise()
-            except TdqError:
-                if not end.region.closed:
-                    raise
+        self._pipe = Pipe(self._before)
+        self.acquired = True
+        self._serve_at_once(at_once=self._at_once)
+        LinkEnd.acquire(tuple(zip(self.ends, self._pipe.ends, strict=True)))
         if not self._at_once:
             self.ends[0].region.dispatcher.run_ready()
 

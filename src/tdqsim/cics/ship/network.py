@@ -54,10 +54,8 @@ class FarLink:
             raise TdqError(f"region {self.end.region.applid} is closed")
         self.cut()
         self._transport, self.acquired = transport, True
-        self.end.connect(transport)
         self.end.netname = self.applid
-        self.end.hello()
-        self.end.resynchronise()
+        self.end.acquire([(self.end, transport)])
 
     def cut(self) -> None:
         """Give the way to the other region up. Nothing happens when there is none."""

@@ -28,7 +28,7 @@ life, two phases and daisy chains are general CICS knowledge (unconfirmed for tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,7 +40,7 @@ from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
 from tdqsim.core.transport import LinkDown, MessageChannel, Transport
-from tdqsim.errors import StoreError
+from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -216,8 +216,26 @@ class LinkEnd:
 
     # -- messages -------------------------------------------------------------------------------------------------
 
+    @staticmethod
+    def acquire(ways: Sequence[tuple[LinkEnd, Transport]]) -> None:
+        """New ways to other regions have come: use them, say who is here, resynchronise. Earlier ones were given up.
+
+        All that follows the coming of a link is here, of one end or of both ends of a pair, which must have their ways
+        before either says anything. A region that fails meanwhile has only its own next start to go on: the others do.
+        """
+        for end, transport in ways:
+            end.connect(transport)
+        for end, _ in ways:
+            end.hello()
+        for end, _ in ways:
+            try:
+                end.resynchronise()
+            except TdqError:
+                if not end.region.closed:
+                    raise
+
     def connect(self, transport: Transport) -> None:
-        """Use a new way to the other region; say who is here when both ends have one.
+        """Use a new way to the other region.
 
         Its messages are numbered anew, so the answers that come by it are for those only that went by it.
         """

@@ -127,7 +127,7 @@ class Sysplex:
                     end.succeed(old)
             end.region.links[end.name] = end
         self._links[frozenset((one.applid, other.applid))] = link
-        link.resynchronise()
+        link.restore()
         return link
 
     def link(self, one: Region | str, other: Region | str) -> Link:

@@ -1,0 +1,248 @@
+"""Turns: who runs next, on which greenlet, and what is left of it all when something was raised.
+
+The lower half of a :class:`~tdqsim.core.dispatch.Dispatcher`, whose module has the theory: strands that are ready get
+their turns here, one at a time, and end; waiting and time are the upper half's.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Collection
+from threading import get_ident
+from typing import Any, Final, TypeVar
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from tdqsim.core._strand import Strand
+from tdqsim.core.agenda import Agenda
+from tdqsim.core.clock import belongs_here
+from tdqsim.errors import WrongThread
+
+__all__ = ["Turns"]
+
+T = TypeVar("T")
+_IDLE_WORKERS_KEPT: Final = 64
+
+
+class Turns:
+    """The strands of a dispatcher and their turns; it documents the attributes that have no underscore.
+
+    Args:
+        outside: stands for the program outside.
+        seed: see the dispatcher's.
+        agenda: what is due when.
+    """
+
+    thread: int
+
+    def __init__(self, outside: Strand, seed: int, agenda: Agenda) -> None:
+        belongs_here(self)
+        self.outside = self.current = outside
+        self.seed = seed
+        self.on_idle: list[Callable[[], None]] = []
+        self.on_dispatch: Callable[[Strand], None] | None = None
+        self.chooser: Callable[[list[Strand]], int] | None = None
+        self._random = random.Random(seed)  # noqa: S311  (repeatable on purpose)
+        self.ready: deque[Strand] = deque()
+        self._live: dict[int, Strand] = {}
+        self._agenda = agenda
+        self.deadlines, self._rounds = agenda.deadlines, agenda.rounds
+        self._idle_workers: list[greenlet] = []
+        self._flows = False  # strands may hand over to each other: the loop would do nothing else
+        self._turns = 0  # how often somebody went on, or ended
+        self._asking = False  # a strand has its turn only to be asked once more
+        self._doubtful = False  # something was interrupted: a wake-up may be lost
+
+    def check_thread(self) -> None:
+        """Refuse a call from elsewhere, before it has any effect: for the entries of all that is on this dispatcher.
+
+        Raises:
+            WrongThread: another thread than the one that made it, or a forked child.
+        """
+        if self.thread != get_ident():
+            raise WrongThread(
+                "a dispatcher, with its regions and systems, is used in the thread and process that made it only; "
+                "from another thread use Engine.submit"
+            )
+
+    def _guarded(self, call: Callable[[], T]) -> T:
+        """Do something outside all strands; what is raised meanwhile leaves nothing half done."""
+        try:
+            return call()
+        except BaseException as error:
+            self._recover(error, self.outside)
+            raise
+
+    # -- the loop -------------------------------------------------------------------------------------------------
+
+    def _make_ready(self, strand: Strand) -> None:
+        self.check_thread()
+        if not strand._in_ready:  # noqa: SLF001
+            if strand is not self.outside:
+                self.ready.append(strand)
+            strand._in_ready = True  # noqa: SLF001  (not before: to be there twice does no harm, to be missing would)
+
+    def _settle(self) -> None:
+        """Run strands until none is ready, idle hooks included."""
+        while self._settle_one():
+            pass
+
+    def _settle_one(self, *, flows: bool = True) -> bool:
+        """Dispatch one ready strand, or do the idle work; False when there was nothing to do.
+
+        Args:
+            flows: the strand may hand over to the next one, and that to its next, as long as nothing else is to do.
+        """
+        if self.deadlines:
+            self._agenda.fire_due()
+        if self._rounds:
+            self._agenda.end_rounds(self._turns)
+        if self.ready:
+            self._dispatch(self._next_ready(), flows=flows)
+            return True
+        for hook in tuple(self.on_idle):
+            hook()
+        return bool(self.ready)
+
+    def _next_ready(self) -> Strand:
+        """Whom the order of arrival, the chooser or the seed picks."""
+        ready = self.ready
+        if self.chooser is None and not self.seed:
+            return ready.popleft()
+        index = self.chooser(list(ready)) if self.chooser is not None else self._random.randrange(len(ready))
+        ready.rotate(-index)
+        strand = ready.popleft()
+        ready.rotate(index)
+        return strand
+
+    def _dispatch(self, strand: Strand, *, flows: bool = False) -> None:
+        before, flowed = self.current, self._flows
+        self._flows = flows
+        try:  # who asks is whom workers come back to: the loop, or a task that closes another region and ends its tasks
+            self._begin_turn(strand, getcurrent()).switch()
+        finally:
+            self.current, self._flows = before, flowed
+
+    def _begin_turn(self, strand: Strand, hub: greenlet) -> greenlet:
+        """A strand is about to run: its worker, to be switched to; one that has ended meanwhile gives way at once."""
+        strand._in_ready = False  # noqa: SLF001
+        if strand.done:
+            return hub
+        if not self._asking:
+            self._turns += 1
+            if self.on_dispatch is not None:
+                self.on_dispatch(strand)
+        self.current = strand
+        worker = strand._worker  # noqa: SLF001
+        if worker is None:
+            worker = self._idle_workers.pop() if self._idle_workers else greenlet(self._work)
+            strand._worker = worker  # noqa: SLF001
+        if worker.parent is not hub:
+            worker.parent = hub
+        return worker
+
+    def _hand_over(self, worker: greenlet) -> None:
+        """A worker gives way: straight to whoever is next where the loop would do nothing else, else to the loop.
+
+        Not without a worker in reserve: the next strand may need one, and a greenlet that is begun by another begins at
+        that one's depth of calls. Nothing here names a strand: a worker that waits here for work keeps nobody alive.
+        """
+        hub: Any = worker.parent
+        alone = self.deadlines or self._rounds or self.outside._in_ready  # noqa: SLF001  (only the loop sees to these)
+        if self._flows and self.ready and self._idle_workers and not alone:
+            self._begin_turn(self._next_ready(), hub).switch()
+        else:
+            hub.switch()
+
+    def _switch_out(self, strand: Strand) -> None:
+        worker = strand._worker  # noqa: SLF001
+        assert worker is not None, strand
+        try:
+            self._hand_over(worker)
+        except GreenletExit:
+            raise
+        except BaseException as error:  # the program may go on after it: whoever was to be next is not lost
+            self._recover(error, strand)
+            raise
+
+    def _work(self) -> None:
+        """The life of a worker greenlet: one strand after another, because a fresh greenlet is dear."""
+        worker = getcurrent()
+        while True:
+            strand = self.current
+            call: Any = strand._call  # noqa: SLF001
+            strand._call = None  # noqa: SLF001  (it has begun)
+            try:
+                strand._value = call()  # noqa: SLF001
+            except GreenletExit:
+                raise
+            except Exception as error:  # noqa: BLE001  (whatever left the function is the strand's result)
+                strand.exception = error
+            except BaseException as error:  # an interrupt belongs to the program outside
+                strand.exception = error
+                self._finish(strand)
+                raise
+            self._finish(strand)
+            del call, strand  # who waits for work keeps nothing alive
+            if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
+                return
+            self._idle_workers.append(worker)
+            self._hand_over(worker)
+
+    def _finish(self, strand: Strand) -> None:
+        """End a strand; after the first line it is over, and the rest can be done again."""
+        strand.done = True
+        strand._call = strand._worker = None  # noqa: SLF001
+        if strand._ended is not None:  # noqa: SLF001
+            strand._ended.wake_all()  # noqa: SLF001
+        self._live.pop(strand.number, None)
+
+    # -- after whatever was raised --------------------------------------------------------------------------------
+
+    def _recover(self, error: BaseException, current: Strand) -> None:
+        """After whatever was raised at whatever line: nobody is lost, and whoever can go on will.
+
+        Args:
+            error: what was raised.
+            current: who runs now.
+        """
+        self.current = current
+        self._asking = False
+        self._doubtful = True
+        self._agenda.recover(error)
+        for strand in tuple(self._live.values()):
+            worker = strand._worker  # noqa: SLF001
+            if worker is not None and worker.dead:
+                if strand._call is None:  # noqa: SLF001
+                    strand.exception = strand.exception or error
+                    strand.done = True
+                else:
+                    strand._worker = None  # noqa: SLF001  (it had not begun)
+            if strand.done:
+                self._finish(strand)
+        self._idle_workers = [worker for worker in self._idle_workers if not worker.dead]
+        self._keep_ready(dict.fromkeys(strand for strand in self.ready if not strand.done))
+        running = _running()
+        known = set(self.ready)
+        for strand in self._live.values():
+            if strand not in known and strand._worker not in running:  # noqa: SLF001
+                self.ready.append(strand)
+            strand._in_ready = strand._worker not in running or strand in known  # noqa: SLF001
+
+    def _keep_ready(self, strands: Collection[Strand]) -> None:
+        """These alone are ready. They are there twice for a moment, which does no harm; to be missing would."""
+        before = len(self.ready)
+        self.ready.extend(strands)
+        for _ in range(before):
+            self.ready.popleft()
+
+
+def _running() -> set[greenlet]:
+    """The greenlets that have called each other down to the one that runs."""
+    found: set[greenlet] = set()
+    each: greenlet | None = getcurrent()
+    while each is not None:
+        found.add(each)
+        each = each.parent
+    return found
