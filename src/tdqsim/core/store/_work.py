@@ -99,11 +99,12 @@ class Work:
         """
         cost = FACTOR * (len(data) + PER_ENTRY)
         room = self.queue.durable.room
-        if self.held and cost <= room.left:
-            room.left -= cost
-            self.held += cost
-        else:
+        left = room.left - cost
+        if left < 0 or not self.held:
             self._hold(cost)
+        else:
+            room.left = left
+            self.held += cost
         self.items.append(data)
 
     def put_entry(self, entry: Entry) -> None:  # noqa: ARG002 - a KEYED queue's
@@ -135,10 +136,9 @@ class Work:
     def _hold(self, cost: int) -> None:
         if cost > _TOO_MUCH:
             raise ValueError(f"queue {self.queue.name!r}: more than {MAX_DATA} bytes")
-        durable = self.queue.durable
-        room = durable.room
+        room = self.queue.durable.room
         if cost > room.left:
-            durable.charge(cost)
+            self.queue.durable.charge(cost)
         else:
             room.left -= cost
         if not self.held:
@@ -296,9 +296,8 @@ class Work:
         """
         total = 0
         last = len(items) > 1
-        for part in self._parts(items) if last else (items,):
+        for part, size in self._parts(items) if last else ((items, len(items[0])),):
             seq += len(part)
-            size = sum(map(len, part)) if len(part) != 1 else len(part[0])
             key = entry_key(number, seq)
             value = encode(key, part) if size <= INLINE else self.queue.durable.put_long(txn, key, part[0])
             last = last and txn.put(key, value, append=True)
@@ -307,8 +306,8 @@ class Work:
             total += size
         return total
 
-    def _parts(self, items: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-        """Which records share an LMDB entry: those of a FIFO queue."""
+    def _parts(self, items: Sequence[bytes]) -> Iterable[tuple[Sequence[bytes], int]]:
+        """Which records share an LMDB entry, and the bytes of their data: those of a FIFO queue."""
         return parts(items)
 
 
@@ -384,8 +383,8 @@ class LifoWork(Work):
         items = self.items[self.own :] + self.front
         return first, last + len(items), self._write(txn, number, last, items)
 
-    def _parts(self, items: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-        return ((item,) for item in items)
+    def _parts(self, items: Sequence[bytes]) -> Iterable[tuple[Sequence[bytes], int]]:
+        return (((item,), len(item)) for item in items)
 
 
 class KeyedWork(LifoWork):
