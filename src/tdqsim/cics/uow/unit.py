@@ -141,13 +141,14 @@ class UnitOfWork:
         participants: others that take part in its end; see :meth:`join`.
         decision: the connections whose regions must hear a decision; kept with a prepared unit of work.
         at_commit: gives the meta data that its commit must bring.
+        kept: what a prepared unit of work keeps beside queues, by whose it is: gives what that takes to be there again.
         at_end: called when it has ended, with whether it committed: START PROTECT and the like.
         recorded: whether the region's recorder has been told of its end.
     """
 
     __slots__ = (
         "_due", "_facts", "_outcome", "at_commit", "at_end", "coordinator", "decision", "ended", "ends", "finished",
-        "id", "link", "participants", "physical", "qzero", "recorded", "region", "since_ns", "state", "task",
+        "id", "kept", "link", "participants", "physical", "qzero", "recorded", "region", "since_ns", "state", "task",
         "waitcause", "waitstate", "works",
     )  # fmt: skip
 
@@ -168,6 +169,7 @@ class UnitOfWork:
         self.physical: dict[Any, None] = _NONE
         self.qzero: dict[Any, int] = _NONE
         self.at_commit: tuple[Callable[[], Meta], ...] = ()
+        self.kept: tuple[tuple[str, Callable[[], Any]], ...] = ()
         self.at_end: list[Callable[[bool], None]] = _NO_ACTIONS
         self._due: Sequence[Any] = ()
         self._outcome: Cvda = _COMMIT
