@@ -61,19 +61,20 @@ class Work:
         cleared: whether everything committed goes.
         dropped: whether the queue goes too.
         held: the room that is held for what was put.
+        last: the number of the last record that it put; set when it is applied.
         taken: how many committed records were taken off a FIFO queue, and the bytes of their data.
         spent: LMDB entries of which the last record was taken.
     """
 
     __slots__ = (
-        "__weakref__", "cleared", "dropped", "front", "held", "items", "own", "queue", "spent", "taken",
+        "__weakref__", "cleared", "dropped", "front", "held", "items", "last", "own", "queue", "spent", "taken",
     )  # fmt: skip
 
     def __init__(self, queue: DurableQueue) -> None:
         self.queue = queue
         self.items: list[Any] = []
         self.front: list[Any] = NOTHING
-        self.own = self.held = 0
+        self.own = self.held = self.last = 0
         self.cleared = self.dropped = False
         self.taken = _NO_READS
         self.spent: list[tuple[int, Long | None]] = []
@@ -232,6 +233,7 @@ class Work:
             if items:
                 size += self._write(txn, number, last, items)
                 last, count = last + len(items), count + len(items)
+                self.last = last
         self._follow(txn, (first, last, count, size, number))
 
     def settled(self) -> None:
@@ -246,7 +248,7 @@ class Work:
             if self.dropped:
                 queue.durable.forget(queue)
         elif len(items) == 1 and after[2] == len(ahead) + 1 <= _AHEAD and not self.own and len(items[0]) <= INLINE:
-            ahead.append((after[1], after[1], items[0], None))  # when it is done again, it is there twice: no harm
+            ahead.append((self.last, self.last, items[0], None))  # when it is done again, it is there twice: no harm
         queue.now = after
         self.held = 0
 
