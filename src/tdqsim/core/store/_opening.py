@@ -44,11 +44,13 @@ def make_half(path: Path, kind: int, store_id: bytes, limit: int | None) -> None
         raise _refused(path, error) from error
     finally:
         env.close()
-    open_half(path, limit=limit, sync=False).close()
+    open_half(path, kind, store_id, limit=limit, sync=False).close()
 
 
 def open_half(
     path: Path,
+    kind: int,
+    store_id: bytes,
     *,
     limit: int | None,
     sync: bool,
@@ -60,6 +62,8 @@ def open_half(
 
     Args:
         path: its directory.
+        kind: its place in KINDS, which it must have.
+        store_id: the store that it must belong to.
         limit: it never grows over this.
         sync: each commit survives a loss of power.
         readonly: it is only looked at.
@@ -86,13 +90,16 @@ def open_half(
             note(wrong)
     locked = not readonly or _may_lock(path)
     env = _environment(path, sync=sync, readonly=readonly, locked=locked)
+    half = None
     try:
         if not readonly:
             env.reader_check()
-        return Durable(env, path, limit, readonly=readonly, unlocked=not locked)
+        half = Durable(env, path, limit, readonly=readonly, unlocked=not locked)
+        half.check_head(kind, store_id)
     except BaseException:
-        env.close()
+        (half or env).close()
         raise
+    return half
 
 
 def _meta(path: Path, closed: Sequence[int], *, busy: bool) -> tuple[Meta, str]:

@@ -278,17 +278,10 @@ def _opened(
         shutil.rmtree(place, ignore_errors=True)
         make_half(place, KINDS.index(kind), store_id, limit)
         (place / "made").touch(mode=0o600)
-    half = open_half(
-        place, limit=limit, sync=sync and kind == "durable", readonly=readonly, closed=closed.get(kind, ()), note=note
-    )
-    try:
-        problem = half.check_head(KINDS.index(kind), store_id)
-        if problem:
-            raise StoreDamaged(f"{problem}; {STORE_HELP}")  # noqa: TRY301 - the half is closed in one place
-    except BaseException:
-        half.close()
-        raise
-    return half
+    return open_half(
+        place, KINDS.index(kind), store_id, limit=limit, sync=sync and kind == "durable", readonly=readonly,
+        closed=closed.get(kind, ()), note=note,
+    )  # fmt: skip
 
 
 def _noted(notes: list[str], text: str) -> None:
