@@ -213,6 +213,35 @@ def test_either_meta_page_may_serve(copy: tuple[Path, Contents], index: int) -> 
     assert check(path).sound
 
 
+@pytest.mark.parametrize("number", [1 << 40, 1 << 62, 1, 2, 3, 4])
+def test_an_old_meta_page_with_a_wild_number_does_no_harm_to_a_store_that_was_closed(
+    copy: tuple[Path, Contents], number: int
+) -> None:
+    """LMDB would go by the higher number; the store knows by which page it was closed."""
+    path, expected = copy
+    right, old = read_metas(path / "durable")
+    assert right.txnid == old.txnid + 1
+    file = path / "durable" / "data.mdb"
+    data = bytearray(file.read_bytes())
+    at = old.index * PAGE + 16 + 128
+    assert data[at : at + 8] == old.txnid.to_bytes(8, "little")
+    data[at : at + 8] = (old.txnid ^ number).to_bytes(8, "little")
+    file.write_bytes(data)
+    assert any(f"meta page {old.index}" in problem for problem in check(path).problems)
+    with Store(path) as store:
+        assert any(f"meta page {old.index} of data.mdb was damaged" in note for note in store.notes)
+        assert "may be missing" not in " ".join(store.notes)
+    assert contents(path) == expected
+    assert check(path).sound
+
+
+def test_a_volatile_file_that_has_gone_since_the_store_was_closed_is_missed(copy: tuple[Path, Contents]) -> None:
+    path, _ = copy
+    shutil.rmtree(path / "volatile")
+    with pytest.raises(StoreDamaged, match="volatile"):
+        Store(path)
+
+
 @pytest.mark.parametrize("rounds", [150])
 def test_damaged_meta_pages_never_open_the_wrong_way(whole: tuple[Path, Contents], tmp_path: Path, rounds: int) -> None:
     path, expected = whole

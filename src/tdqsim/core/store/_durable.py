@@ -460,12 +460,13 @@ class Durable:
 
     # -- for the store ------------------------------------------------------------------------------------------------
 
-    def check_head(self, kind: int, store_id: bytes) -> str:
-        """Why this is not the file of that kind of that store; empty when it is."""
+    def check_head(self, kind: int, store_id: bytes) -> None:
+        """StoreDamaged unless this is the file of that kind of that store."""
         head = self.look(self._head)
         if head.store_id != store_id:
-            return f"{self.path}: the file belongs to another store"
-        return "" if head.kind == kind else f"{self.path}: it holds the other kind of data: files were swapped"
+            raise self.damaged("the file belongs to another store")
+        if head.kind != kind:
+            raise self.damaged("it holds the other kind of data: files were swapped")
 
     def empty(self, keep: Mapping[bytes, bytes] | None = None) -> None:
         """Remove everything but the meta data in ``keep``, in one commit. Queue objects become empty queues."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import merge
 from pathlib import Path
@@ -54,8 +54,8 @@ class Half:
         head: the head record; None when it is damaged.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.name, self._path = path.name, path
+    def __init__(self, path: Path, closed: Sequence[int] = ()) -> None:
+        self.name = path.name
         self.head: Head | None = None
         self._orphans: list[tuple[bytes, bytes]] = []
         self._forget()
@@ -63,7 +63,7 @@ class Half:
         self._notes: list[str] = []
         if (path / "data.mdb").exists():
             try:
-                meta, note = usable(path)
+                meta, note = usable(path, closed)
             except StoreError as error:
                 self._notes = [str(error)]
             else:
@@ -172,7 +172,12 @@ def _look(path: Path) -> tuple[list[Half], State | None, list[str]]:
         problems += [file.note] if file.note else []
     except StoreDamaged as error:
         problems.append(str(error))
-    halves = [Half(path / kind) for kind in KINDS if kind == "durable" or (path / kind / "made").exists()]
+    commits = state.commits if state is not None and state.clean else {}
+    halves = [
+        Half(path / kind, commits.get(kind, ()))
+        for kind in KINDS
+        if kind == "durable" or (path / kind / "made").exists()
+    ]
     for half in halves:
         half.check()
     heads = [half.head for half in halves if half.head is not None]

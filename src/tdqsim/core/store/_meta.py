@@ -8,6 +8,7 @@ halves, or is damaged, the other is the last commit before, all of whose pages a
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct
 from typing import Final, NamedTuple
@@ -69,26 +70,35 @@ def read_metas(path: Path) -> list[Meta]:
     return metas
 
 
-def usable(path: Path) -> tuple[Meta, str]:
-    """The meta page to go by, and what is wrong with the other one; empty when nothing is."""
+def usable(path: Path, closed: Sequence[int] = ()) -> tuple[Meta, str]:
+    """The meta page to go by, and what is wrong with the other one; empty when nothing is.
+
+    Args:
+        path: the directory of the file.
+        closed: number and checksum of the page by which the file was closed; that is the right one, whatever number
+            damage has given to the other. Nothing when it was not closed, or nobody knows.
+    """
     metas = read_metas(path)
-    if len(metas) == 2 and metas[0].txnid == metas[1].txnid:  # a new file, or one that was repaired
-        return min(metas, key=_displaced), ""
-    best = min(metas, key=_displaced)  # of two that are in their places the newer
-    whole = len(metas) == 2 and not any(map(_displaced, metas)) and metas[0].txnid - metas[1].txnid == 1
-    return best, "" if whole else _note(path, 1 - best.index)
+    known = [meta for meta in metas if (meta.txnid, meta.crc) == tuple(closed)]
+    best = known[0] if known else min(metas, key=_displaced)  # of two that are in their places the newer
+    if any(_goes_before(other, best) for other in metas if other is not best):
+        return best, ""
+    note = (
+        f"{path}: meta page {1 - best.index} of data.mdb was damaged, or written by halves; the store goes on by the "
+    )
+    return best, note + ("other one" if known else "other one, so its last commit may be missing")
+
+
+def _goes_before(other: Meta, best: Meta) -> bool:
+    """Whether a page is of the commit before, or of the same one: of a new file, or one that was repaired."""
+    if other.txnid == best.txnid:
+        return other[2:-1] == best[2:-1]
+    return other.txnid == best.txnid - 1 and not _displaced(other) and not _displaced(best)
 
 
 def _displaced(meta: Meta) -> bool:
     """Whether a page is not where a commit of its number writes it."""
     return meta.txnid % 2 != meta.index and meta.txnid > 0
-
-
-def _note(path: Path, index: int) -> str:
-    return (
-        f"{path}: meta page {index} of data.mdb was damaged, or written by halves; the store goes on by the other one, "
-        f"so its last commit may be missing"
-    )
 
 
 def repair(path: Path, meta: Meta) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import lmdb
 from tdqsim.core.portable import OWN_FILE
 from tdqsim.core.store._durable import DAMAGE, Durable
 from tdqsim.core.store._layout import FORMAT, HEAD_KEY, Head
-from tdqsim.core.store._meta import repair, usable
+from tdqsim.core.store._meta import Meta, repair, usable
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
 __all__ = ["KINDS", "check_file", "make_half", "open_half"]
@@ -44,24 +44,30 @@ def make_half(path: Path, kind: int, store_id: bytes, limit: int | None) -> None
         raise _refused(path, error) from error
     finally:
         env.close()
-    open_half(path, limit=limit, sync=False).close()
+    open_half(path, kind, store_id, limit=limit, sync=False).close()
 
 
 def open_half(
     path: Path,
+    kind: int,
+    store_id: bytes,
     *,
     limit: int | None,
     sync: bool,
     readonly: bool = False,
+    closed: Sequence[int] = (),
     note: Callable[[str], None] | None = None,
 ) -> Durable:
     """Open a file, having looked that it is whole as far as that costs nothing.
 
     Args:
         path: its directory.
+        kind: its place in KINDS, which it must have.
+        store_id: the store that it must belong to.
         limit: it never grows over this.
         sync: each commit survives a loss of power.
         readonly: it is only looked at.
+        closed: number and checksum of the meta page by which it was closed cleanly, if it was.
         note: told what had to be set right.
 
     Raises:
@@ -70,7 +76,12 @@ def open_half(
         StoreError: it cannot be opened.
     """
     check_file(path)
-    meta, wrong = _meta(path, busy=readonly)
+    meta, wrong = _meta(path, closed, busy=readonly)
+    if closed and [meta.txnid, meta.crc] != closed:
+        raise StoreDamaged(
+            f"{path}: data.mdb is not as it was when the store was closed: its last commit is {meta.txnid}, "
+            f"{closed[0]} is right, or its meta page is damaged; {STORE_HELP}"
+        )
     if wrong:
         if readonly:
             raise StoreDamaged(f"{wrong}: open it for writing first; {STORE_HELP}")
@@ -79,25 +90,28 @@ def open_half(
             note(wrong)
     locked = not readonly or _may_lock(path)
     env = _environment(path, sync=sync, readonly=readonly, locked=locked)
+    half = None
     try:
         if not readonly:
             env.reader_check()
-        return Durable(env, path, limit, readonly=readonly, unlocked=not locked)
+        half = Durable(env, path, limit, readonly=readonly, unlocked=not locked)
+        half.check_head(kind, store_id)
     except BaseException:
-        env.close()
+        (half or env).close()
         raise
+    return half
 
 
-def _meta(path: Path, *, busy: bool) -> Any:
+def _meta(path: Path, closed: Sequence[int], *, busy: bool) -> tuple[Meta, str]:
     """The meta page to go by; pages that are read while another process commits are read again."""
     for _ in range(20 if busy else 0):
         try:
-            meta, note = usable(path)
+            meta, note = usable(path, closed)
         except StoreDamaged:
             continue
         if not note:
             return meta, note
-    return usable(path)
+    return usable(path, closed)
 
 
 def check_file(path: Path) -> None:

@@ -38,11 +38,14 @@ __all__ = ["DurableQueue", "Found"]
 
 _BATCH: Final = 256
 _AHEAD: Final = 64
+_AT_ONCE: Final = 1000
 _END: Final = b"\xff" * 9
 """Behind every record number."""
 _WORKS: Final = {Order.FIFO: Work, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
 Found: TypeAlias = tuple[bytes, Item, Long | None]
 """An LMDB entry with one record: its key, the record, and where its data is when it is long."""
+Block: TypeAlias = tuple[int, int, list[Item], Long | None]
+"""An LMDB entry, or the end of one: the number in its key, that of the first record, the records, where the data is."""
 
 
 class DurableQueue:
@@ -136,9 +139,8 @@ class DurableQueue:
         seq = min(seq, now.last) if down else max(seq, now.first)
         found: list[Item] = []
         if now.number and now.number == self.now.number and now.first <= seq <= now.last:
-            for end, items, _ in self._blocks(txn, now, seq, down=down):
-                start = end - len(items) + 1
-                found += items[max(0, now.first - start) : seq - start + 1][::-1] if down else items[seq - start :]
+            for end, start, items, _ in self._run(txn, now, seq, _BATCH, down=down):
+                found += items[max(0, now.first - start) :][::-1] if down else items
                 seq = start - 1 if down else end + 1
         return found, seq
 
@@ -147,38 +149,38 @@ class DurableQueue:
         value = txn.get(self.record_key)
         return Standing() if value is None else read_queue_record(self.name, value)[2]
 
-    def _blocks(
-        self, txn: Any, now: Standing, seq: int, *, down: bool = False
-    ) -> Iterator[tuple[int, list[Item], Long | None]]:
-        """LMDB entries from that of a record on: number of the last record, records, where the data is when long.
+    def _run(self, txn: Any, now: Standing, seq: int, most: int, *, down: bool = False) -> list[Block]:
+        """LMDB entries from that of a record on, until there are so many records or something long.
 
-        They end with something long. What is missing or damaged is told to who comes to it, not to who reads the
-        record before: it ends them, and only at once is it raised.
+        What is missing or damaged is told to who comes to it, not to who reads the record before: it ends them, and
+        only at once is it raised.
         """
-        prefix = (now.number | ENTRIES).to_bytes(8, "big")
+        found: list[Block] = []
         cursor = txn.cursor()
-        there = cursor.set_range(entry_key(now.number, seq))
-        left = _AHEAD
-        for key, value in (cursor.iterprev() if down else cursor) if there else ():
-            if not key.startswith(prefix):
-                break
+        at = entry_key(now.number, seq)
+        for key, value in (cursor.iterprev() if down else cursor) if cursor.set_range(at) else ():
             try:
-                items, long = self._items(txn, key, value)
+                items, long = self._items(txn, key, value) if key[:8] == at[:8] else ([], None)
             except StoreDamaged:
-                if left == _AHEAD:
+                if not found:
                     raise
-                return
+                return found
             end = entry_number(key)
             start = end - len(items) + 1
             if not start <= seq <= end:
                 break
-            yield end, items, long
-            left -= 1
-            seq = start - 1 if down else end + 1
-            if not left or long is not None or not now.first <= seq <= now.last:
-                return
-        if left == _AHEAD:
+            if down:
+                found.append((end, start, items[: seq - start + 1], long))
+                seq = start - 1
+            else:
+                found.append((end, seq, items[seq - start :], long))
+                seq = end + 1
+            most -= len(items)
+            if most <= 0 or long is not None or not now.first <= seq <= now.last:
+                break
+        if not found:
             raise self.damaged(f"record {seq} is missing")
+        return found
 
     def _items(self, txn: Any, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
         """What is in an LMDB entry; where its data is when it is long."""
@@ -201,28 +203,24 @@ class DurableQueue:
 
     def _ahead(self, txn: Any, seq: int) -> deque[Any]:
         found: deque[Any] = deque()
-        for end, items, long in self._blocks(txn, self.now, seq):
+        for end, start, items, long in self._run(txn, self.now, seq, _AHEAD):
             if len(items) == 1:
                 found.append((end, end, items[0], long))
             else:
-                found += zip(range(end - len(items) + 1, end + 1), repeat(end), items, repeat(None), strict=False)
-            if len(found) >= _AHEAD:
-                break
-        while found[0][0] < seq:
-            found.popleft()
+                found += zip(range(start, end + 1), repeat(end), items, repeat(None), strict=False)
         return found
 
     def look_run(self, seq: int) -> tuple[list[bytes], list[tuple[int, Long | None]]]:
         """The committed records of a FIFO queue from a number on, as many as are read at once, and LMDB entries."""
-        blocks = self.durable.look(lambda txn: list(self._blocks(txn, self.now, seq)))
-        items: Any = [item for _, found, _ in blocks for item in found]
-        return items[seq - blocks[0][0] + len(blocks[0][1]) - 1 :], [(end, long) for end, _, long in blocks]
+        run = self.durable.look(lambda txn: self._run(txn, self.now, seq, _AT_ONCE))
+        items: Any = [item for _, _, found, _ in run for item in found]
+        return items, [(end, long) for end, _, _, long in run]
 
     def look_run_down(self, seq: int, most: int | None) -> list[Found]:
         """So many committed records of a LIFO queue from a number down; as many as are read at once for None."""
         number = self.now.number
-        blocks = self.durable.look(lambda txn: list(islice(self._blocks(txn, self.now, seq, down=True), most)))
-        return [(entry_key(number, end), items[0], long) for end, items, long in blocks]
+        run = self.durable.look(lambda txn: self._run(txn, self.now, seq, most or _AHEAD, down=True))
+        return [(entry_key(number, end), items[0], long) for end, _, items, long in run]
 
     def damaged(self, what: str) -> StoreDamaged:
         """The error for something of the queue that is not what was written."""

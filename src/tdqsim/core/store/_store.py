@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -133,7 +133,6 @@ class Store:
         self.closed_clean, self.salvaged = self.created or state.clean, state.salvaged
         if not self.readonly and not self.closed_clean and state.boot not in ("", this_boot()):
             self._machine_stopped()
-        self._check_commits()
         self._open_halves(bytes.fromhex(state.store_id))
         if not self.readonly:
             self._state = replace(state, clean=False, boot=this_boot(), commits={})
@@ -180,23 +179,18 @@ class Store:
             what = report.problems[0] if report.problems else f"record {damaged[0].damaged[0]} of {damaged[0].name!r}"
             raise StoreDamaged(f"{self.path}: the machine stopped while the store was in use: {what}; {STORE_HELP}")
 
-    def _check_commits(self) -> None:
-        """After a clean close both files must be the ones that were closed."""
-        for kind, closed in self._state.commits.items() if self._state.clean else ():
-            meta, _ = usable(self.path / kind)
-            if [meta.txnid, meta.crc] != closed:
-                raise StoreDamaged(
-                    f"{self.path / kind}: data.mdb is not as it was when the store was closed: its last commit is "
-                    f"{meta.txnid}, {closed[0]} is right, or its meta page is damaged; {STORE_HELP}"
-                )
-
     def _open_halves(self, store_id: bytes) -> None:
+        closed = self._state.commits if self._state.clean else {}
         half = partial(
-            _opened, self.path, store_id, limit=self._limit, sync=self._sync, readonly=self.readonly,
+            _opened, self.path, store_id, limit=self._limit, sync=self._sync, readonly=self.readonly, closed=closed,
             note=partial(_noted, self._notes),
         )  # fmt: skip
         self.durable = half("durable")
         there = (self.path / "volatile" / "made").exists()
+        if "volatile" in closed and not there:
+            raise StoreDamaged(
+                f"{self.path / 'volatile'}: the file is missing that the store was closed with; {STORE_HELP}"
+            )
         self.volatile = Volatile(self.path / "volatile", self._memory, partial(half, "volatile"), there=there)
 
     # -- life ---------------------------------------------------------------------------------------------------------
@@ -276,7 +270,7 @@ class Store:
 
 def _opened(
     path: Path, store_id: bytes, kind: str, *, limit: int | None, sync: bool, readonly: bool,
-    note: Callable[[str], None],
+    closed: Mapping[str, Sequence[int]], note: Callable[[str], None],
 ) -> Durable:  # fmt: skip
     """One half of a store; the volatile one is made when the file ``made`` does not say that it is finished."""
     place = path / kind
@@ -284,15 +278,10 @@ def _opened(
         shutil.rmtree(place, ignore_errors=True)
         make_half(place, KINDS.index(kind), store_id, limit)
         (place / "made").touch(mode=0o600)
-    half = open_half(place, limit=limit, sync=sync and kind == "durable", readonly=readonly, note=note)
-    try:
-        problem = half.check_head(KINDS.index(kind), store_id)
-        if problem:
-            raise StoreDamaged(f"{problem}; {STORE_HELP}")  # noqa: TRY301 - the half is closed in one place
-    except BaseException:
-        half.close()
-        raise
-    return half
+    return open_half(
+        place, KINDS.index(kind), store_id, limit=limit, sync=sync and kind == "durable", readonly=readonly,
+        closed=closed.get(kind, ()), note=note,
+    )  # fmt: skip
 
 
 def _noted(notes: list[str], text: str) -> None:

@@ -61,19 +61,20 @@ class Work:
         cleared: whether everything committed goes.
         dropped: whether the queue goes too.
         held: the room that is held for what was put.
+        last: the number of the last record that it put; set when it is applied.
         taken: how many committed records were taken off a FIFO queue, and the bytes of their data.
         spent: LMDB entries of which the last record was taken.
     """
 
     __slots__ = (
-        "__weakref__", "cleared", "dropped", "front", "held", "items", "own", "queue", "spent", "taken",
+        "__weakref__", "cleared", "dropped", "front", "held", "items", "last", "own", "queue", "spent", "taken",
     )  # fmt: skip
 
     def __init__(self, queue: DurableQueue) -> None:
         self.queue = queue
         self.items: list[Any] = []
         self.front: list[Any] = NOTHING
-        self.own = self.held = 0
+        self.own = self.held = self.last = 0
         self.cleared = self.dropped = False
         self.taken = _NO_READS
         self.spent: list[tuple[int, Long | None]] = []
@@ -99,11 +100,12 @@ class Work:
         """
         cost = FACTOR * (len(data) + PER_ENTRY)
         room = self.queue.durable.room
-        if self.held and cost <= room.left:
-            room.left -= cost
-            self.held += cost
-        else:
+        left = room.left - cost
+        if left < 0 or not self.held:
             self._hold(cost)
+        else:
+            room.left = left
+            self.held += cost
         self.items.append(data)
 
     def put_entry(self, entry: Entry) -> None:  # noqa: ARG002 - a KEYED queue's
@@ -135,10 +137,9 @@ class Work:
     def _hold(self, cost: int) -> None:
         if cost > _TOO_MUCH:
             raise ValueError(f"queue {self.queue.name!r}: more than {MAX_DATA} bytes")
-        durable = self.queue.durable
-        room = durable.room
+        room = self.queue.durable.room
         if cost > room.left:
-            durable.charge(cost)
+            self.queue.durable.charge(cost)
         else:
             room.left -= cost
         if not self.held:
@@ -232,6 +233,7 @@ class Work:
             if items:
                 size += self._write(txn, number, last, items)
                 last, count = last + len(items), count + len(items)
+                self.last = last
         self._follow(txn, (first, last, count, size, number))
 
     def settled(self) -> None:
@@ -246,7 +248,7 @@ class Work:
             if self.dropped:
                 queue.durable.forget(queue)
         elif len(items) == 1 and after[2] == len(ahead) + 1 <= _AHEAD and not self.own and len(items[0]) <= INLINE:
-            ahead.append((after[1], after[1], items[0], None))  # when it is done again, it is there twice: no harm
+            ahead.append((self.last, self.last, items[0], None))  # when it is done again, it is there twice: no harm
         queue.now = after
         self.held = 0
 
@@ -296,9 +298,8 @@ class Work:
         """
         total = 0
         last = len(items) > 1
-        for part in self._parts(items) if last else (items,):
+        for part, size in self._parts(items) if last else ((items, len(items[0])),):
             seq += len(part)
-            size = sum(map(len, part)) if len(part) != 1 else len(part[0])
             key = entry_key(number, seq)
             value = encode(key, part) if size <= INLINE else self.queue.durable.put_long(txn, key, part[0])
             last = last and txn.put(key, value, append=True)
@@ -307,8 +308,8 @@ class Work:
             total += size
         return total
 
-    def _parts(self, items: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-        """Which records share an LMDB entry: those of a FIFO queue."""
+    def _parts(self, items: Sequence[bytes]) -> Iterable[tuple[Sequence[bytes], int]]:
+        """Which records share an LMDB entry, and the bytes of their data: those of a FIFO queue."""
         return parts(items)
 
 
@@ -384,8 +385,8 @@ class LifoWork(Work):
         items = self.items[self.own :] + self.front
         return first, last + len(items), self._write(txn, number, last, items)
 
-    def _parts(self, items: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-        return ((item,) for item in items)
+    def _parts(self, items: Sequence[bytes]) -> Iterable[tuple[Sequence[bytes], int]]:
+        return (((item,), len(item)) for item in items)
 
 
 class KeyedWork(LifoWork):
