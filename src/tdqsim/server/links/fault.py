@@ -1,8 +1,8 @@
 """A planned fault of links: at one of their messages the process kills itself, or the links are cut.
 
 For tests of what is left then. With ``TDQ_LINK_FAULT=NEARAPPL:kill:out:3`` in its environment ``tdq serve`` is killed,
-as by SIGKILL, when it is about to send the third message of the links of NEARAPPL. ``in`` is when it has got that, and
-``cut`` closes the connections instead, once. All messages of these links count, those too that open a conversation anew.
+as by SIGKILL, when it is about to send the third message of the links of NEARAPPL; ``in`` is when it has got that, and
+``cut`` closes the connections instead, once. All messages of these links count, those that open them anew too.
 Links without a fault look for none.
 """
 
