@@ -20,7 +20,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.store import Durability, Entry, Store, Work
-from tdqsim.errors import TdqError
+from tdqsim.errors import SystemClosed, TdqError
 from tdqsim.ibmi._authority import ALL, NONE, SAME, AuthorizationList, PasswordKeeper, Profile, granted_names
 from tdqsim.ibmi._catalogue import Catalogue
 from tdqsim.ibmi._dts import offset_seconds
@@ -527,7 +527,7 @@ class Machine:
         """Refuse another thread, and when it is closed."""
         self.dispatcher.check_thread()
         if self.closed:
-            raise TdqError(f"system {self.name} is closed")
+            raise SystemClosed(f"system {self.name} is closed")
 
     def write_out(self) -> None:
         """Write the entries of FORCE(*NO) queues to the store's files, as a clean close does.

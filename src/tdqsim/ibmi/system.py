@@ -13,7 +13,7 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
 from tdqsim.definitions import Definitions
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import DefinitionError, Problem, SystemClosed
 from tdqsim.ibmi._create import create_queue, obstacle_to
 from tdqsim.ibmi._ddm import InProcessLink, RemoteLink, RemoteQueues
 from tdqsim.ibmi._errors import ParameterError
@@ -269,7 +269,7 @@ class System(Machine):
         unfinished = tuple(
             job.started for job in self.jobs.values() if job.started is not None and not job.started.done
         )
-        self.dispatcher.end_strands(self, f"system {self.name} is closed")
+        self.dispatcher.end_strands(self, f"system {self.name} is closed", SystemClosed)
         for job in list(self.jobs.values()):
             job.end()
         if clean and not self.readonly:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.engine import CallCancelled, EngineStopped
-from tdqsim.errors import ConversionError, RegionClosed
+from tdqsim.errors import ConversionError, SystemClosed
 from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.conversation import Conversation, End, Reply, Step, SystemWork, text10
@@ -32,7 +32,7 @@ _LOG = logging.getLogger(__name__)
 _ESCAPE = 0x1B
 _NULL = 0xFF
 _OUTPUT, _BOTH = 2, 3
-_OVER = (CallCancelled, EngineStopped, JobEnded, RegionClosed)
+_OVER = (CallCancelled, EngineStopped, JobEnded, SystemClosed)
 """What ends a request that nobody waits for any more, and is not the program's."""
 
 
