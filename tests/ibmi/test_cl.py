@@ -225,3 +225,32 @@ def test_imported_source_is_held_to_the_same(system):
     found = parse_cl("CRTDTAQ DTAQ(A/B) MAXLEN(5) SEQ(LIFO) FORCE(YES)")
     assert not found.definitions.dtaqs
     assert [rule("CL-VALUE").message in report.message for report in found.reports] == [True, True]
+
+
+@pytest.mark.parametrize("text", [
+    "CRTDTAQ DTAQ(QGPL/NEXT) +\n    MAXLEN(10) +  \r\n  TEXT('a +\n     b')", "CRTDTAQ -\nDTAQ(QGPL/NEXT)-\n MAXLEN(1+\n   0) TEXT('a-\n b')",
+])  # fmt: skip
+def test_a_command_over_several_lines(job, text):
+    """A + at the end of a line goes on with what is not blank in the next, a - with all of it."""
+    queue = job.command(text)
+    assert (queue.attributes.maxlen, queue.text) == (10, "a b")
+
+
+def test_diagnostics_of_parameters_that_do_not_go_together_are_messages_of_the_file(job):
+    with pytest.raises(EscapeMessage) as caught:
+        job.command("CRTDTAQ QGPL/X 10 KEYLEN(3) RMTDTAQ(Y)")
+    found = [
+        (one.message_id, one.text, one.message_data.decode("cp037"), one.help[:5]) for one in caught.value.diagnostics
+    ]
+    assert sorted(found) == [
+        ("CPD9263", "RMTDTAQ not allowed with TYPE(*STD).", "RMTDTAQ   ", "Cause"),
+        ("CPD9501", "KEYLEN allowed with SEQ(*KEYED) only.", "KEYLEN    ", "Cause"),
+    ]
+    with pytest.raises(EscapeMessage) as caught:
+        job.command("CRTDTAQ QGPL/X 10 TEXT('two\n lines')")
+    (told,) = caught.value.diagnostics
+    assert (told.message_id, told.help[:5], told.message_data[4:14].decode("cp037")) == (
+        "CPD0084",
+        "Cause",
+        "TEXT      ",
+    )

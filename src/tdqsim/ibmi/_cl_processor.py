@@ -31,6 +31,8 @@ __all__ = ["CommandProcessor"]
 
 Values = Mapping[str, Any]
 _WHOLE_DIGITS, _FRACTION, _SHORTEST_TEXT = 10, 5, 32  # how CALL passes a literal
+_CONTINUED = re.compile(r"\+[ \t]*\r?\n[ \t]*|-[ \t]*\r?\n")
+"""The end of a line that goes on with the next: + without the blanks that begin that, - with them."""
 _NUMBER = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,10}(?:\.[0-9]{0,5})?", re.ASCII)
 
 
@@ -60,6 +62,7 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
             raise
 
     def _run(self, text: str) -> Any:
+        text = _CONTINUED.sub("", text)
         try:
             self.page.encode(text)
         except ConversionError as error:

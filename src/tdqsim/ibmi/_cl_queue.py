@@ -18,7 +18,7 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._job_core import object_values
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.layouts import char, layout, pack_binary, pack_decimal
-from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message
+from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message, message
 
 __all__ = ["RTVDTAQXCL", "QueueCommands"]
 
@@ -120,7 +120,7 @@ class QueueCommands(DescribeApi):
         try:
             return define_dtaq(**keywords)
         except DefinitionError as error:
-            diagnostics = tuple(_diagnostic(problem) for problem in error.problems)
+            diagnostics = tuple(_diagnostic(problem, self.page) for problem in error.problems)
             self.log(*diagnostics)
             raise EscapeMessage(self.message("CPF0006"), diagnostics) from error
 
@@ -205,17 +205,15 @@ class QueueCommands(DescribeApi):
         return values, ddm
 
 
-def _diagnostic(problem: Problem) -> Message:
-    keyword = f"{problem.attribute.upper()} " if problem.attribute else ""
+def _diagnostic(problem: Problem, page: CodePage) -> Message:
+    """What is wrong with a definition as a command tells it: by its id, else as a value with its reason."""
+    found, keyword = _CPD.search(problem.message), problem.attribute.upper()
+    if found is not None and found[1] in MESSAGES:
+        return message(found[1], keyword, page=page)
+    shown = problem.value if problem.value.isascii() and problem.value.isprintable() else ""
+    told = message("CPD0084", len(shown), keyword, shown, page=page)
     given = f" (given: {problem.value})" if problem.value else ""
-    return _reported(f"{problem.message}{given}", keyword)
-
-
-def _reported(text: str, keyword: str = "") -> Message:
-    found = _CPD.search(text)
-    described = MESSAGES["CPD0084"]
-    shown = keyword + _CPD.sub("", text)
-    return Message(found[1] if found else described.id, "diagnostic", described.severity, shown, b"")
+    return told._replace(text=f"{keyword} {problem.message}{given}".lstrip())
 
 
 def _variables(values: dict[str, Any], ddm: bool) -> RTVDTAQXCL:

@@ -179,6 +179,31 @@ public class Clients {
             log.close();
             return seen + last.getID();
         });
+        say("job", () -> {
+            CommandCall call = new CommandCall(system);
+            Job job = call.getServerJob();
+            return job.getName() + " " + job.getUser() + " " + job.getNumber().equals(call.getServerJob().getNumber()) + " " + job.getStatus() + " "
+                + job.getType() + " " + job.getCodedCharacterSetID() + " " + job.getValue(Job.CURRENT_USER).toString().trim() + " "
+                + job.getRunPriority() + " " + job.getDateFormat().trim() + " " + String.join(",", job.getUserLibraryList());
+        });
+        say("job that is not there", () -> new Job(system, "NONE", "ANNA", "999999").getStatus());
+        say("system values", () -> new SystemValue(system, "QCCSID").getValue() + " " + new SystemValue(system, "QPWDLVL").getValue() + " "
+            + new SystemValue(system, "SYSNAME").getValue().toString().trim() + " " + new SystemValue(system, "QMAXSIGN").getValue() + " "
+            + (new SystemValue(system, "QDATE").getValue() instanceof java.util.Date));
+        say("system value that is not known", () -> new SystemValue(system, "QSRLNBR").getValue());
+        say("message loaded", () -> {
+            CommandCall call = new CommandCall(system);
+            call.run("DLTDTAQ LOGLIB/NONE");
+            AS400Message message = call.getMessageList()[call.getMessageList().length - 1];
+            message.load();
+            return message.getID() + " " + message.getText() + " " + (message.getHelp().length() > 20);
+        });
+        say("message file", () -> {
+            MessageFile file = new MessageFile(system, "/QSYS.LIB/QCPFMSG.MSGF");
+            AS400Message message = file.getMessage("CPF9801", new AS400Text(27, 37, system).toBytes("ORDERS    APPLIB    DTAQ   "));
+            return message.getText() + " " + message.getSeverity();
+        });
+        say("message that is not there", () -> new MessageFile(system, "/QSYS.LIB/QCPFMSG.MSGF").getMessage("CPF0000").getText());
         say("job log that is not there", () -> {
             JobLog log = new JobLog(system, "NIGHTLY", "BERT", "999999");
             log.load();

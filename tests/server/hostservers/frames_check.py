@@ -53,6 +53,8 @@ class World:
             job.crtdtaq("QGPL/K", maxlen=10, aut="*ALL", seq="*KEYED", keylen=3, senderid="*YES")
         self.system.register_program("QGPL/P", lambda _job, a, b: (a, b), [Parm("A", "PACKED(5:0)", use="inout"), Parm("B", "CHAR(9)", use="inout")])  # fmt: skip
         self.system.values["QMAXSIGN"] = 25
+        line = Parm("L", "DS", use="inout", fields=[Parm("N", "INT(5)", dim=2), Parm("D", "PACKED(5:0)"), Parm("V", "VARCHAR(8)"), Parm("C", "CHAR(1)")])  # fmt: skip
+        self.system.register_program("QGPL/S", lambda _job, given: given, [line])
         account = Account("ANNA")
         account.set_password("Secret1pw")
         self.host = HostSystem(self.system, Accounts([account]), seed=lambda: _SEED)
@@ -85,7 +87,7 @@ def check(data: bytes) -> int:
     """Let a conversation have this; the number of its answers."""
     if not data:
         return 0
-    server, signed_on, raw = data[0] % 3, bool(data[0] & 0x40), bool(data[0] & 0x80)
+    server, signed_on, raw = (data[0] & 0x0F) % 3, bool(data[0] & 0x40), bool(data[0] & 0x80)
     conversation = world().conversation(server, signed_on)
     sent = data[1:] if raw else _requests(server, conversation.server_id, data[1:])
     conversation.feed(sent[: len(sent) // 2])

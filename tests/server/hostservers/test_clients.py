@@ -89,6 +89,13 @@ wrong size: false CPF24B4 true
 submitted: true CPC1221 from a job
 second-level text: CPF9870 15 40 true FIFO
 job log: CPC2102 1 Library LOGLIB created. true true; CPF2105 15 Object NONE in LOGLIB type *DTAQ not found. true true; MCH0802 15 Total parameters passed does not match number required. true true; MCH0802
+job: QZRCSRVS QUSER true *ACTIVE B 37 ANNA 50 *YMD QGPL,QTEMP
+job that is not there: AS400Exception CPF3C53 Job 999999/ANNA/NONE not found.
+system values: 37 3 SYS1 000003 true
+system value that is not known: AS400Exception CPF1074 SYSVAL(QSRLNBR) not a valid system value.
+message loaded: CPF2105 Object NONE in LOGLIB type *DTAQ not found. true
+message file: Object ORDERS in library APPLIB not found. 40
+message that is not there: AS400Exception CPF2419 Message identifier CPF0000 not found in message file QCPFMSG in QSYS.
 job log that is not there: AS400Exception CPF1070 Job 999999/BERT/NIGHTLY not found.
 QTEMP: only here false true
 attributes: 40 false true true Last first 2

@@ -164,7 +164,7 @@ def test_passwords_by_command(served, connect):
 
     for command, password, code in (
         ("CRTUSRPRF DORA SECRET", "SECRET", 0), ("CRTUSRPRF USRPRF(EMIL) PASSWORD('Mixed case 1')", "Mixed case 1", 0),
-        ("CRTUSRPRF FRED PASSWORD(*USRPRF)", "FRED", 0), ("CRTUSRPRF GERD", "GERD", SignOnCode.USER_UNKNOWN),
+        ("CRTUSRPRF FRED PASSWORD(*USRPRF)", "FRED", 0), ("CRTUSRPRF GERD", "GERD", SignOnCode.PASSWORD_NONE),
         ("CRTUSRPRF HANS X PWDEXP(*YES)", "X", SignOnCode.PASSWORD_EXPIRED),
         ("CRTUSRPRF INES X STATUS(*DISABLED)", "X", SignOnCode.USER_DISABLED),
         ("CHGUSRPRF INES STATUS(*ENABLED)", "X", 0), ("CHGUSRPRF INES PASSWORD(*USRPRF)", "INES", 0),

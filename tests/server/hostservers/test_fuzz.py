@@ -14,6 +14,60 @@ from tdqsim.server.hostservers.frames import block
 from tests.server.hostservers.frames_check import check
 from tests.server.hostservers.wire import NAME, RECEIVE_NOW, send
 
+
+def called(name, *parameters, library="QSYS"):
+    """The body of a program call: bytes are inputs, numbers the length of outputs."""
+    made = f"{name:<10}{library:<10}".encode("cp037") + b"\4" + len(parameters).to_bytes(2, "big")
+    for one in parameters:
+        data, usage = (b"", 12) if isinstance(one, int) else (one, 13)
+        length = one if isinstance(one, int) else len(one)
+        made += block(0x1103, length.to_bytes(4, "big") + usage.to_bytes(2, "big") + data)
+    return made
+
+
+def e(text):
+    return text.encode("cp037")
+
+
+FOUR = (64).to_bytes(4, "big")
+CALLS = [
+    called("QUSRJOBI", 64, FOUR, e("JOBI0400"), e("*".ljust(26)), e(" " * 16)),
+    called(
+        "QMHRTVM",
+        64,
+        FOUR,
+        e("RTVM0400"),
+        e("CPF2105"),
+        e("QCPFMSG   QSYS      "),
+        b"x",
+        b"\0\0\0\1",
+        e("*YES".ljust(10)),
+        e("*NO".ljust(10)),
+        bytes(8),
+    ),
+    called("QWCRSVAL", 64, FOUR, b"\0\0\0\1", e("QCCSID    "), bytes(8)),
+    called("QWCRTVCA", 46, b"\0\0\0\x2e", e("RTVC0100"), b"\0\0\0\1", b"\0\0\3\xf1", bytes(8)),
+    called(
+        "QGYOLJBL",
+        64,
+        FOUR,
+        80,
+        b"\0\0\0\5",
+        e("*NEXT".ljust(10) + "*".ljust(26) + " " * 16)
+        + bytes(4)
+        + b"\0\0\0\x40" * 2
+        + b"\0\0\0\x50\0\0\0\1\0\0\0\x54\0\0\0\0\0\0\1\x2e",
+        b"\0\0\0\x54",
+        bytes(8),
+    ),
+    called("QMHQRDQD", 120, b"\0\0\0\x78", e("RDQD0100"), e("Q         QGPL      ")),
+    called(
+        "QRCVDTAQ", e("K         "), e("QGPL      "), 3, 10, b"\0\0\x0f", e("GE"), b"\0\x3f", e("AAA"), b"\4\x4f", 44
+    ),
+    called("P", b"\0\0\x1f", e(" " * 9), library="QGPL"),
+    called("S", b"\0\1\0\2\0\0\x1f" + b"\0\3" + e("abc     c"), library="QGPL"),
+]
+"""Programs of the system and registered ones."""
 GOOD = {
     0x41: [
         (1, NAME), (2, RECEIVE_NOW), (3, NAME + bytes.fromhex("0000000AF4F0F00000F0") + b"\x40" * 50), (4, NAME), (5, send(b"x")),
@@ -25,6 +79,7 @@ GOOD = {
         (1, b"\4" + block(0x1101, "SBMJOB CMD(CALL QGPL/P) JOB(X)".encode("cp037"))),
         (2, "P         QGPL      ".encode("cp037") + b"\4\0\2" + block(0x1103, b"\0\0\0\3\0\x21\0\0\x1f") + block(0x1103, b"\0\0\0\x09\0\x21")),
     ],
+    0x45: [(2, body) for body in CALLS],
     0x40: [(1, b"\3" + block(0x1105, bytes(20)) + block(0x1104, "ANNA      ".encode("cp037")) + block(0x1128, b"\1")),
            (2, b"\3" + block(0x1105, bytes(20)) + block(0x1104, bytes(10)) + block(0x110C, bytes(20)) + block(0x110D, bytes(20)))],
 }  # fmt: skip
@@ -57,7 +112,8 @@ def inputs(picked: random.Random) -> bytes:
 def test_good_requests_are_answered():
     for first, requests in GOOD.items():
         for number, body in requests:
-            assert check(bytes((first, number, len(body))) + body) >= 1
+            before = 2 if first & 0x0F else 1  # seeds and start, or attributes
+            assert check(bytes((first, number, len(body))) + body) == before + 1
 
 
 def test_a_thousand_inputs(caplog):

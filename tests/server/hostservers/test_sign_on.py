@@ -72,7 +72,7 @@ def test_what_a_sign_on_comes_to(system):
     account.set_password("Secret1pw")
     assert tried() is SignOnCode.GOOD
     assert tried(attempt(kind=1)) is SignOnCode.REQUEST_NOT_VALID
-    assert tried(who=None) is SignOnCode.USER_UNKNOWN
+    assert tried(who=None) is SignOnCode.PASSWORD_NONE
     assert check(system, Account("NOBODY"), PasswordLevel.SHA1, attempt(user="NOBODY")) is SignOnCode.USER_UNKNOWN
     assert "NOBODY" not in system.profiles
     system.chgusrprf("ANNA", pwdexp=True)

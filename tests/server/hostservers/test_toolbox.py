@@ -83,7 +83,7 @@ library gone: ObjectDoesNotExistException 1
 """32 is USERID_UNKNOWN, 31 USERID_DISABLE, 8 PASSWORD_INCORRECT, 9 the same before the last try, 7 PASSWORD_EXPIRED; 1 is LIBRARY_DOES_NOT_EXIST and 2 OBJECT_DOES_NOT_EXIST."""
 
 
-@pytest.mark.parametrize("level", [0, 3])
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
 def test_what_a_toolbox_program_sees(serve, classes, level):
     served = serve(level)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -52,11 +53,12 @@ class Served:
         self.folder = folder
         self.process = self.client = None
 
-    def start(self):
+    def start(self, **environment):
         with (self.folder / "log").open("a") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", COMMAND, "serve", "serve.yaml", "--ready-file", "ready.json"],
                 cwd=self.folder, stdout=subprocess.PIPE, stderr=log, text=True,
+                env={**os.environ, **environment},
             )  # fmt: skip
         assert any(line.startswith("Serving") for line in self.process.stdout), (self.folder / "log").read_text()
         self.ready = json.loads((self.folder / "ready.json").read_text())

@@ -218,12 +218,12 @@ def check(system: System, account: Account | None, level: PasswordLevel, attempt
     profile = system.profiles.get(attempt.user)
     if attempt.kind != level.credential:
         return SignOnCode.REQUEST_NOT_VALID
-    if account is None or profile is None:
+    if profile is None:
         return SignOnCode.USER_UNKNOWN
-    if profile.disabled or account.disabled:
+    if profile.disabled or (account is not None and account.disabled):
         return SignOnCode.USER_DISABLED
-    kept = account.tokens.get(level)
-    if kept is None:
+    kept = account.tokens.get(level) if account is not None else None
+    if account is None or kept is None:
         return SignOnCode.PASSWORD_NONE
     if not hmac.compare_digest(substitute(level, kept, account.user, *attempt.seeds), attempt.sent):
         return _wrong(system, account)

@@ -137,6 +137,15 @@ class Links:
 
     # -- start and stop -------------------------------------------------------------------------------------------
 
+    def watch(self, watch: Watch | None) -> None:
+        """Have somebody told of all that goes over the links from now on; None for nobody."""
+        self._watch = watch
+
+    def cut(self) -> None:
+        """Close all connections; those that this side dialled are dialled again. Called in the engine's thread."""
+        for connection in tuple(self.connections):
+            connection.close()
+
     async def start(self) -> None:
         """Listen and dial.
 

@@ -15,6 +15,7 @@ from tdqsim.errors import TdqError
 from tdqsim.server import tls
 from tdqsim.server.linkfile import ServedLinks, dialled
 from tdqsim.server.links.face import Links
+from tdqsim.server.links.fault import LinkFault
 from tdqsim.server.links.opening import Identity
 
 if TYPE_CHECKING:
@@ -53,13 +54,16 @@ async def served_links(host: Host, given: Sequence[ServedLinks], address: str) -
     At the end what clients have open is backed out while the other sides can still be told, then the links are closed.
 
     Raises:
-        TdqError: a name is not of what is served, or a port cannot be had.
+        TdqError: a name is not of what is served, a port cannot be had, or the environment plans a fault that is none.
     """
     ports: dict[str, int] = {}
     async with AsyncExitStack() as cleanup:
         for each in given:
             at = each.address or address
             links = Links(host.engine, _identity(each), address=at, port=each.port)
+            fault = LinkFault.planned(each.name, links.cut)
+            if fault is not None:
+                links.watch(fault.watch)
             await asyncio.to_thread(_name, host, links, each)
             try:
                 await links.start()

@@ -1,0 +1,80 @@
+"""A planned fault of links: at one of their messages the process kills itself, or the links are cut.
+
+For tests of what is left then. With ``TDQ_LINK_FAULT=NEARAPPL:kill:out:3`` in its environment ``tdq serve`` is killed,
+as by SIGKILL, when it is about to send the third message of the links of NEARAPPL; ``in`` is when it has got that, and
+``cut`` closes the connections instead, once. All messages of these links count, those that open them anew too.
+Links without a fault look for none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable
+from struct import Struct
+from typing import Final
+
+from tdqsim.errors import TdqError
+
+__all__ = ["LinkFault"]
+
+VARIABLE: Final = "TDQ_LINK_FAULT"
+_WRITTEN: Final = re.compile(r"([A-Z$#@][A-Z0-9$#@]{0,7}):(kill|cut):(in|out):([1-9][0-9]{0,5})", re.ASCII)
+_PREFIX: Final = Struct(">BBHI")
+"""How a message begins (:mod:`tdqsim.core.messages`): version, zero, length of the header, length of the data."""
+
+
+class LinkFault:
+    """One fault.
+
+    Args:
+        act: ``kill`` or ``cut``.
+        way: ``in`` or ``out``.
+        number: at which message.
+        cut: closes the connections; called in the engine's thread.
+    """
+
+    def __init__(self, act: str, way: str, number: int, cut: Callable[[], None]) -> None:
+        self._act = act
+        self._way = way
+        self._left = number
+        self._cut = cut
+        self._rest = b""
+
+    @classmethod
+    def planned(cls, name: str, cut: Callable[[], None]) -> LinkFault | None:
+        """The fault that the environment plans for the links of a region or system.
+
+        Raises:
+            TdqError: what stands there is no fault.
+        """
+        said = os.environ.get(VARIABLE)
+        if not said:
+            return None
+        found = _WRITTEN.fullmatch(said)
+        if found is None:
+            raise TdqError(
+                f"{VARIABLE} {said[:60]!r}: must be NAME:kill or cut:in or out:number, as in NEARAPPL:kill:out:3"
+            )
+        return cls(found[2], found[3], int(found[4]), cut) if found[1] == name else None
+
+    def watch(self, way: str, data: bytes) -> None:
+        """Count the messages that go one way; see :data:`~tdqsim.server.links.wire.Watch`."""
+        if way != self._way or self._left <= 0:
+            return
+        self._rest += data
+        while self._left > 0 and len(self._rest) >= _PREFIX.size:
+            _, _, header, more = _PREFIX.unpack_from(self._rest)
+            whole = _PREFIX.size + header + more
+            if len(self._rest) < whole:
+                return
+            self._rest = self._rest[whole:]
+            self._left -= 1
+        if self._left <= 0:
+            self._happen()
+
+    def _happen(self) -> None:
+        if self._act == "kill":
+            os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+        self._cut()
