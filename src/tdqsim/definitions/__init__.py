@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         define_tdqueue,
         define_terminal,
         define_transaction,
+        define_tsmodel,
         supplied_definitions,
     )
     from tdqsim.definitions.dfhdct import parse_dct
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.transaction import Transaction
+    from tdqsim.definitions.tsmodel import Tsmodel
 
 __all__ = [
     "Connection",
@@ -58,11 +60,13 @@ __all__ = [
     "Tdqueue",
     "Terminal",
     "Transaction",
+    "Tsmodel",
     "define_connection",
     "define_dtaq",
     "define_tdqueue",
     "define_terminal",
     "define_transaction",
+    "define_tsmodel",
     "dump_definitions",
     "export_cl",
     "export_csd",
@@ -101,11 +105,13 @@ _LATER = {
     "Tdqueue": "tdqueue",
     "Terminal": "terminal",
     "Transaction": "transaction",
+    "Tsmodel": "tsmodel",
     "define_connection": "define",
     "define_dtaq": "define",
     "define_tdqueue": "define",
     "define_terminal": "define",
     "define_transaction": "define",
+    "define_tsmodel": "define",
     "dump_definitions": "dump",
     "export_cl": "crtdtaq",
     "export_csd": "csdexport",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.abstime import abstime
@@ -44,6 +45,8 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
     for terminal in definitions.terminals:
         region.terminals[terminal.name] = terminal
         region.facility("TERMINAL", terminal.name)
+    for model in definitions.tsmodels:
+        region.ts.install(model)
     for transaction in definitions.transactions:
         define_transaction(region, transaction)
     who = installer(region, user)
@@ -53,7 +56,8 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
         _put_in(region, queue, sign(way, queue, who))
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
-    for resource in (*definitions.connections, *definitions.terminals, *definitions.transactions):
+    others = (definitions.connections, definitions.terminals, definitions.tsmodels, definitions.transactions)
+    for resource in chain.from_iterable(others):
         region.catalogue.save(resource)
     region.force()
     terminals = {("TERMINAL", terminal.name) for terminal in definitions.terminals}
