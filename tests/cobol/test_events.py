@@ -45,9 +45,7 @@ def test_a_task_waits_for_its_post_while_others_run(workshop):
     assert region.clock.time_ns() - began >= 10 * 10**9
 
 
-@pytest.mark.rule(
-    "IC-POST-INVREQ", "WAIT-EVENT-INVREQ", "PGM-LOAD-PGMIDERR", "PGM-LOAD-PROGRAM", "PGM-RELEASE-INVREQ"
-)
+@pytest.mark.rule("IC-POST-INVREQ", "WAIT-EVENT-INVREQ", "PGM-LOAD-PGMIDERR", "PGM-LOAD-PROGRAM", "PGM-RELEASE-INVREQ")
 @pytest.mark.parametrize(
     ("command", "row"),
     [

@@ -161,6 +161,46 @@ def test_a_section_for_each_test_failures_first(tmp_path: Path, look: Look, proc
     assert {"abend", "backed out", "waits"} <= set().union(*(each for each in kinds if "abend" in each))
 
 
+OF_A_DIRECTORY = """
+import pytest
+
+@pytest.mark.tdq_definitions("pay")
+def test_paid(tdq_region):
+    tdq_region.writeq_td("PAYQ", bytes.fromhex("C1C2C3C40012345C"))
+
+@pytest.mark.tdq_regions("pay")
+def test_linked(tdq_regions):
+    tdq_regions["PAYREG"].writeq_td("PAYQ", bytes.fromhex("D1C2C3C40054321C"))
+
+@pytest.mark.tdq_definitions("wrong")
+def test_wrong(tdq_region):
+    tdq_region.writeq_td("PAYQ", b"x")
+"""
+COPYBOOK = """\
+       01  PAYMENT.
+           05  ACCOUNT PIC X(4).
+           05  AMOUNT  PIC S9(5)V99 COMP-3.
+"""
+
+
+def test_records_of_a_region_directory_are_shown_by_its_layouts(tmp_path: Path, look: Look) -> None:
+    for name, copybook in (("pay", "pay.cpy"), ("wrong", "none.cpy")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pay.cpy").write_text(COPYBOOK)
+        (tmp_path / name / "pay.yaml").write_text("group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
+        (tmp_path / name / "region.yaml").write_text(
+            f"applid: {name.upper()}REG\ndefinitions: [pay.yaml]\nlayouts: {{PAYQ: {copybook}}}\n"
+        )
+    (tmp_path / "test_it.py").write_text(OF_A_DIRECTORY)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tdq-report", "page.html"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = look(tmp_path / "page.html")
+    for line in ("ACCOUNT=ABCD, AMOUNT=123.45", "ACCOUNT=JBCD, AMOUNT=543.21"):
+        assert line in page.text
+    assert re.search(r"records are shown as text: .*none\.cpy", page.text)
+
+
 def test_many_tests_make_a_page_of_bounded_size(tmp_path: Path) -> None:
     from tdqsim.testing._report_plugin import ReportPlugin
 

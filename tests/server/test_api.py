@@ -173,7 +173,7 @@ def test_a_body_that_is_no_record_is_refused(api, body):
 def test_a_bad_record_names_what_is_wrong(api):
     answer = api.post(f"{QUEUE}/records", json={"hex": "C1C"})
     assert answer.status_code == 422
-    assert "cannot be read" in answer.json()["detail"]
+    assert "body.hex: String should match pattern" in answer.json()["detail"]
 
 
 def test_metrics_health_and_the_document(api):

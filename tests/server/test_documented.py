@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdqsim import Region, define_tdqueue
+from tdqsim.facts import table
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
@@ -83,6 +85,16 @@ def values(schema, field=""):
     """Values that a schema allows, without ado where it is narrow."""
     if "anyOf" in schema:
         return st.one_of([values(each, field) for each in schema["anyOf"]])
+    if schema.get("oneOf"):  # exactly one of the fields that are required there
+        ways = [each["required"][0] for each in schema["oneOf"]]
+        others = {name: part for name, part in schema["properties"].items() if name not in ways}
+        own = [
+            {"type": "object", "properties": {way: schema["properties"][way], **others}, "required": [way]}
+            for way in ways
+        ]
+        return st.one_of([values(each, field) for each in own])
+    if "const" in schema:
+        return st.just(schema["const"])
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     kind = schema.get("type")
@@ -96,6 +108,8 @@ def values(schema, field=""):
         return st.dictionaries(words, values(inner if isinstance(inner, dict) else {}), max_size=3)
     if kind == "array":
         return st.lists(values(schema["items"]), max_size=3)
+    if kind == "string" and "pattern" in schema:
+        return st.from_regex(re.compile(schema["pattern"], re.ASCII), fullmatch=True)
     if kind == "string":
         return STATEMENTS if field == "text" else TEXTS
     if kind == "integer":
@@ -175,6 +189,9 @@ def test_every_answer_is_one_that_is_documented(api, path, method):
         assert answer.status_code < 500 or answer.status_code in (503, 504), (request, answer.text)
         assert "Traceback" not in answer.text
         assert answer.status_code >= 400 or allowed(operation, document, body), (request, answer.text)
+        if answer.status_code == 422 and answer.json()["title"] == "not as documented":
+            by_body = all(each.startswith("body") for each in answer.json()["errors"])
+            assert not (by_body and allowed(operation, document, body)), (request, answer.text)
         if answer.status_code >= 400 and answer.status_code != 503:
             assert answer.headers["content-type"] == "application/problem+json"
             content = operation["responses"][str(answer.status_code)]["content"]["application/problem+json"]
@@ -200,13 +217,31 @@ def test_a_method_that_is_none_is_told_all_that_there_are(api, path):
         ("POST", "/api/v1/regions/PAYREGN/wait", {"queue": "PAYQ", "items": "0"}),
         ("POST", "/api/v1/regions/PAYREGN/wait", {"queue": "PAYQ", "items": False}),
         ("POST", "/api/v1/regions/PAYREGN/exec", {"text": "ASKTIME", "variables": {"N": True}}),
+        ("POST", "/api/v1/regions/PAYREGN/wait", {"queue": "PAYQ", "tasks_ended": True}),
+        ("POST", "/api/v1/regions/PAYREGN/queues/PAYQ/records", {"text": None, "hex": "C1"}),
+        ("POST", "/api/v1/regions/PAYREGN/queues/PAYQ/records", {"hex": "C1 C2"}),
+        ("POST", "/api/v1/regions/PAYREGN/queues/PAYQ/records", {"base64": "w="}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {}),
         ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": True}),
-        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": 5.0}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": 5.5}),
     ],
 )
 def test_a_value_that_is_nearly_of_its_type_is_refused(api, method, path, body):
+    document = json.loads(document_text())
+    shape = path.replace("PAYREGN", "{name}").replace("queues/PAYQ", "queues/{queue}")
+    assert not allowed(document["paths"][shape][method.lower()], document, body)
     answer = api.request(method, path, json=body)
     assert (answer.status_code, answer.json()["title"]) == (422, "not as documented")
+
+
+def test_a_whole_number_may_be_written_as_json_has_it(api):
+    body = {"queue": "PAYQ", "items": 0.0}
+    assert api.post("/api/v1/regions/PAYREGN/wait", json=body).json() == {"met": True}
+
+
+def test_what_set_takes_is_what_the_vendor_has():
+    options = json.loads(document_text())["components"]["schemas"]["_SetTdqueue"]["properties"]
+    assert sorted(options) == sorted(row["name"].lower() for row in table("set_tdqueue"))
 
 
 def test_the_last_position_that_is_documented_has_no_records(api):

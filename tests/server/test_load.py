@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
-import subprocess
-import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from statistics import median
 from threading import Timer
 
 import pytest
@@ -20,94 +16,16 @@ pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.client import Client
 from tdqsim.errors import TdqError
-
-SERVER = """
-import sys
-from pathlib import Path
-import structlog
-from tdqsim.server import serving
-from tdqsim.server.http.access import Operator
-from tdqsim.server.servefile import changed, serve_file
-
-def add_empty(app, _host, _gate):
-    @app.post("/api/v1/empty")
-    async def empty(_user: Operator) -> dict[str, str]:
-        return {}
-
-if sys.argv[2] != "console":
-    serving.add_console = add_empty
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # nobody reads the pipe of the output
-config = serve_file([Path(sys.argv[1])], Path(sys.argv[1]) / "store")
-sys.exit(serving.serve(config, ready_file=Path(sys.argv[1]) / "ready.json",
-                       told=lambda _served: print("ready", flush=True)))
-"""
-QUEUE = "/api/v1/regions/PAYREGN/queues"
+from tests.server.running import QUEUE, Connection, processor_seconds, region_place, running, started
 
 
 @pytest.fixture
 def place(tmp_path):
-    (tmp_path / "region.yaml").write_text("applid: PAYREGN\ndefinitions: [pay.yaml]\n")
-    queues = "".join(f"- {{name: Q{n:03d}, type: INTRA}}\n" for n in range(40))
-    (tmp_path / "pay.yaml").write_text(
-        f"group: PAY\ntdqueue:\n- {{name: LOGQ, type: INTRA, recovstatus: LOGICAL}}\n{queues}"
-    )
-    return tmp_path
-
-
-def started(place, *, console=False):
-    words = [sys.executable, "-c", SERVER, str(place), "console" if console else "bare"]
-    with (place / "log").open("w") as log:
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
-    assert any(line.strip() == "ready" for line in process.stdout), (place / "log").read_text()
-    return process, json.loads((place / "ready.json").read_text())
-
-
-@contextmanager
-def running(place, **options):
-    process, found = started(place, **options)
-    try:
-        yield process, found
-    finally:
-        process.terminate()
-        code = process.wait(60)
-        process.stdout.close()
-    assert code == 0
-
-
-class Connection:
-    """A keep-alive connection with as little of its own as can be."""
-
-    def __init__(self, found):
-        self.port, self.token = found["ports"]["http"], found["token"]
-
-    async def open(self):
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
-        return self
-
-    async def ask(self, method, path, body=None):
-        data = b"" if body is None else json.dumps(body).encode()
-        self.writer.write(
-            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {self.token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode()
-            + data
-        )
-        head = await self.reader.readuntil(b"\r\n\r\n")
-        length = next(
-            (int(line[16:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length: ")), 0
-        )
-        return int(head[9:12]), await self.reader.readexactly(length)
-
-    def close(self):
-        self.writer.close()
+    return region_place(tmp_path)
 
 
 def resident(pid):
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def processor_seconds(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def held(found, seconds, waiting, busy):
@@ -155,37 +73,6 @@ def test_two_thousand_connections_of_which_five_hundred_wait(place):
         print(f"{answered} answers in 60 s, memory {before >> 20} MB before, {after >> 20} MB after")
         assert answered > 0
         assert after < before * 1.2 + 16 * 2**20
-
-
-@pytest.mark.bench
-def test_requests_cost_at_most_twice_an_empty_endpoint(place):
-    """By the processor time of the server, which other work on the machine does not change; rates are told beside it."""
-
-    async def asked(one, empty, count=400):
-        for _each in range(count // 2):
-            for path, body in ((f"{QUEUE}/Q000/records", {"text": "10.00"}), (f"{QUEUE}/Q000/read", None)):
-                status, answer = await one.ask("POST", "/api/v1/empty" if empty else path, body)
-                assert status < 300, answer
-
-    async def compared(pid, found):
-        used, rates = {True: 0.0, False: 0.0}, []
-        one = await Connection(found).open()
-        await asked(one, empty=False)
-        for turn in range(14):  # in turn, so that what changes on the machine meets both
-            empty = turn % 2 == 0
-            before, began = processor_seconds(pid), time.perf_counter()
-            await asked(one, empty)
-            rates.append(400 / (time.perf_counter() - began))
-            used[empty] += processor_seconds(pid) - before
-        one.close()
-        return used, [real / empty for empty, real in zip(rates[::2], rates[1::2], strict=True)]
-
-    with running(place) as (process, found):
-        used, rates = asyncio.run(compared(process.pid, found))
-    ratio = used[True] / used[False]
-    print(f"ratio {ratio:.2f} by processor time ({used[True]:.2f} and {used[False]:.2f} s for 2,800 requests), ")
-    print(f"{median(rates):.2f} by requests a second, of rounds {[round(each, 2) for each in rates]}")
-    assert ratio >= 0.5
 
 
 @pytest.mark.slow

@@ -66,10 +66,9 @@ def as_user(gate):
     ("options", "said"),
     [
         ({"enable-status": "DISABLED"}, "enable-status"),
-        ({"": 1}, "no option of SET TDQUEUE"),
-        ({"colour": "RED"}, "enablestatus"),
+        ({"colour": "RED"}, "colour"),
         ({}, "triggerlevel"),
-        ({"triggerlevel": 1, "TRIGGERLEVEL": 2}, "twice"),
+        ({"triggerlevel": 1, "TRIGGERLEVEL": 2}, "TRIGGERLEVEL"),
     ],
 )
 def test_what_is_no_option_of_set_is_refused_by_name(api, options, said):

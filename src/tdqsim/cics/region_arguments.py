@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from tdqsim.cics.kernel.security import Access, AccessList
 from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
-    from tdqsim.definitions.regionfile import RegionFile
+    from tdqsim.definitions.regionfile import RegionFile, Security
 
 __all__ = ["as_definitions", "check_arguments", "dfhintra", "from_region_file", "supplied"]
 
@@ -69,6 +70,15 @@ def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:
     return ci_size, control_intervals
 
 
+def _access_list(given: Security, groups: Mapping[str, Collection[str]] | None) -> AccessList:
+    def levels(lists: Mapping[str, Mapping[str, str]] | None) -> dict[str, dict[str, Access]] | None:
+        if lists is None:
+            return None
+        return {who: {pattern: Access[level] for pattern, level in own.items()} for who, own in lists.items()}
+
+    return AccessList(levels(given.queues), levels(given.commands), given.surrogates, given.users, groups)
+
+
 def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a region as region.yaml describes it; overrides win, DD cards are added."""
     from tdqsim.datasets import DataSetDirectory  # noqa: PLC0415  (only directories need it)
@@ -93,6 +103,8 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
     }
     if file.cobol is not None:
         arguments["settings"] = {"cobol": {"directory": file.directory, **file.cobol.model_dump()}}
+    if file.security is not None:
+        arguments["security"] = _access_list(file.security, overrides.get("groups"))
     cards = {**file.dd, **overrides.pop("dd", {})}
     if "definitions" not in overrides:
         overrides["definitions"] = file.load_definitions()

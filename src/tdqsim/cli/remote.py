@@ -26,11 +26,21 @@ from tdqsim.cli.errors import InputError
 from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion
 from tdqsim.client.control import find
 from tdqsim.core.codepage import codepage
-from tdqsim.facts import Cvda, Resp
+from tdqsim.facts import Cvda, Resp, table
 
-__all__ = ["Answered", "ServedRegion", "ServedSession", "client_elsewhere", "client_here", "elsewhere", "served_here"]
+__all__ = [
+    "PAGE",
+    "Answered",
+    "ServedRegion",
+    "ServedSession",
+    "client_elsewhere",
+    "client_here",
+    "elsewhere",
+    "served_here",
+]
 
-_PAGE: Final = 1000
+PAGE: Final = next(int(row["value"]) for row in table("server") if row["name"] == "page_records")
+"""Records in one request, or one answer, at most."""
 
 
 class _Told(Condition):
@@ -122,9 +132,9 @@ class ServedRegion:
     def _records(self, queue: str) -> Iterator[bytes]:
         position = 0
         while True:
-            page = self._region.peek(queue, position=position, limit=_PAGE)
+            page = self._region.peek(queue, position=position, limit=PAGE)
             yield from page
-            if len(page) < _PAGE:
+            if len(page) < PAGE:
                 return
             position += len(page)
 
@@ -139,9 +149,9 @@ class ServedRegion:
         Raises:
             InputError: there are more than one request carries.
         """
-        data = list(islice(records, _PAGE + 1))
-        if len(data) > _PAGE:
-            raise InputError(f"at most {_PAGE} records are written in one task through a server; seed takes any number")
+        data = list(islice(records, PAGE + 1))
+        if len(data) > PAGE:
+            raise InputError(f"at most {PAGE} records are written in one task through a server; seed takes any number")
         with _conditions():
             self._region.writeq_td_all(queue, data)
         return len(data)
@@ -150,7 +160,7 @@ class ServedRegion:
         """Put records on a queue without a task."""
         source, count = iter(records), 0
         with _conditions():
-            while page := list(islice(source, _PAGE)):
+            while page := list(islice(source, PAGE)):
                 count += self._region.seed(queue, page)
         return count
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdqsim.cli.errors import InputError
-from tdqsim.cli.remote import client_elsewhere, client_here
+from tdqsim.cli.remote import PAGE, client_elsewhere, client_here
 from tdqsim.client import Client, RemoteEntry, RemoteError, RemoteSystem
 from tdqsim.core.codepage import codepage
 
@@ -80,10 +80,9 @@ class ServedJob:
 
     def seed_entries(self, name: str, library: str, entries: Iterable[SeedEntry]) -> int:
         """Send entries: a thousand at a time, of which all are sent or none."""
-        several, sent = list(entries), 0
-        while page := several[sent : sent + 1000]:
-            sent += self._system.seed_entries(name, library, page)
-        return sent
+        several = list(entries)  # a line that is none is found before anything is sent
+        pages = (several[at : at + PAGE] for at in range(0, len(several), PAGE))
+        return sum(self._system.seed_entries(name, library, page) for page in pages)
 
     def dump_entries(self, name: str, library: str) -> Iterator[dict[str, Any]]:
         """Every entry as the object of one line."""

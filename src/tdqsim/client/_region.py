@@ -158,7 +158,8 @@ class RemoteRegion(_Commands):
 
     def set_tdqueue(self, tdqueue: str, **options: str | int) -> dict[str, Any]:
         """SET TDQUEUE; gives what INQUIRE tells then."""
-        return self._client.request("PATCH", self._queue(tdqueue), options)  # type: ignore[no-any-return]
+        given = {name.lower(): value for name, value in options.items()}
+        return self._client.request("PATCH", self._queue(tdqueue), given)  # type: ignore[no-any-return]
 
     def explain(self, queue: str, *, size: int = 1) -> dict[str, Any]:
         """Why a queue is as it is, and what each request would meet."""

@@ -17,6 +17,9 @@
       PAYQ: copybooks/pay.cpy
       ERRQ: {path: copybooks/all.cpy, record: ERROR-RECORD}
     start: [RDTR]
+    ressec: ALWAYS
+    security:
+      queues: {PAYTEAM: {"PAY*": UPDATE, "*": READ}}
 
 Every key may be left out. Paths are relative to the directory of the file. As in definition files, every value is text.
 """
@@ -39,7 +42,16 @@ from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kin
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES, table
 
-__all__ = ["REGION_FILE_NAME", "Cobol", "DdCard", "Dfhintra", "RecordLayout", "RegionFile", "load_region_file"]
+__all__ = [
+    "REGION_FILE_NAME",
+    "Cobol",
+    "DdCard",
+    "Dfhintra",
+    "RecordLayout",
+    "RegionFile",
+    "Security",
+    "load_region_file",
+]
 
 REGION_FILE_NAME = "region.yaml"
 _PATH = Text(4096)
@@ -195,6 +207,35 @@ _Layout = Annotated[RecordLayout, BeforeValidator(_a_path)]
 _QueueName = Annotated[str, Name(4, "queue")]
 
 
+def _check_who(value: str) -> str:
+    if not re.fullmatch(r"[A-Z0-9@#$_]{1,10}", value, re.ASCII):
+        raise refuse("must be 1 to 10 of A-Z 0-9 @ # $ _, the id of a user or group")
+    return value
+
+
+_Who = Annotated[str, Text(10), AfterValidator(_check_who)]
+_Levels = Mapping[
+    Annotated[str, Text(40)], Annotated[Literal["NONE", "READ", "UPDATE", "ALTER"], Keyword()]
+]  # by a pattern
+
+
+class Security(_Strict):
+    """Who may do what: the lists of a security policy. A user without an entry has that of its groups.
+
+    Attributes:
+        queues: of a user or group, the level of access to queues by their names; of names with ``*`` and ``?`` the
+            first that fits. Without it resources are not checked.
+        commands: the same by resource type, such as TDQUEUE; without it commands are not checked.
+        surrogates: the users in whose name a user or group may act; without it in anybody's.
+        users: those that there are; without it anybody.
+    """
+
+    queues: Mapping[_Who, _Levels] | None = None
+    commands: Mapping[_Who, _Levels] | None = None
+    surrogates: Mapping[_Who, tuple[_Who, ...]] | None = None
+    users: tuple[_Who, ...] | None = None
+
+
 class Cobol(_Strict):
     """Where a region's COBOL programs are.
 
@@ -247,6 +288,7 @@ class RegionFile(_Strict):
         region_user: the user of the region's own job, who installs the group list.
         cmdsec: ALWAYS checks the commands of all transactions, ASIS those of transactions with CMDSEC(YES).
         ressec: the same for the queues that they use and RESSEC(YES).
+        security: who may do what; without it nothing is checked, whatever CMDSEC and RESSEC say.
     """
 
     directory: Path = Field(default=Path(), exclude=True)
@@ -273,6 +315,7 @@ class RegionFile(_Strict):
     tdintra: Annotated[Literal["NOEMPTY", "EMPTY"], Keyword()] = "NOEMPTY"
     dfhintra: Dfhintra = Field(default_factory=Dfhintra)
     cobol: Cobol | None = None
+    security: Security | None = None
 
     @property
     def zone(self) -> ZoneInfo:
@@ -379,7 +422,9 @@ def _card_problems(file: str, title: str, card: MapNode, line: int) -> Iterator[
 
 def _meant(place: tuple[int | str, ...]) -> str:
     """What a key that is not known may have been meant for; else what is allowed there."""
-    models: dict[str, type[_Strict]] = {"dd": DdCard, "dfhintra": Dfhintra, "layouts": RecordLayout}
+    models: dict[str, type[_Strict]] = {
+        "dd": DdCard, "dfhintra": Dfhintra, "layouts": RecordLayout, "cobol": Cobol, "security": Security,
+    }  # fmt: skip
     model: type[_Strict] = models.get(str(place[0]), RegionFile) if len(place) > 1 else RegionFile
     known = sorted(set(model.model_fields) - {"directory"})
     close = get_close_matches(str(place[-1])[:_LONGEST_KEY].lower(), known, n=1)

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes, resource_types
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.regionfile import Cobol, DdCard, Dfhintra, RecordLayout, RegionFile
+from tdqsim.definitions.regionfile import Cobol, DdCard, Dfhintra, RecordLayout, RegionFile, Security
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
@@ -51,7 +51,7 @@ def json_schema() -> dict[str, Any]:
 
 def region_json_schema() -> dict[str, Any]:
     """The schema of a ``region.yaml`` (JSON Schema 2020-12)."""
-    schema = described_schema(RegionFile, "tdqsim region file", (DdCard, Dfhintra, Cobol, RecordLayout))
+    schema = described_schema(RegionFile, "tdqsim region file", (DdCard, Dfhintra, Cobol, RecordLayout, Security))
     schema["properties"].pop("directory")
     for name in ("definitions", "handlers", "start"):  # one value may stand for a list of one
         many = schema["properties"][name]

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
-from tdqsim.errors import TdqError
+from tdqsim.definitions.regionfile import load_region_file
+from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.report import happened
 from tdqsim.report.digest import Digest
+from tdqsim.report.layouts import queue_layouts
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Part, Prose, Ready, Section, Table
 from tdqsim.testing.clock import waiting
@@ -26,6 +28,7 @@ from tdqsim.testing.happenings import Follower, Waits
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.ibmi import System
+    from tdqsim.layouts import Layout
     from tdqsim.testing.history import History
     from tdqsim.testing.kit import Kit
 
@@ -50,18 +53,31 @@ class _Followed:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
+        self._told: list[str] = []
         self._waits = Waits(kit.dispatcher)
         kit.on_made.append(self._made)
 
     def _made(self, target: Region | System, history: History) -> None:
         if len(self._waits.followers) < _FOLLOWERS:
             digest = Digest(steps=_STEPS, tasks=_TASKS)
-            self._waits.followers.append(Follower(target, history, digest))
+            self._waits.followers.append(Follower(target, history, digest, self._layouts_of(target)))
+
+    def _layouts_of(self, target: Region | System) -> Mapping[str, Layout]:
+        """What region.yaml has the records shown by; what is wrong with it is told, and fails no test."""
+        directory = self._kit.directories.get(target)
+        if directory is None:
+            return {}
+        try:
+            return queue_layouts(load_region_file(directory))
+        except DefinitionError as error:
+            self._told.append(f"records are shown as text: {error}")
+            return {}
 
     def parts(self) -> Iterator[Part]:
         """What happened, region by region."""
         self._waits.end()
         kit = self._kit
+        yield from map(Prose, self._told)
         for text in waiting(kit.dispatcher):
             yield Prose(f"waiting: {text}")
         for follower in self._waits.followers:

@@ -101,6 +101,7 @@ class Kit:
     Attributes:
         dispatcher: what everything of the test runs on.
         regions, systems: what was made, in order.
+        directories: of the regions that are made of a region directory, that.
         on_made: called with each region or system that is made, and its history.
     """
 
@@ -123,6 +124,7 @@ class Kit:
         self.regions: list[Region] = []
         self.systems: list[System] = []
         self.histories: dict[Region | System, History] = {}
+        self.directories: dict[Region | System, Path] = {}
         self.on_made: list[Callable[[Region | System, History], object]] = []
         self._definitions, self._start, self._stores, self._directory = definitions, start, stores, directory
         self._dispatches: deque[str] = deque(maxlen=_DISPATCHES_KEPT)
@@ -154,7 +156,7 @@ class Kit:
         """
         options = self._options(options)
         if self._directory is not None and not definitions:
-            return self._kept(Region.from_directory(self._directory, **options), load="handlers" not in options)
+            return self._in(self._directory, options, load="handlers" not in options)
         given = definitions_of(definitions, Path()) if definitions else self._definitions
         if "supplied_queues" not in options:
             options["supplied_queues"] = False
@@ -170,6 +172,11 @@ class Kit:
         elif options.get("durability", "process") == "process" and "limit_bytes" not in options:
             options["store"] = self._stores.take()
         return options
+
+    def _in(self, directory: Path, options: dict[str, Any], *, load: bool = True) -> Region:
+        region = Region.from_directory(directory, **options)
+        self.directories[region] = directory
+        return self._kept(region, load=load)
 
     def _kept(self, region: Region, *, load: bool = True) -> Region:
         self.regions.append(region)
@@ -205,7 +212,7 @@ class Kit:
         rest = [each for each in given if not isinstance(each, Path | str) or base / each not in directories]
         sysplex = self.sysplex()
         for directory in directories:
-            sysplex.add(self._kept(Region.from_directory(directory, **self._options({}))))
+            sysplex.add(self._in(directory, self._options({})))
         shared = tuple(common)
         for applid, definitions in _by_group(definitions_of(rest, base), shared).items():
             sysplex.add(self.region(definitions, applid=applid, sysid=applid[:4]))

@@ -39,7 +39,7 @@ def peek(region: QueueRegion, name: str, limit: int | None, *, skip: int = 0, wi
     """See :meth:`tdqsim.cics.region.Region.peek`."""
     queue = final_target(region, name.rstrip(" "))
     if with_uncommitted and isinstance(queue, IntraTdQueue):
-        return list(islice(uncommitted(queue), skip, None if limit is None else skip + limit))
+        return list(islice(uncommitted(queue, skip), limit))
     return list(islice(records(queue, skip), limit))
 
 

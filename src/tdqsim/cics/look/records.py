@@ -26,8 +26,8 @@ def records(queue: TdQueue, skip: int = 0) -> Iterable[bytes]:
     return (entry.data for entry in queue.stored.entries(skip=skip))
 
 
-def uncommitted(queue: IntraTdQueue) -> Iterable[bytes]:
-    """The records with what units of work have written, and without what they have read."""
+def uncommitted(queue: IntraTdQueue, skip: int = 0) -> Iterable[bytes]:
+    """The records with what units of work have written, and without what they have read; to skip some costs nothing."""
     reads, deleted = 0, False
     written: list[bytes] = []
     for lock in queue.locks:
@@ -35,9 +35,10 @@ def uncommitted(queue: IntraTdQueue) -> Iterable[bytes]:
         if work is not None:
             reads, deleted = max(reads, work.reads), deleted or work.deleted
             written = work.written or written
-    if not deleted:
-        yield from (entry.data for entry in islice(queue.stored.entries(), reads, None))
-    yield from written
+    there = 0 if deleted else max(0, queue.stored.count - reads)
+    if skip < there:
+        yield from (entry.data for entry in queue.stored.entries(skip=reads + skip))
+    yield from islice(written, max(0, skip - there), None)
 
 
 def add(region: Any, queue: IntraTdQueue, data: list[bytes]) -> None:

@@ -8,16 +8,14 @@ from typing import Any, Final
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.kernel.abstime import local_time
-from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.explain import Prediction, explain
 from tdqsim.cics.look.records import records, uncommitted
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.queues.kinds import IntraTdQueue
-from tdqsim.cics.spi.inquiry import inquire_one
 from tdqsim.cics.spi.set import check_set
-from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
+from tdqsim.server.looking import check_readable, inquired, probe
 
 __all__ = [
     "SETTABLE",
@@ -69,15 +67,9 @@ class RecordPage:
     refused: str = ""
 
 
-def _probe(region: Region, userid: str) -> Any:
-    """Somebody who asks what he would meet, and does nothing."""
-    return TaskBase(region, 0, "TEST", userid or region.default_user)
-
-
 def look_at(region: Region, name: str, userid: str) -> QueueLook:
     """Look at a queue with a user's eyes."""
-    probe = _probe(region, userid)
-    found = explain(region, name, task=probe)
+    found = explain(region, name, task=probe(region, userid))
     try:
         options = inquire(region, name, userid)
     except Condition as condition:
@@ -91,8 +83,7 @@ def inquire(region: Region, name: str, userid: str) -> tuple[tuple[str, str, str
     Raises:
         Condition: QIDERR, NOTAUTH.
     """
-    info = inquire_one(_probe(region, userid), TDQUEUE, name, ())
-    return tuple(_option(word, value) for word, value in info.as_dict().items())
+    return tuple(_option(word, value) for word, value in inquired(region, name, userid).as_dict().items())
 
 
 def _option(word: str, value: Any) -> tuple[str, str, str]:
@@ -103,18 +94,21 @@ def _option(word: str, value: Any) -> tuple[str, str, str]:
     return word, str(value).rstrip(), ""
 
 
-def records_of(region: Region, name: str, position: int, limit: int, *, with_uncommitted: bool) -> RecordPage:
+def records_of(
+    region: Region, name: str, position: int, limit: int, *, with_uncommitted: bool, userid: str = ""
+) -> RecordPage:
     """A page of records; of a queue of millions no more than the page is read.
 
     A position behind the last record gives the last page.
     """
     try:
+        check_readable(region, name, userid)
         queue = final_target(region, name)
         if not isinstance(queue, IntraTdQueue):
             found = tuple(islice(records(queue), position, position + limit))
             return RecordPage(position, found, -1)
         if with_uncommitted:
-            found = tuple(islice(uncommitted(queue), position, position + limit))
+            found = tuple(islice(uncommitted(queue, position), limit))
             return RecordPage(position, found, -1)
         count = queue.numitems
         position = min(position, max(count - 1, 0))
@@ -124,16 +118,16 @@ def records_of(region: Region, name: str, position: int, limit: int, *, with_unc
         return RecordPage(0, (), 0, str(error))
 
 
-def record_at(region: Region, name: str, position: int, *, with_uncommitted: bool) -> bytes | None:
+def record_at(region: Region, name: str, position: int, *, with_uncommitted: bool, userid: str = "") -> bytes | None:
     """One record; None when there is none at that position any more."""
-    found = records_of(region, name, position, 1, with_uncommitted=with_uncommitted)
+    found = records_of(region, name, position, 1, with_uncommitted=with_uncommitted, userid=userid)
     return found.records[0] if found.records and found.position == position else None
 
 
 def foresee_set(region: Region, name: str, userid: str, option: str, value: str) -> str:
     """What SET TDQUEUE of one option would meet, in words."""
     try:
-        check_set(_probe(region, userid), name, {option: as_value(option, value)})
+        check_set(probe(region, userid), name, {option: as_value(option, value)})
     except Condition as condition:
         resp2 = f" RESP2 {condition.resp2}" if condition.resp2 else ""
         return f"would get {condition.name}{resp2}: {condition.detail}"

@@ -11,12 +11,11 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import Body, FastAPI, Query, Request
 from pydantic import Field
 
-from tdqsim.errors import TdqError
 from tdqsim.ibmi import DataQueueEntriesRow, Job, SeedEntry, seed_entries
 from tdqsim.server.host import Host
 from tdqsim.server.http.common import BOUNDS, PREFIX, attended
-from tdqsim.server.http.in_jobs import JobLooker, JobOperator, in_a_job, plain
-from tdqsim.server.http.values import Encoding, Record, RequestBody, bytes_of, shown_bytes
+from tdqsim.server.http.in_jobs import JobLooker, JobOperator, ObjectName, in_a_job, plain
+from tdqsim.server.http.values import HEX, Encoding, Record, RequestBody, Whole, bytes_of, shown_bytes
 
 __all__ = ["add_data_queues"]
 
@@ -24,7 +23,8 @@ _BASE: Final = f"{PREFIX}/systems/{{name}}/queues/{{library}}/{{queue}}"
 _Order = Literal["EQ", "GT", "LT", "NE", "GE", "LE"]
 _Ordered = Annotated[_Order, Query(description="how its key is to be to the one given")]
 _HexKey = Annotated[
-    str | None, Query(max_length=512, description="of a keyed queue, in hexadecimal: only entries with such a key")
+    str | None,
+    Query(max_length=512, pattern=HEX, description="of a keyed queue, in hexadecimal: only entries with such a key"),
 ]
 
 
@@ -38,7 +38,7 @@ class _Entry(RequestBody):
 class _Receive(RequestBody):
     """What to receive."""
 
-    wait: Annotated[int, Field(ge=0, le=BOUNDS["wait_seconds"], description="seconds at most")] = 0
+    wait: Annotated[Whole, Field(ge=0, le=BOUNDS["wait_seconds"], description="seconds at most")] = 0
     order: Annotated[_Order, Field(description="of a keyed queue")] = "EQ"
     key: Annotated[Record | None, Field(description="of a keyed queue")] = None
     remove: Annotated[bool, Field(description="False looks at the entry and leaves it")] = True
@@ -63,8 +63,8 @@ def _add_attributes(app: FastAPI, host: Host) -> None:
     @app.get(_BASE, tags=["systems"])
     async def describe(
         name: str,
-        library: str,
-        queue: str,
+        library: ObjectName,
+        queue: ObjectName,
         user: JobLooker,
         format: Annotated[  # noqa: A002  (the API's own word)
             Literal["RDQD0100", "RDQD0200"], Query(description="RDQD0200: what only a DDM queue has")
@@ -82,7 +82,9 @@ def _add_attributes(app: FastAPI, host: Host) -> None:
         return plain(row._asdict())
 
     @app.patch(_BASE, tags=["systems"])
-    async def change(name: str, library: str, queue: str, given: _Attributes, user: JobOperator) -> dict[str, Any]:
+    async def change(
+        name: str, library: ObjectName, queue: ObjectName, given: _Attributes, user: JobOperator
+    ) -> dict[str, Any]:
         """QMHQCDQ: change attributes of a data queue."""
         found = host.system(name)
 
@@ -94,7 +96,7 @@ def _add_attributes(app: FastAPI, host: Host) -> None:
         return plain(row._asdict())
 
     @app.delete(_BASE, tags=["systems"])
-    async def delete(name: str, library: str, queue: str, user: JobOperator) -> dict[str, Any]:
+    async def delete(name: str, library: ObjectName, queue: ObjectName, user: JobOperator) -> dict[str, Any]:
         """DLTDTAQ: delete a data queue, or those of a generic name, with all entries; its messages."""
         found = host.system(name)
 
@@ -109,8 +111,8 @@ def _add_look(app: FastAPI, host: Host) -> None:
     @app.get(f"{_BASE}/entries", tags=["systems"])
     async def look(
         name: str,
-        library: str,
-        queue: str,
+        library: ObjectName,
+        queue: ObjectName,
         user: JobLooker,
         position: Annotated[int, Query(ge=0, le=10**9, description="from this entry on, the first is 0")] = 0,
         limit: Annotated[int, Query(ge=1, le=BOUNDS["page_records"])] = 100,
@@ -132,7 +134,12 @@ def _add_look(app: FastAPI, host: Host) -> None:
 
     @app.delete(f"{_BASE}/entries", tags=["systems"])
     async def clear(
-        name: str, library: str, queue: str, user: JobOperator, key: _HexKey = None, order: _Ordered = "EQ"
+        name: str,
+        library: ObjectName,
+        queue: ObjectName,
+        user: JobOperator,
+        key: _HexKey = None,
+        order: _Ordered = "EQ",
     ) -> dict[str, Any]:
         """QCLRDTAQ: clear a data queue, or of a keyed one the entries of such keys."""
         found = host.system(name)
@@ -147,8 +154,8 @@ def _add_send(app: FastAPI, host: Host) -> None:
     @app.post(f"{_BASE}/entries", tags=["systems"], status_code=201)
     async def send(
         name: str,
-        library: str,
-        queue: str,
+        library: ObjectName,
+        queue: ObjectName,
         entry: Annotated[_Entry | Annotated[list[_Entry], Body(max_length=BOUNDS["page_records"])], Body()],
         user: JobOperator,
     ) -> dict[str, Any]:
@@ -170,8 +177,8 @@ def _add_receive(app: FastAPI, host: Host) -> None:
     async def receive(
         request: Request,
         name: str,
-        library: str,
-        queue: str,
+        library: ObjectName,
+        queue: ObjectName,
         given: _Receive,
         user: JobOperator,
         encoding: Encoding = "text",
@@ -194,12 +201,7 @@ def _key(key: Record | None, job: Job) -> bytes | None:
 
 
 def _key_of(digits: str | None) -> bytes | None:
-    if digits is None:
-        return None
-    try:
-        return bytes.fromhex(digits)
-    except ValueError:
-        raise TdqError(f"key {digits[:40]!r}: pairs of hexadecimal digits are needed") from None
+    return None if digits is None else bytes.fromhex(digits)
 
 
 def _entry(job: Job, data: bytes, key: bytes | None, sender: str | None, encoding: Encoding) -> dict[str, Any]:

@@ -56,7 +56,14 @@ def _add_looks(app: FastAPI, host: Host) -> None:
     async def queues(
         name: str,
         user: JobLooker,
-        library: Annotated[str, Query(max_length=11, description="a library, or a generic name (APP*)")] = "*",
+        library: Annotated[
+            str,
+            Query(
+                pattern=r"^[*]?[A-Za-z0-9@#$_.]{0,10}[*]?$",
+                max_length=10,
+                description="a library, or a generic name (APP*)",
+            ),
+        ] = "*",
         after: Annotated[str, Query(max_length=21, description="LIB/NAME: those behind it")] = "",
         limit: Annotated[int, Query(ge=1, le=BOUNDS["queues_page"])] = 100,
     ) -> dict[str, Any]:

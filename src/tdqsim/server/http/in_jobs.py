@@ -8,7 +8,7 @@ from enum import Enum
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, HTTPException, Query
+from fastapi import Depends, HTTPException, Path, Query
 from starlette.requests import HTTPConnection
 
 from tdqsim.errors import TdqError
@@ -16,11 +16,23 @@ from tdqsim.ibmi import Job, ParameterError, System
 from tdqsim.server.http.access import requires
 from tdqsim.server.users import Role, User
 
-__all__ = ["JobLooker", "JobOperator", "in_a_job", "plain"]
+__all__ = ["JobLooker", "JobOperator", "ObjectName", "in_a_job", "plain"]
 
 _OWNER: Final = "QSECOFR"
 _Profile = Annotated[
-    str, Query(max_length=10, description="the profile of the job, for the owner of the server; QSECOFR unless given")
+    str,
+    Query(
+        pattern=r"^([A-Za-z@#$][A-Za-z0-9@#$_.]{0,9})?$",
+        description="the profile of the job, for the owner of the server; QSECOFR unless given",
+    ),
+]
+ObjectName = Annotated[
+    str,
+    Path(
+        pattern=r"^[*]?[A-Za-z0-9@#$_.]{1,10}[*]?$",
+        max_length=10,
+        description="a name, *LIBL and the like, or a generic name",
+    ),
 ]
 
 

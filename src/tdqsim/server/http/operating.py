@@ -19,6 +19,7 @@ from tdqsim.server.host import Host
 from tdqsim.server.http.access import Breaker, Looker, Operator
 from tdqsim.server.http.common import BOUNDS, PREFIX
 from tdqsim.server.http.values import Record, RequestBody
+from tdqsim.server.looking import check_readable
 from tdqsim.testing.faults import CrashPoint, FaultPlan, TornWrite
 
 __all__ = ["add_operating"]
@@ -93,10 +94,10 @@ class _Snapshot(RequestBody):
 
 def _add_snapshot(app: FastAPI, host: Host) -> None:
     @app.get(f"{PREFIX}/regions/{{name}}/snapshot", tags=["records"])
-    async def snapshot(name: str, _user: Looker) -> dict[str, Any]:
+    async def snapshot(name: str, user: Looker) -> dict[str, Any]:
         """The intrapartition queues with their records, for restore; refused where there are too many for an answer."""
         region = host.region(name)
-        return await host.ask(lambda: _taken(region))
+        return await host.ask(lambda: _taken(region, user.id))
 
     @app.put(f"{PREFIX}/regions/{{name}}/snapshot", tags=["records"])
     async def restore(name: str, given: _Snapshot, user: Breaker) -> dict[str, Any]:
@@ -108,11 +109,13 @@ def _add_snapshot(app: FastAPI, host: Host) -> None:
         return {"restored": len(wanted)}
 
 
-def _taken(region: Region) -> dict[str, Any]:
+def _taken(region: Region, userid: str) -> dict[str, Any]:
     queues = list(region.intra_queues())
     count = sum(queue.numitems for queue in queues)
     if count > BOUNDS["snapshot_records"]:
         raise TdqError(f"{count} records are too many for one answer; look at {BOUNDS['page_records']} at a time")
+    for queue in queues:
+        check_readable(region, queue.name, userid)
     held = {
         queue.name: {
             "enablestatus": "ENABLED" if queue.enablestatus is Cvda.ENABLED else "DISABLED",

@@ -14,6 +14,7 @@ not in time            504
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -87,8 +88,13 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, type(error).__name__, str(error))
 
 
+def _place(loc: Iterable[int | str]) -> str:
+    """Where in a request; without pydantic's names of its own validators."""
+    return ".".join(str(each) for each in loc if "[" not in str(each))
+
+
 async def not_valid(_request: Request, error: Exception) -> JSONResponse:
     """The answer to a request that is not as the OpenAPI document says."""
     assert isinstance(error, RequestValidationError), error
-    wrong = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()]
+    wrong = [f"{_place(each['loc'])}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "not as documented", "; ".join(wrong[:10]), errors=wrong[:100])

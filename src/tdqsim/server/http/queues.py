@@ -2,23 +2,44 @@
 
 # Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from fastapi import FastAPI, Query
-from pydantic import StrictInt, StrictStr
+from pydantic import ConfigDict, model_validator
 
-from tdqsim.cics import Region
-from tdqsim.errors import TdqError
-from tdqsim.facts import table
+from tdqsim.cics import Condition, Region
+from tdqsim.cics.look.explain import explain as explained
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Looker, Operator
 from tdqsim.server.http.common import BOUNDS, PREFIX, as_task
-from tdqsim.server.http.values import values_out
+from tdqsim.server.http.values import RequestBody, Whole, values_out
+from tdqsim.server.looking import inquired, probe
+from tdqsim.server.users import User
 
 __all__ = ["add_queues", "add_regions"]
 
-_SETTABLE = frozenset(row["name"] for row in table("set_tdqueue"))
+_NOT_THIS_QUEUE = 101  # RESP2 of NOTAUTH
+
+
+class _SetTdqueue(RequestBody):
+    """Options of SET TDQUEUE by name, at least one."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    atifacility: str | Whole = ""
+    atitermid: str | Whole = ""
+    atitranid: str | Whole = ""
+    atiuserid: str | Whole = ""
+    enablestatus: str | Whole = ""
+    openstatus: str | Whole = ""
+    triggerlevel: str | Whole = ""
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError(f"no option is given; SET TDQUEUE has {', '.join(type(self).model_fields)}")
+        return self
 
 
 def add_regions(app: FastAPI, host: Host) -> None:
@@ -50,9 +71,18 @@ def _about(region: Region) -> dict[str, Any]:
     }
 
 
-def _queue(region: Region, name: str) -> dict[str, Any]:
-    found = region.inquire_tdqueue(name)
-    return {"name": name, **values_out(found.as_dict(), region)}
+def _queue(region: Region, name: str, user: User) -> dict[str, Any]:
+    return {"name": name, **values_out(inquired(region, name, user.id).as_dict(), region)}
+
+
+def _readable(region: Region, names: Iterable[str], user: User) -> Iterator[dict[str, Any]]:
+    """What INQUIRE gives of queues; as a browse does, it passes over those that the user may not read."""
+    for name in names:
+        try:
+            yield _queue(region, name, user)
+        except Condition as condition:
+            if condition.resp2 != _NOT_THIS_QUEUE:
+                raise
 
 
 def add_queues(app: FastAPI, host: Host) -> None:
@@ -62,7 +92,7 @@ def add_queues(app: FastAPI, host: Host) -> None:
     @app.get(base, tags=["queues"])
     async def queues(
         name: str,
-        _user: Looker,
+        user: Looker,
         prefix: Annotated[str, Query(max_length=4, description="names that begin so")] = "",
         after: Annotated[str, Query(max_length=4, description="names behind this one")] = "",
         limit: Annotated[int, Query(ge=1, le=BOUNDS["queues_page"])] = 100,
@@ -74,27 +104,30 @@ def add_queues(app: FastAPI, host: Host) -> None:
             names = sorted(each for each in region.tdqueues if each.startswith(prefix) and each > after)
             page = names[:limit]
             more = page[-1] if len(names) > limit else None
-            return {"queues": [_queue(region, each) for each in page], "next": more, "count": len(names)}
+            return {"queues": list(_readable(region, page, user)), "next": more, "count": len(names)}
 
         return await host.ask(look)
 
     @app.get(f"{base}/{{queue}}", tags=["queues"])
-    async def inquire(name: str, queue: str, _user: Looker) -> dict[str, Any]:
+    async def inquire(name: str, queue: str, user: Looker) -> dict[str, Any]:
         """INQUIRE TDQUEUE with all options."""
         region = host.region(name)
-        return await host.ask(lambda: _queue(region, queue))
+        return await host.ask(lambda: _queue(region, queue, user))
 
     @app.patch(f"{base}/{{queue}}", tags=["queues"])
     async def set_queue(
-        name: str, queue: str, options: dict[str, StrictStr | StrictInt], user: Operator
+        name: str,
+        queue: str,
+        given: _SetTdqueue,
+        user: Operator,
     ) -> dict[str, Any]:
         """SET TDQUEUE, with the options by name, such as ``{"enablestatus": "DISABLED"}``."""
         region = host.region(name)
-        _check_options(options)
+        options = given.model_dump(exclude_unset=True)
         words = " ".join(f"{word.upper()}(V{at})" for at, word in enumerate(options))
         values = {f"V{at}": value for at, value in enumerate(options.values())}
         await as_task(host, region, user, lambda task: task.execute(f"SET TDQUEUE(Q) {words}", {"Q": queue, **values}))
-        return await host.ask(lambda: _queue(region, queue))
+        return await host.ask(lambda: _queue(region, queue, user))
 
     @app.delete(f"{base}/{{queue}}", tags=["definitions"], status_code=204)
     async def discard(name: str, queue: str, user: Operator) -> None:
@@ -103,12 +136,12 @@ def add_queues(app: FastAPI, host: Host) -> None:
         await as_task(host, region, user, lambda task: task.discard_tdqueue(queue))
 
     @app.get(f"{base}/{{queue}}/depth", tags=["queues"])
-    async def depth(name: str, queue: str, _user: Looker) -> dict[str, Any]:
+    async def depth(name: str, queue: str, user: Looker) -> dict[str, Any]:
         """NUMITEMS of an intrapartition queue over time: since when it has had which, true to the second."""
         region = host.region(name)
 
         def look() -> dict[str, Any]:
-            now = int(region.inquire_tdqueue(queue, "NUMITEMS").numitems)
+            now = int(inquired(region, queue, user.id).numitems)
             samples = host.depths[region.applid].of(queue.rstrip(" "))
             return {"time_ns": region.clock.time_ns(), "depth": now, "samples": samples}
 
@@ -118,23 +151,10 @@ def add_queues(app: FastAPI, host: Host) -> None:
     async def explain(
         name: str,
         queue: str,
-        _user: Looker,
+        user: Looker,
         size: Annotated[int, Query(ge=1, le=32767, description="bytes of the record whose WRITEQ is foreseen")] = 1,
     ) -> dict[str, Any]:
         """Why a queue is as it is, and what each request would meet, in sentences and in parts."""
         region = host.region(name)
-        found = await host.ask(lambda: region.explain(queue, size=size))
+        found = await host.ask(lambda: explained(region, queue, size=size, task=probe(region, user.id)))
         return {"explanation": str(found), **asdict(found)}
-
-
-def _check_options(options: dict[str, str | int]) -> None:
-    allowed = ", ".join(sorted(word.lower() for word in _SETTABLE))
-    if not options:
-        raise TdqError(f"no option is given; SET TDQUEUE has {allowed}")
-    seen: set[str] = set()
-    for word in options:
-        if word.upper() not in _SETTABLE:
-            raise TdqError(f"{word[:40]!r} is no option of SET TDQUEUE, which has {allowed}")
-        if word.upper() in seen:
-            raise TdqError(f"{word.lower()} is given twice")
-        seen.add(word.upper())

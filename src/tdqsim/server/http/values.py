@@ -6,9 +6,10 @@ import base64
 import binascii
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from tdqsim.cics import Region
 from tdqsim.cics.text.cemt_request import parse_cemt
@@ -17,6 +18,7 @@ from tdqsim.errors import TdqError
 from tdqsim.layouts import Layout, parse_copybook, parse_layout_yaml
 
 __all__ = [
+    "HEX",
     "AwaitedState",
     "Decoding",
     "Encoding",
@@ -24,6 +26,7 @@ __all__ = [
     "Record",
     "RequestBody",
     "Statement",
+    "Whole",
     "bytes_of",
     "decoded",
     "shown",
@@ -32,7 +35,17 @@ __all__ = [
     "values_out",
 ]  # fmt: skip
 
+HEX: Final = "^([0-9A-Fa-f]{2})*$"
+_BASE64: Final = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 Encoding = Literal["text", "hex", "base64"]
+
+
+def _whole(value: object) -> object:
+    """103.0 is a whole number to those who read the document: JSON knows no other kind."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
 
 
 class RequestBody(BaseModel):
@@ -41,17 +54,26 @@ class RequestBody(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+def _one_of(*names: str) -> dict[str, Any]:
+    """What the document says of a body that has exactly one of these fields."""
+    return {"oneOf": [{"required": [name]} for name in names]}
+
+
+_Given = SkipJsonSchema[None]
+"""A field that is not given, which the document does not call null."""
+
+
 class Record(RequestBody):
     """One record; exactly one of its fields is given."""
 
-    text: Annotated[str | None, Field(description="text, in the region's code page")] = None
-    hex: Annotated[str | None, Field(description="pairs of hexadecimal digits")] = None
-    base64: Annotated[str | None, Field(description="base64 of the bytes")] = None
+    model_config = ConfigDict(json_schema_extra=_one_of("text", "hex", "base64"))
+    text: Annotated[str, Field(description="text, in the region's code page")] | _Given = None
+    hex: Annotated[str, Field(pattern=HEX, description="pairs of hexadecimal digits")] | _Given = None
+    base64: Annotated[str, Field(pattern=_BASE64, description="base64 of the bytes")] | _Given = None
 
     @model_validator(mode="after")
     def _one(self) -> Record:
-        if sum(value is not None for value in (self.text, self.hex, self.base64)) != 1:
-            raise ValueError("exactly one of text, hex and base64 must be given")
+        _check_one(self, "text", "hex", "base64")
         return self
 
     def bytes_for(self, region: Region) -> bytes:
@@ -61,6 +83,11 @@ class Record(RequestBody):
             TdqError: the digits are none, or the text has a character that the code page has not.
         """
         return bytes_of(self, region.codepage)
+
+
+def _check_one(body: BaseModel, *names: str) -> None:
+    if [getattr(body, name) is not None for name in names if name in body.model_fields_set] != [True]:
+        raise ValueError(f"exactly one of {', '.join(names)} must be given, and not null")
 
 
 def bytes_of(record: Record, page: CodePage) -> bytes:
@@ -84,7 +111,7 @@ class Statement(RequestBody):
 
     text: Annotated[str, Field(max_length=32768, description="such as READQ TD QUEUE('PAYQ') INTO(REC) RESP(R)")]
     variables: Annotated[
-        dict[str, str | int | Record | None], Field(description="text, numbers, or records", max_length=1000)
+        dict[str, str | Whole | Record | None], Field(description="text, numbers, or records", max_length=1000)
     ] = {}
 
 
@@ -106,14 +133,14 @@ class Line(RequestBody):
 class Decoding(RequestBody):
     """A layout; exactly one of copybook and yaml is given."""
 
-    copybook: Annotated[str | None, Field(max_length=262_144, description="the text of a COBOL copybook")] = None
+    model_config = ConfigDict(json_schema_extra=_one_of("copybook", "yaml"))
+    copybook: Annotated[str, Field(max_length=262_144, description="the text of a COBOL copybook")] | _Given = None
     record: Annotated[str | None, Field(max_length=30, description="which record of a copybook with several")] = None
-    yaml: Annotated[str | None, Field(max_length=262_144, description="a layout in its YAML form")] = None
+    yaml: Annotated[str, Field(max_length=262_144, description="a layout in its YAML form")] | _Given = None
 
     @model_validator(mode="after")
     def _one(self) -> Decoding:
-        if (self.copybook is None) == (self.yaml is None):
-            raise ValueError("exactly one of copybook and yaml must be given")
+        _check_one(self, "copybook", "yaml")
         return self
 
     def layout(self) -> Layout:
@@ -128,17 +155,19 @@ class Decoding(RequestBody):
 
 
 class AwaitedState(RequestBody):
-    """What a client waits for."""
+    """What a client waits for: a queue, or the end of all tasks."""
 
-    queue: Annotated[str | None, Field(max_length=4, description="the queue that is to have items")] = None
-    items: Annotated[int, Field(ge=0, description="so many at least")] = 1
-    tasks_ended: Annotated[bool, Field(description="wait until no task is left")] = False
+    model_config = ConfigDict(json_schema_extra=_one_of("queue", "tasks_ended"))
+    queue: Annotated[str | _Given, Field(min_length=1, max_length=4, description="the queue that is to have items")] = (
+        None
+    )
+    items: Annotated[Whole, Field(ge=0, description="so many at least")] = 1
+    tasks_ended: Annotated[Literal[True], Field(description="wait until no task is left")] | _Given = None
     seconds: Annotated[float, Field(gt=0, le=300, description="at most so long")] = 30
 
     @model_validator(mode="after")
     def _one(self) -> AwaitedState:
-        if (self.queue is None) == (not self.tasks_ended):
-            raise ValueError("either queue or tasks_ended must be given")
+        _check_one(self, "queue", "tasks_ended")
         return self
 
 

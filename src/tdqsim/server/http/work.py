@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI, Query, Request
+from fastapi import FastAPI, Path, Query, Request
 
 from tdqsim.cics import Region, Task
 from tdqsim.cics.text.ceci import session as ceci_session
@@ -21,6 +21,8 @@ from tdqsim.server.http.values import AwaitedState, Line, Statement
 from tdqsim.server.users import Role, User
 
 __all__ = ["add_work"]
+
+_Uow = Annotated[str, Path(pattern="^[0-9A-Fa-f]{16}$", description="as INQUIRE UOW tells it, in hexadecimal")]
 
 
 def add_work(app: FastAPI, host: Host) -> None:
@@ -173,11 +175,7 @@ def _add_units_of_region(app: FastAPI, host: Host) -> None:
         return await host.ask(look)
 
     @app.post(f"{base}/{{uow}}/end", tags=["units of work"], status_code=204)
-    async def force(name: str, uow: str, user: Breaker, how: Literal["COMMIT", "BACKOUT", "FORCE"]) -> None:
+    async def force(name: str, uow: _Uow, user: Breaker, how: Literal["COMMIT", "BACKOUT", "FORCE"]) -> None:
         """SET UOW: end a unit of work that is in doubt, by force."""
         region = host.region(name)
-        try:
-            wanted = bytes.fromhex(uow)
-        except ValueError:
-            raise TdqError(f"unit of work {uow[:40]!r}: it is 16 hexadecimal digits") from None
-        await as_task(host, region, user, lambda task: task.set_uow(wanted, uowstate=how))
+        await as_task(host, region, user, lambda task: task.set_uow(bytes.fromhex(uow), uowstate=how))

@@ -103,7 +103,10 @@ class Records:
     async def refresh(self) -> None:
         """Show the page as it is now."""
         size, too = int(self._size.value), bool(self._too.value)
-        page = await self.visit.ask(lambda: records_of(self.region, self.name, self.at, size, with_uncommitted=too))
+        who = self.visit.caller.userid
+        page = await self.visit.ask(
+            lambda: records_of(self.region, self.name, self.at, size, with_uncommitted=too, userid=who)
+        )
         self.at, self._count = page.position, page.count
         self._table.show([self._row(page.position + at, record) for at, record in enumerate(page.records)])
         last = page.position + len(page.records)
@@ -129,7 +132,10 @@ class Records:
 
     async def _whole(self, row: str, _act: str) -> None:
         position, too = int(row) if row.isdecimal() else 0, bool(self._too.value)
-        record = await self.visit.ask(lambda: record_at(self.region, self.name, position, with_uncommitted=too))
+        who = self.visit.caller.userid
+        record = await self.visit.ask(
+            lambda: record_at(self.region, self.name, position, with_uncommitted=too, userid=who)
+        )
         if record is None:
             self.visit.say(f"Record {position + 1} is not there any more.", "bad")
             return

@@ -1,0 +1,42 @@
+"""Looking at queues with a user's eyes: by the region's security policy, and without a task, a count or a trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdqsim.cics import Condition, Region
+from tdqsim.cics.kernel.security import Access, may_access
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.spi.inquiry import inquire_one
+from tdqsim.cics.spi.rows import TdqueueInfo
+from tdqsim.cics.spi.tdqueue_options import TDQUEUE
+from tdqsim.facts import Resp
+
+__all__ = ["check_readable", "inquired", "probe"]
+
+
+def probe(region: Region, userid: str) -> Any:
+    """Somebody who asks what he would meet, and does nothing; the region's default user when empty."""
+    return TaskBase(region, 0, "TEST", userid or region.default_user)
+
+
+def inquired(region: Region, name: str, userid: str) -> TdqueueInfo:
+    """What INQUIRE TDQUEUE gives, all options.
+
+    Raises:
+        Condition: QIDERR, NOTAUTH.
+    """
+    found: TdqueueInfo = inquire_one(probe(region, userid), TDQUEUE, name, ())
+    return found
+
+
+def check_readable(region: Region, name: str, userid: str) -> None:
+    """See that a user may see the records of a queue; whoever owns the process (no user id) may.
+
+    Raises:
+        Condition: QIDERR; NOTAUTH 101: the policy gives the user not even READ.
+    """
+    target = final_target(region, name.rstrip(" ")).name
+    if userid and not may_access(probe(region, userid), target, Access.READ):
+        raise Condition(Resp.NOTAUTH, 101, f"user {userid} may not look at queue {target}")

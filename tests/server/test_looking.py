@@ -1,0 +1,186 @@
+"""Looking leaves no trace, costs no more than what is shown, and sees what the region's policy lets its user see."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
+pytest.importorskip("httpx2", reason="httpx2 is not installed")
+
+from fastapi.testclient import TestClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tdqsim import Region, define_tdqueue
+from tdqsim.definitions import load_region_file, region_json_schema
+from tdqsim.errors import DefinitionError
+from tdqsim.ibmi import EscapeMessage
+from tdqsim.server.host import Host
+from tdqsim.server.http.access import Gate
+from tdqsim.server.http.api import application
+from tdqsim.server.systemfile import system_from_directory
+from tdqsim.server.users import Role, User, Users
+
+QUEUES = "group: PAY\ntdqueue:\n" + "".join(
+    f"- {{name: {name}, type: INTRA, recovstatus: LOGICAL}}\n" for name in ("PAYQ", "LOGQ", "HIDE")
+)
+POLICY = """\
+applid: PAYREGN
+definitions: [pay.yaml]
+cmdsec: ALWAYS
+ressec: ALWAYS
+security:
+  queues:
+    CICSUSER: {"*": ALTER}
+    ALICE: {HIDE: NONE, "*": update}
+    TELLERS: {PAYQ: READ}
+  commands:
+    CICSUSER: {"*": ALTER}
+    ALICE: {TDQUEUE: READ}
+    TELLERS: {TDQUEUE: READ}
+  surrogates: {ALICE: [BATCH]}
+  users: [CICSUSER, ALICE, BOB, BATCH]
+"""
+SYSTEM = """\
+name: PAYSYS
+definitions: [queues.yaml]
+commands:
+- CRTUSRPRF USRPRF(ALICE)
+- GRTOBJAUT OBJ(PAYLIB/ORDERS) OBJTYPE(*DTAQ) USER(ALICE) AUT(*CHANGE)
+"""
+
+
+@pytest.fixture
+def host(tmp_path):
+    (tmp_path / "region.yaml").write_text(POLICY)
+    (tmp_path / "pay.yaml").write_text(QUEUES)
+    users = Users([User("ALICE", frozenset({Role.operate})), User("BOB", frozenset({Role.operate}), ("TELLERS",))])
+    host = Host(frozen=True, users=users)
+    host.add_directory(tmp_path)
+    host.gate = Gate(users=users, token="all")
+    yield host
+    host.stop()
+
+
+@pytest.fixture
+def ask(host):
+    """Asks as a user, or as the owner: the status, and what was answered."""
+    tokens = {"": "all"} | {who: host.gate.sessions.begin(who, cookie=False)[0] for who in ("ALICE", "BOB")}
+    with TestClient(application(host, host.gate), base_url="http://127.0.0.1") as client:
+
+        def ask(who, method, path, **options):
+            headers = {"Authorization": f"Bearer {tokens[who]}"}
+            answer = client.request(method, f"/api/v1/regions/PAYREGN{path}", headers=headers, **options)
+            return answer.status_code, answer.json() if answer.content else None
+
+        yield ask
+
+
+def test_looking_is_no_command(host, ask):
+    ask("", "POST", "/queues/PAYQ/records", json={"text": "10.00"})
+    before, counted = list(host.recent["PAYREGN"]), dict(host.counts)
+    paths = ["/queues", "/queues/PAYQ", "/records", "/records?uncommitted=true", "/depth", "/explain"]
+    for path in ["", "/tasks", "/units-of-work", "/statistics", "/snapshot", "/faults", *paths[:2]]:
+        assert ask("", "GET", path)[0] == 200, path
+    for path in paths[2:]:
+        assert ask("", "GET", f"/queues/PAYQ{path}")[0] == 200, path
+    assert list(host.recent["PAYREGN"]) == before
+    assert dict(host.counts) == counted
+
+
+def test_the_policy_of_region_yaml_decides_what_a_user_sees_and_does(ask):
+    assert ask("", "POST", "/queues/HIDE/records", json={"text": "secret"})[0] == 201
+
+    def names(who):
+        return [each["name"] for each in ask(who, "GET", "/queues")[1]["queues"] if each["name"] in "PAYQ LOGQ HIDE"]
+
+    assert (names("ALICE"), names("BOB")) == (["LOGQ", "PAYQ"], ["PAYQ"])
+    for path in ("/queues/HIDE", "/queues/HIDE/records", "/queues/HIDE/depth", "/snapshot"):
+        status, told = ask("ALICE", "GET", path)
+        assert (status, told["condition"], told["resp2"]) == (403, "NOTAUTH", 101), path
+    assert "secret" not in str(ask("ALICE", "POST", "/queues/HIDE/records/decoded", json={"copybook": "01 A PIC X."}))
+    assert ask("ALICE", "POST", "/queues/LOGQ/records", json={"text": "a"})[0] == 201
+    assert ask("BOB", "GET", "/queues/PAYQ/records")[0] == 200
+    assert ask("BOB", "POST", "/queues/PAYQ/records", json={"text": "a"})[1]["condition"] == "NOTAUTH"
+    status, told = ask("ALICE", "PATCH", "/queues/LOGQ", json={"enablestatus": "DISABLED"})
+    assert (status, told["resp2"]) == (403, 100)
+    assert ask("", "GET", "/queues/HIDE/records")[1]["records"] == ["secret"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (
+            "queues: {ALICE: {PAYQ: WRITE}}",
+            "7: security.queues.ALICE.PAYQ = 'WRITE': must be NONE, READ, UPDATE or ALTER",
+        ),
+        ("queues: {alice: {PAYQ: READ}}", "7: security.queues.alice"),
+        ("queue: {ALICE: {PAYQ: READ}}", "did you mean queues?"),
+        ("users: ALICE", "must be a list"),
+    ],
+)
+def test_a_wrong_policy_is_named_with_its_line(tmp_path, wrong, said):
+    (tmp_path / "region.yaml").write_text("applid: PAYREGN\n\n\n\n\nsecurity:\n  " + wrong + "\n")
+    with pytest.raises(DefinitionError) as caught:
+        load_region_file(tmp_path)
+    assert said in str(caught.value)
+
+
+def test_editors_know_the_policy():
+    lists = region_json_schema()["$defs"]["Security"]["properties"]
+    assert set(lists) == {"queues", "commands", "surrogates", "users"}
+    assert "UPDATE" in str(lists["queues"])
+    assert all(each["description"] for each in lists.values())
+
+
+def test_commands_of_a_system_say_who_may_what_once(tmp_path):
+    (tmp_path / "system.yaml").write_text(SYSTEM)
+    (tmp_path / "queues.yaml").write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 80, aut: '*EXCLUDE'}\n")
+    store = tmp_path / "store"
+    for number in range(2):
+        system = system_from_directory(tmp_path, store)
+        try:
+            with system.job("PAY", user="ALICE") as job:
+                if number == 0:
+                    job.qsnddtaq("ORDERS", "PAYLIB", b"order")
+                else:
+                    with pytest.raises(EscapeMessage, match="CPF9802"):  # the commands were not run again
+                        job.qsnddtaq("ORDERS", "PAYLIB", b"order")
+            with system.job("PAY", user="QSECOFR") as job:
+                job.command("RVKOBJAUT OBJ(PAYLIB/ORDERS) OBJTYPE(*DTAQ) USER(ALICE) AUT(*ALL)")
+        finally:
+            system.close()
+
+
+def test_a_command_that_is_refused_makes_no_system(tmp_path):
+    (tmp_path / "system.yaml").write_text("commands: ['CRTUSRPRF USRPRF(ALICE)', 'FROB NOW(*YES)']\n")
+    with pytest.raises(DefinitionError, match=r"commands\.1 = 'FROB NOW\(\*YES\)': CPF0006"):
+        system_from_directory(tmp_path, tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    steps=st.lists(st.sampled_from(["write", "read", "delete"]), max_size=6),
+    skip=st.integers(0, 9),
+    limit=st.none() | st.integers(0, 4),
+)
+def test_a_page_of_what_is_not_committed_is_a_part_of_all(steps, skip, limit):
+    """By a list that has what the steps do to it."""
+    with Region([define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")]) as region:
+        there = [b"1", b"2", b"3"]
+        region.seed("LOGQ", there)
+        with region.task() as task:
+            for number, step in enumerate(steps):
+                if step == "write":
+                    task.writeq_td("LOGQ", b"w%d" % number)
+                    there = [*there, b"w%d" % number]
+                elif step == "delete":
+                    task.deleteq_td("LOGQ")
+                    there = []
+                elif there and not there[0].startswith(b"w"):
+                    task.readq_td("LOGQ")
+                    there = there[1:]
+            page = region.peek("LOGQ", skip=skip, limit=limit, uncommitted=True)
+            assert page == there[skip:][:limit]
+            task.syncpoint_rollback()
