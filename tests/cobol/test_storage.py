@@ -104,3 +104,57 @@ def test_a_wrong_name_is_told_why(waiting, name, why):
 def test_a_value_that_does_not_fit_is_refused(waiting, name, value):
     with pytest.raises(TdqError, match=name):
         waiting.storage[name] = value
+
+
+def test_items_of_local_storage_are_there_while_their_program_runs(workshop):
+    workshop.program(
+        "LOCALS",
+        """
+        77 WS-REC PIC X(4).
+        01 WS-GLOBAL GLOBAL.
+           05 WS-SHARED PIC X(6) VALUE 'shared'.
+        LOCAL-STORAGE SECTION.
+        77 LS-FIRST PIC X(3) VALUE 'abc'.
+        01 LS-UNUSED PIC X(20).
+        01 LS-SHORT REDEFINES LS-UNUSED PIC X(5).
+        01 FILLER.
+           05 LS-IN-FILLER PIC 9(4) COMP VALUE 7.
+           05 LS-TABLE PIC X(2) OCCURS 3 VALUE 'xy'.
+        77 LS-PACKED PIC S9(5) COMP-3 VALUE -42.
+        """,
+        """
+        CALL 'INNER' USING DFHEIBLK DFHCOMMAREA
+        MOVE 'Hello' TO LS-SHORT
+        MOVE 'SHARED' TO WS-SHARED
+        EXEC CICS READQ TD QUEUE('LOGQ') INTO(WS-REC) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-FIRST) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-TABLE(2)) END-EXEC
+        GOBACK.
+        """,
+    )
+    workshop.program(
+        "INNER",
+        """
+        LOCAL-STORAGE SECTION.
+        77 LS-INNER PIC X(3) VALUE 'in '.
+        """,
+        "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-INNER) END-EXEC\nGOBACK.",
+    )
+    region = workshop.region
+    with region.task() as writer:
+        writer.writeq_td("LOGQ", b"GO  ")
+        handle = region.start(workshop.programs.handler("LOCALS"))
+        region.run()
+        storage = handle.local.storage
+        assert storage["WS-SHARED"] == "SHARED"
+        assert storage["LS-FIRST"] == "abc"
+        assert storage["LS-SHORT"] == "Hello"
+        assert storage["LS-UNUSED"] == "Hello".ljust(20)
+        assert (storage["LS-IN-FILLER"], storage["LS-TABLE (3)"], storage["LS-PACKED"]) == (7, "xy", -42)
+        assert not any(name.startswith("DFHEI-") for name in storage.program("LOCALS"))
+        storage["LS-FIRST"], storage["LS-TABLE (2)"] = "set", "zz"
+        with pytest.raises(TdqError, match="LS-INNER of program INNER has no address now"):
+            storage.program("INNER")["LS-INNER"]
+    region.run()
+    handle.result()
+    assert workshop.out() == [b"in ", b"set", b"zz"]

@@ -33,6 +33,7 @@ class Divisions:
         self.identification: list[Word] = []
         self.storage: Word | None = None
         self.after_storage: Word | None = None
+        self.local: Word | None = None
         self.programs: list[int] = []
         self.bodies: list[tuple[int, Word]] = []
         self.linkage: Word | None = None
@@ -76,6 +77,8 @@ class Divisions:
             self.after_storage = self.after_storage or word
             if word.is_word("LINKAGE"):
                 self.linkage = stop
+            else:
+                self.local = stop
 
     def _header(self, word: Word, found: list[Word], at: int) -> None:
         end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["COMMAREA", "CONTROL", "DIB", "EIB"]
+__all__ = ["COMMAREA", "CONTROL", "DIB", "EIB", "LOCAL"]
 
 EIB: Final = """ 01 DFHEIBLK GLOBAL.
  02 EIBTIME PIC S9(7) COMP-3.
@@ -45,9 +45,12 @@ CONTROL: Final = """ 01 DFHEI-CONTROL GLOBAL.
  02 DFHEI-RESP2 PIC S9(9) COMP-5 VALUE 0.
  02 DFHEI-POINTER-1 USAGE POINTER.
  02 DFHEI-POINTER-2 USAGE POINTER.
+ 02 DFHEI-LOCAL USAGE POINTER.
 """
 """The control area: the number of a command goes in, the number of a label comes back, with RESP and RESP2; pointers
-for ADDRESS OF."""
+for ADDRESS OF, and where the LOCAL-STORAGE of the program is, which each of its commands says anew."""
+LOCAL: Final = " 01 DFHEI-LOCAL-BASE PIC X(16).\n"
+"""What is put before all else in LOCAL-STORAGE."""
 DIB: Final = """ 01 DLZDIB.
  02 DIBVER PIC X(2).
  02 DIBSTAT PIC X(2).

@@ -109,6 +109,7 @@ class Libcob:
         library.dfh_module_name.argtypes = (ctypes.c_size_t,)
         library.dfh_module_source.argtypes = (ctypes.c_size_t, ctypes.c_uint)
         library.dfh_number.restype = ctypes.c_longlong
+        library.dfh_active.argtypes = (ctypes.c_size_t, ctypes.c_char_p)
         self._kept = (
             _COMMAND(callbacks.command),
             _CALL(callbacks.call),
@@ -153,6 +154,10 @@ class Libcob:
     def module_name(self, module: int) -> str:
         """The PROGRAM-ID of a program that runs."""
         return bytes(self._library.dfh_module_name(module)).decode("latin-1")
+
+    def is_active(self, module: int, program: str) -> bool:
+        """Whether a program is this one, or has CALLed it on some way."""
+        return bool(self._library.dfh_active(module, program.encode("latin-1")))
 
     def module_source(self, module: int, at: int) -> str:
         """The name of one of the files that a program was made of."""

@@ -712,6 +712,13 @@ const char *dfh_message(void) { return message; }
 
 const char *dfh_module_name(cob_module *module) { return module->module_name; }
 
+/* Whether a program is this module's, or that of one below it on the stack. */
+int dfh_active(cob_module *module, const char *name) {
+    for (; module != NULL; module = module->next)
+        if (strcasecmp(module->module_name, name) == 0) return 1;
+    return 0;
+}
+
 const char *dfh_module_source(cob_module *module, unsigned at) {
     return module->module_sources == NULL ? NULL : module->module_sources[at];
 }

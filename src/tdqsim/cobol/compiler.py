@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -31,12 +31,13 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "11"
+_FORMAT: Final = "12"
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _PROGRAMS: Final = (".cbl", ".cob")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
 _INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC(?:\s*\.)?", re.IGNORECASE)
+_COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 
 
@@ -170,8 +171,9 @@ def expand(source: Path, options: Options) -> str:
     with tempfile.TemporaryDirectory(prefix="tdqsim-cobol-") as folder:
         prepared = Path(folder) / "source" / source.name  # where COPY does not look: a copybook may have its name
         prepared.parent.mkdir()
-        prepared.write_bytes(_without_options(text))
-        library, originals = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()))
+        text = _without_options(text)
+        prepared.write_bytes(text)
+        library, originals = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()), text)
         command = [cobc, "-E", *options.arguments(), f"-I{library}", str(prepared)]
         done = _run(command, folder)
 
@@ -186,10 +188,11 @@ def expand(source: Path, options: Options) -> str:
     return named(done.stdout)
 
 
-def _library(folder: Path, sources: Sequence[Path]) -> tuple[Path, dict[str, str]]:
+def _library(folder: Path, sources: Sequence[Path], text: bytes) -> tuple[Path, dict[str, str]]:
     """One folder in which COPY finds every copybook, whatever the case of its name and its suffix: links to the files.
 
-    A BMS source beside them is its symbolic map, unless that is there too. The user's file is given for each name.
+    A BMS source beside them is its symbolic map where the text or its copybooks name it, unless that is there too. The
+    user's file is given for each name.
     """
     library = folder / "copybooks"
     library.mkdir()
@@ -205,11 +208,26 @@ def _library(folder: Path, sources: Sequence[Path]) -> tuple[Path, dict[str, str
                 originals[link.name] = str(path)
             elif path.suffix.lower() == ".bms":
                 maps.setdefault(f"{path.stem.upper()}.cpy", path)
-    for name, path in maps.items():
-        if not (library / name).is_symlink():
+    for name in _copied_names(text, originals) if maps else ():
+        if name in maps and name not in originals:
+            path = maps[name]
             (library / name).write_text(symbolic_map(parse_bms(path.read_text("latin-1"), str(path))))
             originals[name] = str(path)
     return library, originals
+
+
+def _copied_names(text: bytes, copybooks: Mapping[str, str]) -> list[str]:
+    """The copybooks that a text names, and those that they name."""
+    found: dict[str, None] = {}
+    texts = [text]
+    while texts:
+        for match in _COPY.finditer(texts.pop()):
+            name = f"{match[1].decode('latin-1').upper()}.cpy"
+            if name not in found:
+                found[name] = None
+                if name in copybooks:
+                    texts.append(Path(copybooks[name]).read_bytes())
+    return list(found)
 
 
 def _without_options(text: bytes) -> bytes:

@@ -177,7 +177,8 @@ class Level:
         entries = [(self.module, self.entry), *self.called.values()]
         last = self._module_of(self._active) if self._active else None
         for module, entry in sorted(entries, key=lambda each: each[0] is not last):
-            yield ProgramStorage(module.program, module.symbols, entry - module.symbols.entry)
+            active = bool(self._active) and self.libcob.is_active(self._active, module.program)
+            yield ProgramStorage(module.program, module.symbols, entry - module.symbols.entry, active=active)
 
     def room_from(self, address: int) -> int:
         """Bytes from an address to the end of what it is in, as far as that is known; else 0."""

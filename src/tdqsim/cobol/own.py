@@ -14,6 +14,7 @@ from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.programs.commands import abend_program
 from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.mismatch import over
+from tdqsim.cobol.own_events import EVENTS
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
@@ -219,4 +220,5 @@ OWN: Final[dict[str, Own]] = {
     "RETURN": _return,
     "LINK": _link,
     "XCTL": _xctl,
+    **EVENTS,
 }

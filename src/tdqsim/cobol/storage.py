@@ -21,15 +21,19 @@ class TaskStorage:
 
     Attributes:
         levels: the levels of COBOL programs, the lowest last.
+        timer: of its POST that has not expired; None for none.
+        loaded: what it has loaded without HOLD.
     """
 
-    __slots__ = ("_got", "_held", "_twa", "levels")
+    __slots__ = ("_got", "_held", "_twa", "levels", "loaded", "timer")
 
     def __init__(self) -> None:
         self.levels: list[Any] = []
         self._got: dict[int, Any] | None = None
         self._held: dict[object, Any] | None = None
         self._twa: Any = None
+        self.timer: Any = None
+        self.loaded: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
         """The value of an item, such as ``WS-COUNT``, ``NAME OF CUSTOMER`` or ``LINE-TEXT (2)``.

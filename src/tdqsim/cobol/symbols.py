@@ -28,7 +28,13 @@ _MARK: Final = re.compile(r"module->module_stmt = 0x([0-9A-F]+);|(cob_trace_stmt
 _SOURCES: Final = re.compile(r"st_source_files\[\]\s*=\s*\{(.*?)\};", re.DOTALL)
 _NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TOP: Final = (1, 77)
-_OWN: Final = "DFHEICB"
+_SHOWN: Final = ("WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE")
+_OWN: Final = ("DFHEI-CONTROL", "DFHEI-LOCAL-BASE")
+"""Items of ours, which nobody is to see."""
+_LOCAL_POINTER: Final = 12 + 2 * 8
+"""Where the control area has the address of LOCAL-STORAGE: behind three numbers and two pointers."""
+_BOUNDARY: Final = 16
+"""The compiler puts each 01 and 77 of LOCAL-STORAGE on such a one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +72,15 @@ class Variable:
         name: the item's.
         offset: where it is in the module; of an item of the LINKAGE SECTION where its address is.
         size: bytes, those of a pointer for the LINKAGE SECTION.
-        linkage: whether it is one of the LINKAGE SECTION.
+        linkage: whether it is one of the LINKAGE SECTION, or of LOCAL-STORAGE, whose address a pointer has too.
+        local: for one of LOCAL-STORAGE how far behind that address it is; else -1.
     """
 
     name: str
     offset: int
     size: int
     linkage: bool
+    local: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ class Symbols:
         """For :meth:`from_json`."""
         return {
             "items": [[getattr(item, name) for name in Item.__slots__] for item in self.items],
-            "variables": [[each.name, each.offset, each.size, each.linkage] for each in self.variables],
+            "variables": [[each.name, each.offset, each.size, each.linkage, each.local] for each in self.variables],
             "entry": self.entry,
             "sources": self.sources,
             "statements": self.statements,
@@ -143,11 +151,17 @@ def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> S
     )
     text = (folder / f"{name}.c").read_text("utf-8", "replace")
     places = dict(_elf_symbols((folder / f"{name}.so").read_bytes()))
-    sources = _SOURCES.search((folder / f"{name}.c.h").read_text("utf-8", "surrogateescape"))
+    shared = (folder / f"{name}.c.h").read_text("utf-8", "surrogateescape")  # where GLOBAL items are
+    sources = _SOURCES.search(shared)
     statements = sorted(_statements(text))
+    listing = (folder / f"{name}.lst").read_text("utf-8", "replace").splitlines()
+    variables = list(_variables(local, shared, places, using))
+    control = next((each for each in variables if each.name == _OWN[0]), None)
+    if control is not None:
+        variables += _locals(listing, control.offset + _LOCAL_POINTER)
     return Symbols(
-        tuple(_items((folder / f"{name}.lst").read_text("utf-8", "replace").splitlines())),
-        tuple(_variables(local, places, using)),
+        tuple(_items(listing)),
+        tuple(variables),
         places.get(entry, (0, 0))[0],
         tuple(_NAME.findall(sources[1])) if sources else (),
         tuple(statements),
@@ -165,14 +179,29 @@ def _statements(text: str) -> set[int]:
     return found - {0}
 
 
-def _variables(local: str, places: dict[str, tuple[int, int]], using: Sequence[str]) -> Iterator[Variable]:
-    found = [(variable, name, False) for variable, name in _STORAGE.findall(local)]
+def _variables(local: str, shared: str, places: dict[str, tuple[int, int]], using: Sequence[str]) -> Iterator[Variable]:
+    found = [(variable, name, False) for variable, name in _STORAGE.findall(f"{local}\n{shared}")]
     found += [(variable, name, True) for variable, name in _BASED.findall(local)]
     found += [(variable, name, True) for variable, name in zip(_PASSED.findall(local), using, strict=False)]
     for variable, name, linkage in found:
         if variable in places:
             offset, size = places[variable]
             yield Variable(name.upper(), offset, size, linkage)
+
+
+def _locals(listing: Iterable[str], pointer: int) -> Iterator[Variable]:
+    """The 01 and 77 of LOCAL-STORAGE, one behind the other from where a pointer shows while the program runs."""
+    fillers = place = 0
+    for section, row in _rows(listing):
+        if int(row["level"]) not in _TOP or section not in _SHOWN:
+            continue
+        name = row["name"].upper()
+        if name == "FILLER":
+            fillers += 1
+            name = f"FILLER {fillers}"
+        if section == "LOCAL-STORAGE" and not _REDEFINES.search(row["text"]):
+            yield Variable(name, pointer, 8, linkage=True, local=place)
+            place += -(-int(row["size"]) // _BOUNDARY) * _BOUNDARY
 
 
 # -- the symbol table of a shared object -----------------------------------------------------------------------------
@@ -216,11 +245,11 @@ def _rows(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str]]]:
 
 
 def _items(lines: Iterable[str]) -> Iterator[Item]:
-    """The items of WORKING-STORAGE and LINKAGE with their offsets."""
+    """The items of WORKING-STORAGE, LOCAL-STORAGE and LINKAGE with their offsets."""
     fillers = 0
     group: list[re.Match[str]] = []
     for section, row in _rows(lines):
-        if section not in ("WORKING-STORAGE", "LINKAGE"):
+        if section not in _SHOWN:
             continue
         if int(row["level"]) in _TOP:
             yield from _group(group, fillers)
@@ -233,7 +262,7 @@ def _items(lines: Iterable[str]) -> Iterator[Item]:
 
 def _group(rows: list[re.Match[str]], fillers: int) -> Iterator[Item]:
     """The items of one 01."""
-    if not rows or rows[0]["name"] == _OWN:
+    if not rows or rows[0]["name"].upper() in _OWN:
         return
     root = f"FILLER {fillers}" if rows[0]["name"] == "FILLER" else rows[0]["name"].upper()
     stack: list[tuple[int, Item, int]] = []  # level, the group, and how far it is filled

@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tdqsim.cobol._divisions import Divisions, options_of_command, programs_of
-from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, EIB
+from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, EIB, LOCAL
 from tdqsim.cobol._tokens import Word, WordPlace, words
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
@@ -175,11 +175,15 @@ class _Translator:
             self.edits.append((header[0].end, header[0].end, "."))  # which many compilers do without
         self._walk()
         for first, last, number, arguments, moves in self.blocks:
-            self._replace(first, last, self._call(number, arguments, moves, self._labels_of(first)))
+            local = divisions.local is not None and bisect(divisions.programs, first.start) == 1
+            self._replace(first, last, self._call(number, arguments, moves, self._labels_of(first), local=local))
         if self.commands or self._mentions("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN"):
             self._insert_linkage(divisions)
         if self.commands:
             self._insert_control(divisions)
+            if divisions.local is not None:
+                place = divisions.local
+                self.edits.append((place.end, place.end, f"\n{LOCAL}{self._mark(place)}"))
         self._insert_reentry()
         if any(command.verb == "DLI" for command in self.commands) and divisions.storage is not None:
             storage = divisions.storage
@@ -394,7 +398,7 @@ class _Translator:
         if wanted is None or words & wanted[1]:
             return
         at = next((int(part[5:-1]) - 1 for part in parts if part.startswith("MAP(A")), None)
-        if at is None or arguments[at][0].kind != "literal":
+        if at is None or not arguments[at] or arguments[at][0].kind != "literal":
             return
         literal = arguments[at][0]
         name = literal._replace(kind="word", text=literal.text.strip("'\"") + wanted[2])
@@ -431,7 +435,10 @@ class _Translator:
         by_content = first.is_word("LENGTH", "FUNCTION") and len(argument) > 1 and argument[1].text != "("
         return f"BY {'CONTENT' if by_content else 'REFERENCE'} {written}"
 
-    def _call(self, number: int, arguments: Sequence[str], moves: Sequence[str], labels: Sequence[str]) -> str:
+    @staticmethod
+    def _call(
+        number: int, arguments: Sequence[str], moves: Sequence[str], labels: Sequence[str], *, local: bool
+    ) -> str:
         pointers: list[tuple[str, str]] = []
         passed = []
         for argument in arguments:
@@ -439,7 +446,8 @@ class _Translator:
                 pointers.append((f"DFHEI-POINTER-{len(pointers) + 1}", argument.removeprefix(_ADDRESS)))
                 argument = f"BY REFERENCE {pointers[-1][0]}"  # noqa: PLW2901
             passed.append(argument)
-        parts = [f" SET {pointer} TO {address}" for pointer, address in pointers]
+        parts = [" SET DFHEI-LOCAL TO ADDRESS OF DFHEI-LOCAL-BASE"] if local else []
+        parts += [f" SET {pointer} TO {address}" for pointer, address in pointers]
         parts += [f" MOVE {number} TO DFHEI-NUMBER CALL 'DFHEIP' USING DFHEI-NUMBER", *passed, "END-CALL"]
         parts += [f"SET {address} TO {pointer}" for pointer, address in pointers]
         parts += moves

@@ -21,7 +21,7 @@ from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from typing import Any, Final
 
-from tdqsim.cobol.symbols import Item, Symbols
+from tdqsim.cobol.symbols import Item, Symbols, Variable
 from tdqsim.errors import TdqError
 
 __all__ = ["ProgramStorage"]
@@ -44,12 +44,14 @@ class ProgramStorage:
         program: its name, for messages.
         symbols: its items.
         base: where its module is.
+        active: whether the program has begun and not ended: the items of LOCAL-STORAGE are there only then.
     """
 
-    def __init__(self, program: str, symbols: Symbols, base: int) -> None:
+    def __init__(self, program: str, symbols: Symbols, base: int, *, active: bool = True) -> None:
         self.program = program
         self._symbols = symbols
         self._base = base
+        self._active = active
 
     def __contains__(self, name: str) -> bool:
         try:
@@ -92,11 +94,18 @@ class ProgramStorage:
         for variable in self._symbols.variables:
             start, size = self._base + variable.offset, variable.size
             if variable.linkage:
-                start = ctypes.c_size_t.from_address(start).value
+                start = self._pointed(variable)
                 size = next((item.size for item in self._symbols.items if item.root == variable.name), 0)
             if start and start <= address < start + size:
                 return start + size - address
         return 0
+
+    def _pointed(self, variable: Variable) -> int:
+        """The address of an item that the program has by a pointer; 0 when it has none now."""
+        address = ctypes.c_size_t.from_address(self._base + variable.offset).value
+        if variable.local < 0:
+            return address
+        return address + variable.local if address and self._active else 0
 
     def _find(self, name: str) -> tuple[Item, int]:
         found = _REFERENCE.match(name)
@@ -123,7 +132,7 @@ class ProgramStorage:
             raise TdqError(f"{name} of program {self.program} has no storage: nothing in the program uses it")
         address = self._base + variable.offset
         if variable.linkage:
-            address = ctypes.c_size_t.from_address(address).value
+            address = self._pointed(variable)
             if not address:
                 raise TdqError(f"{name} of program {self.program} has no address now")
         return address

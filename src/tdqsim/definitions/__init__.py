@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         define_tdqueue,
         define_terminal,
         define_transaction,
+        define_tsmodel,
         supplied_definitions,
     )
     from tdqsim.definitions.dfhdct import parse_dct
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.transaction import Transaction
+    from tdqsim.definitions.tsmodel import Tsmodel
 
 __all__ = [
     "Connection",
@@ -59,11 +61,13 @@ __all__ = [
     "Tdqueue",
     "Terminal",
     "Transaction",
+    "Tsmodel",
     "define_connection",
     "define_dtaq",
     "define_tdqueue",
     "define_terminal",
     "define_transaction",
+    "define_tsmodel",
     "dump_definitions",
     "export_cl",
     "export_csd",
@@ -99,6 +103,7 @@ __getattr__, __dir__ = load_late(
             "define_tdqueue",
             "define_terminal",
             "define_transaction",
+            "define_tsmodel",
             "supplied_definitions",
         ),
         ".dfhdct": ("parse_dct",),
@@ -112,5 +117,6 @@ __getattr__, __dir__ = load_late(
         ".tdqueue": ("ExtraQueue", "IndirectQueue", "IntraQueue", "RemoteQueue", "Tdqueue"),
         ".terminal": ("Terminal",),
         ".transaction": ("Transaction",),
+        ".tsmodel": ("Tsmodel",),
     },
 )

@@ -14,6 +14,7 @@ __all__ = [
     "RemoteQueueAttributes",
     "TerminalAttributes",
     "TransactionAttributes",
+    "TsmodelAttributes",
 ]
 
 
@@ -426,6 +427,52 @@ class ConnectionAttributes(TypedDict, total=False):
     singlesess: str | int
     usedfltuser: str | int
     xlnaction: str | int
+
+
+class TsmodelAttributes(TypedDict, total=False):
+    """Attributes of a TSMODEL."""
+
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+    name: Required[str]
+    prefix: Required[str]
+    location: Literal["AUXILIARY", "auxiliary", "MAIN", "main"]
+    recovery: Literal["YES", "yes", "NO", "no"]
+    expiryint: str | int
+    expiryintmin: str | int
+    poolname: str | int
+    remoteprefix: str | int
+    remotesystem: str | int
+    security: str | int
+    userdata1: str | int
+    userdata2: str | int
+    userdata3: str | int
+    xremotepfx: str | int
 
 
 class DtaqAttributes(TypedDict, total=False):

@@ -21,12 +21,14 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
         RemoteQueueAttributes,
         TerminalAttributes,
         TransactionAttributes,
+        TsmodelAttributes,
     )
     from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.dtaq import Dtaq
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.transaction import Transaction
+    from tdqsim.definitions.tsmodel import Tsmodel
 
 __all__ = [
     "define_connection",
@@ -34,6 +36,7 @@ __all__ = [
     "define_tdqueue",
     "define_terminal",
     "define_transaction",
+    "define_tsmodel",
     "supplied_definitions",
 ]
 
@@ -83,6 +86,11 @@ def define_terminal(**attributes: Unpack[TerminalAttributes]) -> Terminal:
 def define_connection(**attributes: Unpack[ConnectionAttributes]) -> Connection:
     """A CONNECTION definition; see :func:`define_tdqueue`."""
     return cast("Connection", _define("CONNECTION", attributes))
+
+
+def define_tsmodel(**attributes: Unpack[TsmodelAttributes]) -> Tsmodel:
+    """A TSMODEL definition; see :func:`define_tdqueue`."""
+    return cast("Tsmodel", _define("TSMODEL", attributes))
 
 
 def define_dtaq(**attributes: Unpack[DtaqAttributes]) -> Dtaq:

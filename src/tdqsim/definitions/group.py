@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
     from tdqsim.definitions.tdqueue import Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.transaction import Transaction
+    from tdqsim.definitions.tsmodel import Tsmodel
 
 __all__ = ["Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions", "read_text"]
 
@@ -121,6 +122,11 @@ class Definitions:
     def terminals(self) -> tuple[Terminal, ...]:
         """The TERMINAL definitions of :attr:`resources`."""
         return cast("tuple[Terminal, ...]", self._of("TERMINAL"))
+
+    @property
+    def tsmodels(self) -> tuple[Tsmodel, ...]:
+        """The TSMODEL definitions of :attr:`resources`."""
+        return cast("tuple[Tsmodel, ...]", self._of("TSMODEL"))
 
     @property
     def connections(self) -> tuple[Connection, ...]:

@@ -6,6 +6,7 @@ import pytest
 
 from tdqsim import Abend, Region, TdqError
 from tdqsim.cics.files import DataFile
+from tdqsim.definitions import dump_definitions, export_csd, parse_csd, parse_definitions
 from tests.rules import expect_rule
 
 
@@ -308,3 +309,56 @@ def test_a_queue_stays_what_its_model_made_of_it(runs):
     region.close()
     with runs.begin() as region:
         assert items(region, "REC1") == [b"one", b"two"]
+
+
+# -- TSMODEL ---------------------------------------------------------------------------------------------------------
+
+CSD = """\
+DEFINE TSMODEL(ORDERS) GROUP(ORD) PREFIX(ORD) RECOVERY(YES) SECURITY(NO)
+DEFINE TSMODEL(ORDMAIN) GROUP(ORD) PREFIX(ORDM) LOCATION(MAIN)
+DEFINE TSMODEL(ALL) GROUP(ORD) PREFIX(O)
+"""
+
+
+def test_models_come_from_csd_text_and_the_longest_prefix_counts(tmp_path):
+    found = parse_csd(CSD).definitions
+    assert parse_csd(export_csd(found)).definitions.tsmodels == found.tsmodels
+    for clean in (True, False):
+        with Region(found, store=tmp_path / f"store-{clean}") as region:
+            for queue in ("ORD1", "ORDM1", "OTHER"):
+                region.writeq_ts(queue, b"one")
+            with region.task() as task:
+                task.writeq_ts("ORD1", b"two")
+                task.writeq_ts("OTHER", b"two")
+                task.syncpoint_rollback()
+            assert (items(region, "ORD1"), items(region, "OTHER")) == ([b"one"], [b"one", b"two"])
+            region.close(clean=clean)
+        with Region([], store=tmp_path / f"store-{clean}") as region:  # the catalogue has the models
+            assert items(region, "ORD1") == [b"one"]
+            assert items(region, "ORDM1") == []
+            assert items(region, "OTHER") == ([b"one", b"two"] if clean else [])
+            assert region.ts.model("ORDX").recovery
+            assert region.ts.model("ORDMX").location == "MAIN"
+
+
+def test_models_come_from_yaml_and_one_of_the_same_name_takes_its_place(tmp_path):
+    text = dump_definitions(parse_csd(CSD).definitions)
+    with Region(parse_definitions(text)) as region:
+        assert region.ts.model("ORD").recovery
+        region.install(parse_csd("DEFINE TSMODEL(ORDERS) GROUP(ORD) PREFIX(ORD)").definitions)
+        assert not region.ts.model("ORD").recovery
+        assert len(region.ts.models) == 3
+
+
+@pytest.mark.parametrize(
+    ("attributes", "told"),
+    [
+        ("PREFIX(X) LOCATION(MAIN) RECOVERY(YES)", "is allowed with location AUXILIARY only"),
+        ("LOCATION(MAIN)", "is required"),
+        ("PREFIX(SEVENTEEN-LETTERS)", "16"),
+        ("PREFIX(X) LOCATION(DISK)", "AUXILIARY"),
+    ],
+)
+def test_a_model_that_is_none_is_told(attributes, told):
+    reports = parse_csd(f"DEFINE TSMODEL(BAD) GROUP(ORD) {attributes}").reports
+    assert any(told in report.message for report in reports), reports

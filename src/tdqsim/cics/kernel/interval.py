@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.uow.unit import UnitOfWork
     from tdqsim.core.dispatch import Timer
 
-__all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "retrieve", "start"]
+__all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "moment_of_day", "retrieve", "start"]
 
 _NS = 10**9
 _UNKNOWN = 8
@@ -228,7 +228,7 @@ def start(
     of_day = time is not None or at
     span = interval_ns(time or 0 if of_day else interval, hours, minutes, seconds)
     now = region.clock.time_ns()
-    deadline = _time_of_day(task, now, span) if of_day else now + span
+    deadline = moment_of_day(task, now, span) if of_day else now + span
     name = reqid or region.starts.next_reqid()
     task.eib.eibreqid = name
     request = StartRequest(region, transid, data=data, userid=userid or task.userid, termid=termid, reqid=name)
@@ -340,7 +340,7 @@ def delay(
     pause = interval_ns(interval if time is None else time, hours, minutes, seconds) + millisecs * 10**6
     if time is not None or until:
         now = task.region.clock.time_ns()
-        pause = _time_of_day(task, now, pause) - now
+        pause = moment_of_day(task, now, pause) - now
         if not pause:
             raise Condition(Resp.EXPIRED, detail="the time of the day is past")
     try:
@@ -349,7 +349,7 @@ def delay(
         return
 
 
-def _time_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
+def moment_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
     """The moment of a time of the day: up to six hours ago is now, longer ago is tomorrow."""
     moment = local_time(abstime(now_ns, task.region.zone))
     since_midnight = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * _NS

@@ -22,6 +22,7 @@ class Programs:
 
     def __init__(self) -> None:
         self._table: dict[str, Program] = {}
+        self._tables: dict[str, bytes] = {}
         self.finders: list[Callable[[str], Program | None]] = []
 
     def register(self, name: str, program: Program) -> None:
@@ -39,6 +40,22 @@ class Programs:
         if not callable(program):
             raise TdqError(f"program {name}: {program!r} cannot be called; allowed are functions of a task")
         self._table[name.upper()] = program
+
+    def define_table(self, name: str, data: bytes) -> None:
+        """Have bytes for what LOAD of this name finds, such as a table that is no COBOL.
+
+        Raises:
+            TdqError: the name is no program's, or there are no bytes.
+        """
+        if not 0 < len(name) <= 8 or not name.isascii():
+            raise TdqError(f"table {name!r}: the name of a program is 1 to 8 characters")
+        if not data:
+            raise TdqError(f"table {name}: it has no bytes")
+        self._tables[name.upper()] = bytes(data)
+
+    def table(self, name: str) -> bytes | None:
+        """The bytes of a table, or None."""
+        return self._tables.get(name)
 
     def find(self, name: str) -> Program | None:
         """The program of this name, or None."""

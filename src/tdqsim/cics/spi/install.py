@@ -48,6 +48,8 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
     for terminal in terminals:
         region.terminals[terminal.name] = terminal
         region.facility("TERMINAL", terminal.name)
+    for model in definitions.tsmodels:
+        region.ts.install(model)
     for transaction in definitions.transactions:
         define_transaction(region, transaction)
     who = installer(region, user)
@@ -57,7 +59,7 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
         _put_in(region, queue, sign(way, queue, who))
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
-    for resource in (*connections, *terminals, *definitions.transactions):
+    for resource in (*connections, *terminals, *definitions.tsmodels, *definitions.transactions):
         region.catalogue.save(resource)
     region.force()
     facilities = {("TERMINAL", terminal.name) for terminal in terminals}

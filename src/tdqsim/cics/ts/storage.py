@@ -3,8 +3,8 @@
 A queue comes to be with its first item and goes with DELETEQ TS; items are numbered from 1 and never leave singly. The
 position of NEXT belongs to the queue, not to a task: it follows the last item that any task has read.
 
-Queues outlive the task. What is left of one when the region ends is a matter of its *model*, the first whose prefix its
-name begins with; without one it is auxiliary and not recoverable:
+Queues outlive the task. What is left of one when the region ends is a matter of its *model*, the one with the longest
+prefix that its name begins with; without one it is auxiliary and not recoverable:
 
 ============================  ==================  =====================  ============
 queue                         warm start          emergency restart      cold start
@@ -49,6 +49,26 @@ class KeptRegion(Protocol):
     @property
     def hardening(self) -> Any:
         """Its commits."""
+
+
+class ModelDefinition(Protocol):
+    """A TSMODEL definition."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def prefix(self) -> str:
+        """What the names of queues begin with."""
+
+    @property
+    def location(self) -> Location:
+        """AUXILIARY or MAIN."""
+
+    @property
+    def recovery(self) -> str:
+        """YES or NO."""
 
 
 class TsModel(NamedTuple):
@@ -109,7 +129,7 @@ class TemporaryStorage:
 
     Attributes:
         queues: the queues.
-        models: what is said of queues by the beginning of their names; the first that fits is taken.
+        models: what is said of queues by the beginning of their names, the longest first.
         waiting: where tasks wait for a queue that another unit of work has changed.
     """
 
@@ -117,6 +137,7 @@ class TemporaryStorage:
         self._region = region
         self.queues: dict[str, TsQueue] = {}
         self.models: list[TsModel] = []
+        self._installed: dict[str, TsModel] = {}
         self.waiting = WaitQueue("a temporary storage queue that another unit of work has changed")
         self._changes: dict[str, tuple[Any, _Change]] = {}
 
@@ -138,8 +159,22 @@ class TemporaryStorage:
         if recovery and location == "MAIN":
             raise TdqError(f"TSMODEL {prefix}: queues in main storage are not recoverable")
         model = TsModel(prefix, location, recovery)
-        self.models.append(model)
+        self._add(prefix, model)
         return model
+
+    def install(self, definition: ModelDefinition) -> None:
+        """Install a TSMODEL, in the place of one of that name."""
+        before = self._installed.pop(definition.name, None)
+        if before is not None and before in self.models:
+            self.models.remove(before)
+        model = TsModel(definition.prefix, definition.location, definition.recovery == "YES")
+        self._installed[definition.name] = model
+        self._add(definition.prefix, model)
+
+    def _add(self, prefix: str, model: TsModel) -> None:
+        """The models are in the order in which they are looked at: a longer prefix first, then the newest."""
+        at = next((at for at, each in enumerate(self.models) if len(each.prefix) <= len(prefix)), len(self.models))
+        self.models.insert(at, model)
 
     def model(self, name: str) -> TsModel | None:
         """The model of a queue; None when there is none for it."""

@@ -91,7 +91,7 @@ class ResourceCatalogue:
         self._order = 0
 
     def save(self, resource: defs.Resource) -> None:
-        """Keep a transaction, terminal or connection."""
+        """Keep a transaction, terminal, connection or model of temporary storage."""
         if self.kept:
             record = {"kind": resource.kind, "fields": _fields(resource)}
             key = f"cat/{resource.kind}/{resource.resource_name}".encode()
@@ -134,6 +134,8 @@ class ResourceCatalogue:
                 region.terminals[resource.name] = resource
             elif kind == "CONNECTION":
                 region.connections[resource.name] = resource
+            elif kind == "TSMODEL":
+                region.ts.install(resource)
             else:
                 queues.append((record["order"], resource, _signature(tuple(record["signature"])), record.get("set")))
         queues.sort(key=itemgetter(0))
@@ -197,6 +199,7 @@ def _kinds() -> Mapping[str, type[defs.Resource]]:
         "TRANSACTION": found.Transaction,
         "TERMINAL": found.Terminal,
         "CONNECTION": found.Connection,
+        "TSMODEL": found.Tsmodel,
     }
 
 

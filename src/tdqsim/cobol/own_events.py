@@ -1,0 +1,164 @@
+"""The commands that give a program an address that others know too: POST and WAIT EVENT, LOAD and RELEASE.
+
+POST gives a timer-event control area of four bytes, binary zeros until its time has come; then it is X'40008000', and
+whoever waits for it goes on. A task has one at a time: another POST takes the place of the first. WAIT EVENT waits for
+any such area to be posted (bit 1 of byte 0); one that a program posts itself is seen when the next POST expires.
+
+LOAD gives the address of a table, which the region knows by ``region.programs.define_table``: one copy for all tasks,
+so that what a program changes there is changed for all. It stays to the task's end or RELEASE, with HOLD to RELEASE by
+anybody. Sources: POST, WAIT EVENT, LOAD, RELEASE (IBM Docs), as remembered.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics import Condition
+from tdqsim.cics.kernel.eib import completion
+from tdqsim.cics.kernel.interval import interval_ns, moment_of_day
+from tdqsim.cobol.fields import FLOOR, Area
+from tdqsim.cobol.translate import ExecCommand
+from tdqsim.core.dispatch import WAIT
+from tdqsim.facts import Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cobol.level import Level
+
+__all__ = ["EVENTS"]
+
+_POSTED: Final = bytes.fromhex("40008000")
+_COMPLETE: Final = 0x40
+_SIZE: Final = len(_POSTED)
+_LARGEST: Final = 32767
+_Options = dict[str, Area | None]
+
+
+def _respond(level: Level, options: _Options, command: str, resource: str, met: Condition) -> None:
+    quiet = any(word in options for word in ("RESP", "RESP2", "NOHANDLE"))
+    level.task.respond(met, command, resource, nohandle=quiet, otherwise=None)
+
+
+def _number(options: _Options, word: str) -> int:
+    area = options.get(word)
+    return 0 if area is None else area.number
+
+
+def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
+    """POST: an area that is posted when an interval is over, or at a time of the day."""
+    del declared
+    task: Any = level.task
+    try:
+        moment = _moment(task, options)
+    except Condition as met:
+        _respond(level, options, "POST", "", met)
+        return
+    storage, dispatcher = level.storage, task.region.dispatcher
+    if storage.timer is not None:
+        storage.timer.cancel()
+    address = storage.get(_SIZE, b"\0")
+    events = level.settings.events
+
+    def expire() -> None:
+        ctypes.memmove(address, _POSTED, _SIZE)
+        storage.timer = None  # which keeps the storage until now
+        events.wake_all()
+
+    storage.timer = dispatcher.call_at(moment, expire)
+    pointer, reqid = options.get("SET"), options.get("REQID")
+    if pointer is not None:
+        pointer.point(address)
+    if reqid is not None:
+        task.eib.eibreqid = reqid.read().decode("latin-1")[:8]
+    task.eib.last = completion("POST")
+
+
+def _moment(task: Any, options: _Options) -> int:
+    """When it is to be posted.
+
+    Raises:
+        Condition: INVREQ 4: that is no time. EXPIRED: it is past.
+    """
+    of_day = "TIME" in options or "AT" in options
+    whole = _number(options, "TIME") if "TIME" in options else _number(options, "INTERVAL")
+    parts = (_number(options, word) for word in ("HOURS", "MINUTES", "SECONDS"))
+    pause = interval_ns(whole, *parts)
+    now = int(task.region.clock.time_ns())
+    if not of_day:
+        return now + pause
+    moment = moment_of_day(task, now, pause)
+    if moment == now:
+        raise Condition(Resp.EXPIRED, detail="the time of the day is past")
+    return moment
+
+
+def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
+    """WAIT EVENT: until the area is posted."""
+    del declared
+    task: Any = level.task
+    pointer, named = options.get("ECADDR"), options.get("NAME")
+    address = 0 if pointer is None else pointer.pointer
+    name = "" if named is None else named.read().decode("latin-1")[:8].rstrip(" ")
+    if address < FLOOR:
+        _respond(level, options, "WAIT EVENT", name, Condition(Resp.INVREQ, 2, f"ECADDR is {address:#x}, no storage"))
+        return
+    first = ctypes.c_ubyte.from_address(address)
+
+    def attempt() -> Any:
+        return None if first.value & _COMPLETE else WAIT
+
+    if attempt() is WAIT:
+        task.wait(attempt, level.settings.events, "EKCWAIT", name)
+    task.eib.last = completion("WAIT EVENT")
+
+
+def _load(level: Level, options: _Options, declared: ExecCommand) -> None:
+    """LOAD: the address and the length of a table."""
+    del declared
+    task: Any = level.task
+    name = _program(options)
+    tables = level.settings.tables
+    if name not in tables:
+        data = task.region.programs.table(name)
+        if data is None:
+            known = task.region.programs.find(name) is not None
+            why = "is a program, of which there is no image" if known else "is not defined"
+            _respond(level, options, "LOAD", name, Condition(Resp.PGMIDERR, 3 if known else 1, f"{name} {why}"))
+            return
+        tables[name] = ctypes.create_string_buffer(data, len(data))
+    table = tables[name]
+    if "HOLD" in options:
+        level.settings.held.add(name)
+    else:
+        level.storage.loaded.add(name)
+    for word in ("SET", "ENTRY"):
+        pointer = options.get(word)
+        if pointer is not None:
+            pointer.point(ctypes.addressof(table))
+    for word, size in (("LENGTH", 2), ("FLENGTH", 4)):
+        length = options.get(word)
+        if length is not None:
+            length.store(min(len(table), _LARGEST) if size == 2 else len(table), size)
+    task.eib.last = completion("LOAD", name)
+
+
+def _release(level: Level, options: _Options, declared: ExecCommand) -> None:
+    """RELEASE: the table is not needed any more."""
+    del declared
+    name = _program(options)
+    owner = level.storage.loaded if name in level.storage.loaded else level.settings.held
+    if name not in owner:
+        met = Condition(Resp.INVREQ, 5, f"{name} was not loaded by this task, nor with HOLD")
+        _respond(level, options, "RELEASE", name, met)
+        return
+    owner.discard(name)
+    level.task.eib.last = completion("RELEASE", name)
+
+
+def _program(options: _Options) -> str:
+    area = options.get("PROGRAM")
+    return "" if area is None else area.read().decode("latin-1")[:8].rstrip(" \0").upper()
+
+
+EVENTS: Final = {"POST": _post, "WAIT EVENT": _wait_event, "LOAD": _load, "RELEASE": _release}
+"""By command."""

@@ -1,0 +1,101 @@
+"""POST and WAIT EVENT, LOAD and RELEASE."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.facts import Resp
+from tests.rules import rule
+
+pytestmark = pytest.mark.cobc
+
+POSTS = """
+77 P USAGE POINTER.
+77 R PIC S9(8) COMP.
+77 R2 PIC S9(8) COMP.
+01 SHOWN.
+   05 S1 PIC 9(4).
+   05 S2 PIC 9(4).
+"""
+
+
+def test_a_task_waits_for_its_post_while_others_run(workshop):
+    workshop.program(
+        "POSTER",
+        POSTS,
+        """
+        EXEC CICS POST INTERVAL(10) SET(P) END-EXEC
+        SET ADDRESS OF ECB TO P
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(ECB) END-EXEC
+        EXEC CICS WAIT EVENT ECADDR(P) NAME('MYEVENT') END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(ECB) END-EXEC
+        EXEC CICS WAIT EVENT ECADDR(P) NAME('MYEVENT') END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        """,
+        "01 ECB PIC X(4).",
+    )
+    region = workshop.region
+    first = region.start(workshop.programs.handler("POSTER"))
+    began = region.clock.time_ns()
+    second = region.start(lambda task: (task.delay(5), task.writeq_td("OUT", b"between")))
+    region.run()
+    first.result()
+    second.result()
+    assert workshop.out() == [b"\0\0\0\0", b"between", bytes.fromhex("40008000")]
+    assert region.clock.time_ns() - began >= 10 * 10**9
+
+
+@pytest.mark.rule("IC-POST-INVREQ", "WAIT-EVENT-INVREQ", "PGM-LOAD-PGMIDERR", "PGM-LOAD-PROGRAM", "PGM-RELEASE-INVREQ")
+@pytest.mark.parametrize(
+    ("command", "row"),
+    [
+        ("POST INTERVAL(75) SET(P)", "IC-POST-INVREQ"),
+        ("WAIT EVENT ECADDR(P) NAME('E')", "WAIT-EVENT-INVREQ"),
+        ("LOAD PROGRAM('NONE') SET(P)", "PGM-LOAD-PGMIDERR"),
+        ("LOAD PROGRAM('REFUSED') SET(P)", "PGM-LOAD-PROGRAM"),
+        ("RELEASE PROGRAM('NONE')", "PGM-RELEASE-INVREQ"),
+    ],
+)
+def test_what_is_refused(workshop, command, row):
+    workshop.program(
+        "REFUSED",
+        POSTS,
+        f"""
+        SET P TO NULL
+        EXEC CICS {command} RESP(R) RESP2(R2) END-EXEC
+        MOVE R TO S1 MOVE R2 TO S2
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        """,
+    )
+    workshop.run("REFUSED")
+    found = rule(row)
+    assert workshop.out() == [f"{Resp[found.resp]:04d}{found.resp2:0>4}".encode()]
+
+
+def test_a_table_is_loaded_once_for_all(workshop):
+    workshop.region.programs.define_table("RATES", b"0105 0230 ")
+    workshop.program(
+        "LOADER",
+        POSTS + "77 LEN PIC S9(8) COMP.\n77 HALF PIC S9(4) COMP.",
+        """
+        EXEC CICS LOAD PROGRAM('RATES') SET(P) FLENGTH(LEN)
+             LENGTH(HALF) END-EXEC
+        SET ADDRESS OF RATES TO P
+        MOVE LEN TO S1 MOVE HALF TO S2
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(RATE(2)) END-EXEC
+        MOVE '9999' TO RATE(2)
+        EXEC CICS RELEASE PROGRAM('RATES') END-EXEC
+        EXEC CICS RELEASE PROGRAM('RATES') RESP(R) END-EXEC
+        MOVE R TO S1
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S1) END-EXEC
+        EXEC CICS LOAD PROGRAM('RATES') SET(ADDRESS OF RATES) HOLD
+             END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        """,
+        "01 RATES.\n   05 RATE PIC X(5) OCCURS 2.",
+    )
+    workshop.run("LOADER")
+    workshop.run("LOADER")
+    assert workshop.out() == [b"00100010", b"0230 ", b"0016", b"00100010", b"9999 ", b"0000"]
