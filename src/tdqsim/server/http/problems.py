@@ -9,6 +9,7 @@ an IBM i message       409     message_id; 404 where an object is not found, 403
 what is not there      404
 a bad argument         422     errors, where the request is not as documented
 not in time            504
+the server is stopped  503     while a request waited
 =====================  ======  ==================================================================
 """
 
@@ -44,7 +45,7 @@ _SCHEMA: Final = {
         "errors": {"type": "array", "items": {"type": "string"}},
     },
 }
-_REFUSALS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 431, 504)
+_REFUSALS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 431, 503, 504)
 DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
     status: {"description": HTTPStatus(status).phrase, "content": {"application/problem+json": {"schema": _SCHEMA}}}
     for status in _REFUSALS
