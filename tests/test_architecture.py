@@ -34,7 +34,7 @@ BELOW = {
     "client": set(),
     "job": MIDDLE | {"cics", "ibmi"},
 }
-"""Each room and the rooms it may use. A room may always use ``errors`` and the version."""
+"""Each room and the rooms it may use. A room may always use ``errors``, ``late`` and the version."""
 
 _ABOVE_THE_API = {"cics.spi", "cics.text", "cics.look", "cics.ship", "cics.commands", "cics.region"}
 _COMMANDS = {"cics.ts", "cics.files", "cics.programs", "cics.terminal"}
@@ -109,9 +109,9 @@ IDS = [shown(path) for path in PATHS]
 def test_a_module_imports_only_from_rooms_below_it(path: Path) -> None:
     room = room_of(path)
     if room not in BELOW:
-        return  # errors and the catalogue
+        return  # errors, late and the catalogue
     used = {name.split(".")[1] for name in imports_of(path) if name.startswith(f"{PACKAGE}.")}
-    allowed = BELOW[room] | {room, "errors", "__version__"}
+    allowed = BELOW[room] | {room, "errors", "late", "__version__"}
     assert used <= allowed, f"{room} uses {sorted(used - allowed)}"
 
 
@@ -126,6 +126,13 @@ def test_a_folder_of_cics_knows_nothing_above_it(path: Path) -> None:
         if any(module == above or module.startswith(f"{above}.") for above in forbidden) and is_module(name)
     }
     assert breaks <= KNOWN.keys(), sorted(breaks - KNOWN.keys())
+
+
+@pytest.mark.parametrize(("room", "word"), [("core", "RegionClosed"), ("core", "SystemClosed"), ("ibmi", "RegionClosed"),
+                                            ("cics", "SystemClosed")])  # fmt: skip
+def test_the_end_of_a_product_is_told_by_its_own_room(room: str, word: str) -> None:
+    named = [shown(path) for path in PATHS if room_of(path) == room and word in path.read_text("utf-8")]
+    assert named == []
 
 
 def is_module(name: str) -> bool:

@@ -30,6 +30,7 @@ NAMES = [
     "StoreInUse",
     "StoreMissing",
     "StoreVersionError",
+    "SystemClosed",
     "Sysplex",
     "System",
     "Task",

@@ -6,8 +6,7 @@ costs next to nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tdqsim.errors import (
     ConversionError,
@@ -21,10 +20,12 @@ from tdqsim.errors import (
     StoreInUse,
     StoreMissing,
     StoreVersionError,
+    SystemClosed,
     TdqError,
     WouldWaitForever,
     WrongThread,
 )
+from tdqsim.late import load_late
 
 if TYPE_CHECKING:
     from tdqsim.cics import Abend, Condition, Region, Sysplex, Task, TranslationError
@@ -68,6 +69,7 @@ __all__ = [
     "StoreVersionError",
     "Sysplex",
     "System",
+    "SystemClosed",
     "Task",
     "TdqError",
     "TranslationError",
@@ -83,38 +85,23 @@ __all__ = [
     "parse_definitions",
 ]
 
-_ROOM_OF = {
-    "Abend": "tdqsim.cics",
-    "Clock": "tdqsim.core.clock",
-    "Condition": "tdqsim.cics",
-    "Cvda": "tdqsim.facts",
-    "Definitions": "tdqsim.definitions",
-    "Dispatcher": "tdqsim.core.dispatch",
-    "EscapeMessage": "tdqsim.ibmi",
-    "Region": "tdqsim.cics",
-    "Resp": "tdqsim.facts",
-    "Sysplex": "tdqsim.cics",
-    "System": "tdqsim.ibmi",
-    "Task": "tdqsim.cics",
-    "TranslationError": "tdqsim.cics",
-    "define_connection": "tdqsim.definitions",
-    "define_dtaq": "tdqsim.definitions",
-    "define_tdqueue": "tdqsim.definitions",
-    "define_terminal": "tdqsim.definitions",
-    "define_transaction": "tdqsim.definitions",
-    "load_definitions": "tdqsim.definitions",
-    "parse_definitions": "tdqsim.definitions",
-}
-
-
-def __getattr__(name: str) -> Any:
-    room = _ROOM_OF.get(name)
-    if room is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(room), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = load_late(
+    __name__,
+    {
+        "tdqsim.cics": ("Abend", "Condition", "Region", "Sysplex", "Task", "TranslationError"),
+        "tdqsim.core.clock": ("Clock",),
+        "tdqsim.core.dispatch": ("Dispatcher",),
+        "tdqsim.definitions": (
+            "Definitions",
+            "define_connection",
+            "define_dtaq",
+            "define_tdqueue",
+            "define_terminal",
+            "define_transaction",
+            "load_definitions",
+            "parse_definitions",
+        ),
+        "tdqsim.facts": ("Cvda", "Resp"),
+        "tdqsim.ibmi": ("EscapeMessage", "System"),
+    },
+)

@@ -26,6 +26,7 @@ __all__ = [
     "StoreInUse",
     "StoreMissing",
     "StoreVersionError",
+    "SystemClosed",
     "TdqError",
     "WouldWaitForever",
     "WrongThread",
@@ -124,7 +125,11 @@ class ConversionError(TdqError):
 
 
 class RegionClosed(TdqError):
-    """The region or system has been closed; commands can no longer be issued."""
+    """The region has been closed; commands can no longer be issued."""
+
+
+class SystemClosed(TdqError):
+    """The IBM i system has been closed; its jobs can do nothing more."""
 
 
 class WouldWaitForever(TdqError):

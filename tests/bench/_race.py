@@ -207,7 +207,7 @@ def race(side: str, folder: Path, warm: int = WARM) -> dict[str, Any]:
     else:
         from tdqsim.pipeline.session import session
 
-        spark = session(master="local[2]", quick_start=False)  # as for any work that is Java's
+        spark = session(master="local[2]")
     found: dict[str, Any] = {"answers": answers(reader(side, spark, folder))}
     for name, act in work(side, spark, folder).items():
         took = []

@@ -116,4 +116,4 @@ def test_a_restart_with_a_hundred_thousand_definitions(tmp_path: Path) -> None:
     with Region(store=tmp_path / "store") as again:
         restarted = process_time() - begun
         assert len(again.tdqueues) == 100_000
-    hold(1, restarted / installed, "a restart with 100,000 definitions, to their install")
+    hold(0.8, restarted / installed, "a restart with 100,000 definitions, to their install", wanted=0.7)

@@ -185,7 +185,7 @@ def spark_session():
     pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
     from tdqsim.pipeline.session import session
 
-    spark = session(name="bench", master="local[2]", quick_start=False)
+    spark = session(name="bench", master="local[2]")
     try:
         yield spark
     finally:

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tdqsim import Abend
+from tdqsim.cobol import CobolError
 
 pytestmark = pytest.mark.cobc
 
@@ -255,3 +256,62 @@ def test_control_c_ends_a_loop_as_a_keyboard_interrupt(workshop):
     command = [sys.executable, "-c", INTERRUPTED, str(workshop.folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "INTERRUPTED\n"), done.stderr
+
+
+def test_programs_one_behind_the_other_in_a_file_issue_commands_with_labels_of_their_own(workshop):
+    (workshop.folder / "PAIR.cbl").write_text(
+        """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. PAIR.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01  WS-TEXT PIC X(8) VALUE 'FIRST'.
+       PROCEDURE DIVISION.
+           EXEC CICS HANDLE CONDITION QZERO(NONE-LEFT) END-EXEC
+           CALL 'SECOND' USING DFHEIBLK DFHCOMMAREA WS-TEXT
+           CALL 'SECOND' USING DFHEIBLK DFHCOMMAREA WS-TEXT
+           EXEC CICS READQ TD QUEUE('IN') INTO(WS-TEXT) END-EXEC.
+       NONE-LEFT.
+           MOVE 'NOTHING' TO WS-TEXT
+           EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-TEXT) END-EXEC
+           EXEC CICS RETURN END-EXEC.
+       END PROGRAM PAIR.
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. SECOND.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01  WS-COUNT PIC 9(8) VALUE 0.
+       LINKAGE SECTION.
+       01  TEXT-GIVEN PIC X(8).
+       PROCEDURE DIVISION USING TEXT-GIVEN.
+           EXEC CICS HANDLE CONDITION QIDERR(NO-QUEUE) END-EXEC
+           ADD 1 TO WS-COUNT
+           EXEC CICS WRITEQ TD QUEUE('NONE') FROM(TEXT-GIVEN) END-EXEC.
+       NO-QUEUE.
+           EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-COUNT) END-EXEC
+           GOBACK.
+       END PROGRAM SECOND.
+"""
+    )
+    workshop.run("PAIR")
+    assert workshop.out() == [b"00000001", b"00000002", b"NOTHING "]
+
+
+def test_a_program_behind_another_is_told_with_its_own_line(workshop):
+    (workshop.folder / "PAIR.cbl").write_text(
+        """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. PAIR.
+       PROCEDURE DIVISION.
+           EXEC CICS RETURN END-EXEC.
+       END PROGRAM PAIR.
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. SECOND.
+       PROCEDURE DIVISION.
+           IF EIBRESP = DFHRESP(NOSUCH) CONTINUE.
+           EXEC CICS RETURN END-EXEC.
+"""
+    )
+    with pytest.raises(CobolError) as met:
+        workshop.programs.handler("PAIR")
+    assert met.value.problems == (f"{workshop.folder / 'PAIR.cbl'}:9: DFHRESP(NOSUCH): there is no such condition",)

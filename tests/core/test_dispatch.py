@@ -355,7 +355,7 @@ def test_end_strands_ends_waiting_and_unstarted_ones_in_order():
     dispatcher.run()
     unstarted = dispatcher.spawn(lambda: ended.append("started"), name="c", owner=owner)
     foreign = dispatcher.spawn(lambda: "lives", name="d", owner=object())
-    doomed = dispatcher.end_strands(owner, "the region is closed")
+    doomed = dispatcher.end_strands(owner, "the region is closed", RegionClosed)
     assert [strand.name for strand in doomed] == ["a", "b", "c"]
     assert ended == ["a", "b"]
     assert isinstance(unstarted.exception, RegionClosed)
@@ -375,7 +375,7 @@ def test_a_strand_that_waits_again_while_it_is_ended_is_ended_again():
 
     dispatcher.spawn(stubborn, name="stubborn", owner=owner)
     dispatcher.run()
-    dispatcher.end_strands(owner, "closed")
+    dispatcher.end_strands(owner, "closed", RegionClosed)
     assert len(tries) == 3
     assert dispatcher.strands == ()
 

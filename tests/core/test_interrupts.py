@@ -20,7 +20,7 @@ from tdqsim.core import clock as clock_module
 from tdqsim.core import dispatch as dispatch_module
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
-from tdqsim.errors import WouldWaitForever
+from tdqsim.errors import RegionClosed, WouldWaitForever
 
 SECOND = 1_000_000_000
 FILES = {dispatch_module.__file__, strand_module.__file__, clock_module.__file__, agenda_module.__file__}
@@ -210,9 +210,9 @@ def test_an_interrupt_at_every_line_of_an_end_can_be_followed_by_another_end():
         waiting = [shop.dispatcher.spawn(pause, name=str(n), owner=owner) for n in range(3)]
         with injector, suppress(KeyboardInterrupt):
             shop.dispatcher.run_ready()
-            shop.dispatcher.end_strands(owner, "closed")
+            shop.dispatcher.end_strands(owner, "closed", RegionClosed)
         sys.settrace(None)
-        shop.dispatcher.end_strands(owner, "closed")
+        shop.dispatcher.end_strands(owner, "closed", RegionClosed)
         assert all(strand.done for strand in waiting), injector.where
         assert shop.dispatcher.strands == (), injector.where
         shop.dispatcher.run()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tdqsim.core.store import Entry, Order, SearchOrder, Store
+from tdqsim.core.store.check import check, salvage
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreInUse, StoreMissing, StoreVersionError
 from tests.core import _child
 
@@ -170,6 +171,32 @@ def test_entries_that_do_not_fit_are_refused(place: Path, half: str) -> None:
             keyed.put(b"without a key")
         with pytest.raises(ValueError, match="only a KEYED queue"):
             fifo.take_key(SearchOrder.EQ, b"x")
+
+
+def test_what_is_put_back_before_a_record_that_shares_its_entry_takes_the_place_of_what_was_taken(
+    place: Path, tmp_path: Path
+) -> None:
+    with Store(place) as store:
+        put(store, b"Q", b"one", b"two", b"three", b"four")
+        queue = store.durable.queue(b"Q")
+        assert queue is not None
+        for _ in range(2):
+            work = queue.work()
+            work.take()
+            store.durable.commit((work,))
+        work = queue.work()
+        work.put_back(b"back")
+        store.durable.commit((work,))
+        for _ in range(3):  # thrown away each time
+            work = queue.work()
+            assert [work.take(), work.take(), work.take(), work.take()] == [b"back", b"three", b"four", None]
+            work = queue.work()
+            assert work.take() == b"back"
+        assert [entry.data for entry in queue.entries(reverse=True)] == [b"four", b"three", b"back"]
+    assert check(place).sound
+    salvage(place, tmp_path / "new")
+    with Store(tmp_path / "new") as store:
+        assert seen(store, b"Q") == [b"back", b"three", b"four"]
 
 
 def test_only_a_stores_keeper_sees_numbers_that_have_no_holes(place: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
-from tdqsim.errors import WrongThread
+from tdqsim.errors import TdqError, WrongThread
 
 
 def elsewhere(call: Callable[[], Any]) -> BaseException | None:
@@ -58,7 +58,7 @@ class World:
             "call_at": lambda: dispatcher.call_at(0, lambda: self.fired.append("at")),
             "wait": lambda: dispatcher.wait(lambda: self.fired.append("attempt"), self.gate),
             "next_deadline_ns": dispatcher.next_deadline_ns,
-            "end_strands": lambda: dispatcher.end_strands(None, "end"),
+            "end_strands": lambda: dispatcher.end_strands(None, "end", TdqError),
             "release_workers": dispatcher.release_workers,
             "check_thread": dispatcher.check_thread,
             "Strand.result": self.ready.result,

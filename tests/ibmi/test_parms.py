@@ -45,6 +45,85 @@ def test_images(kind, value, image):
     assert type(parm.decode(bytes.fromhex(image), PAGE)) is type(value)
 
 
+LINE = [Parm("item", "CHAR(3)"), Parm("count", "INT(5)")]
+COMPOSED = [
+    (Parm("A", "INT(5)", dim=3), [1, -1, 256], "0001FFFF0100"),
+    (Parm("A", "PACKED(3:1)", dim=1), [Decimal("1.5")], "015F"),
+    (Parm("A", "VARCHAR(2)", dim=2), ["a", ""], "0001810000000000"),
+    (Parm("D", "DS", fields=LINE), {"item": "ab", "count": 7}, "8182400007"),
+    (
+        Parm("D", "ds", dim=2, fields=LINE),
+        [{"item": "a", "count": 1}, {"item": "b", "count": 2}],
+        "81404000018240400002",
+    ),
+    (
+        Parm(
+            "D", "DS", fields=[Parm("flag", "IND"), Parm("lines", "DS", dim=2, fields=LINE), Parm("sum", "ZONED(3:0)")]
+        ),
+        {"flag": True, "lines": [{"item": "", "count": 0}, {"item": "xyz", "count": -2}], "sum": -5},
+        "F14040400000A7A8A9FFFEF0F0D5",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parm", "value", "image"), COMPOSED)
+def test_data_structures_and_arrays(parm, value, image):
+    raw = bytes.fromhex(image)
+    assert parm.encode(value, PAGE).hex().upper() == image
+    assert parm.length == len(raw)
+    assert parm.decode(raw + b"more", PAGE) == value
+
+
+@pytest.mark.parametrize(
+    ("parm", "value", "said"),
+    [
+        (Parm("A", "INT(5)", dim=2), [1], "2 values"), (Parm("A", "INT(5)", dim=2), [1, 2, 3], "2 values"),
+        (Parm("A", "CHAR(1)", dim=2), "ab", "2 values"), (Parm("A", "INT(5)", dim=2), 5, "2 values"),
+        (Parm("A", "INT(5)", dim=2), [1, 1 << 20], "does not fit"), (Parm("D", "DS", fields=LINE), {"item": "a"}, "item, count"),
+        (Parm("D", "DS", fields=LINE), {"item": "a", "count": 1, "more": 2}, "item, count"),
+        (Parm("D", "DS", fields=LINE), ("a", 1), "item, count"), (Parm("D", "DS", fields=LINE), {"item": "abcd", "count": 1}, "item: "),
+    ],
+)  # fmt: skip
+def test_composed_values_that_do_not_fit(parm, value, said):
+    with pytest.raises(ParameterError, match=said):
+        parm.encode(value, PAGE)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "said"),
+    [
+        ({"type": "DS"}, "has subfields"), ({"type": "DS", "fields": [LINE[0], LINE[0]]}, "name of its own"),
+        ({"type": "INT(5)", "fields": LINE}, "no subfields"), ({"type": "INT(5)", "dim": 0}, "dim 0"),
+        ({"type": "DS", "fields": [Parm("a", "IND", use="out")]}, "passed as its DS"),
+        ({"type": "DS", "fields": [Parm("a", "IND", optional=True)]}, "passed as its DS"),
+        ({"type": "CHAR(60000)", "dim": 60000}, "3600000000 bytes"),
+    ],
+)  # fmt: skip
+def test_composed_types_that_are_none(keywords, said):
+    with pytest.raises(ParameterError, match=said):
+        Parm("P", **keywords)
+
+
+def test_a_program_with_structures_and_arrays(system, job):
+    def total(_job, order, weights):
+        amount = sum(line["count"] for line in order["lines"])
+        return {**order, "sum": amount}, [2 * one for one in weights]
+
+    system.register_program(
+        "APPLIB/TOTAL", total,
+        [Parm("order", "DS", use="inout", fields=COMPOSED[-1][0].fields), Parm("weights", "FLOAT(8)", use="inout", dim=2)],
+    )  # fmt: skip
+    order = bytearray.fromhex("F14040400005A7A8A90003F0F0F0")
+    weights = bytearray(Parm("w", "FLOAT(8)", dim=2).encode([0.5, 4.0], PAGE))
+    job.call_program("APPLIB/TOTAL", parameters=[order, weights])
+    assert order.hex().upper() == "F14040400005A7A8A90003F0F0F8"
+    assert Parm("w", "FLOAT(8)", dim=2).decode(weights, PAGE) == [1.0, 8.0]
+    with pytest.raises(EscapeMessage, match="MCH1202"):
+        job.call_program("APPLIB/TOTAL", parameters=[bytearray(b"\xf2" + order[1:]), weights])
+    with pytest.raises(EscapeMessage, match="CPF24B4"):
+        job.call_program("APPLIB/TOTAL", parameters=[order, weights[:15]])
+
+
 def test_other_signs_and_blanks():
     assert Parm("P", "PACKED(3:0)").decode(b"\x12\x3c", PAGE) == 123
     assert Parm("P", "PACKED(3:0)").decode(b"\x12\x3b", PAGE) == -123

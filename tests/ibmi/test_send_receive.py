@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.errors import RegionClosed
+from tdqsim.errors import SystemClosed
 from tdqsim.ibmi import JobEnded, ParameterError, System
 from tests.ibmi.conftest import b4, drain, e, fill
 from tests.rules import expect_rule
@@ -253,7 +253,7 @@ def test_after_the_end(system, job, fifo):
     other.qsnddtaq("WORK", "APPLIB", b"x")
     system.close()
     system.close()
-    with pytest.raises(RegionClosed, match="closed"):
+    with pytest.raises(SystemClosed, match="closed"):
         other.qsnddtaq("WORK", "APPLIB", b"x")
 
 

@@ -5,7 +5,7 @@ from freezegun import freeze_time
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.errors import RegionClosed, WouldWaitForever
+from tdqsim.errors import SystemClosed, WouldWaitForever
 from tdqsim.ibmi import JobEnded, System
 from tests.rules import expect_rule
 
@@ -156,8 +156,15 @@ def test_closing_ends_what_waits_and_reports_it(system, job, work):
     waiting = system.start(waiter())
     system.run()
     assert system.close() == (waiting,)
-    with pytest.raises(RegionClosed):
-        waiting.result()
+    for act in (
+        waiting.result,
+        lambda: system.job("LATE"),
+        system.run,
+        system.write_out,
+        lambda: job.qrcvdtaq("WORK", "APPLIB"),
+    ):
+        with pytest.raises(SystemClosed, match=system.name):
+            act()
 
 
 def test_each_entry_is_given_once(system, job, work):

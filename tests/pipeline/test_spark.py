@@ -88,10 +88,6 @@ def test_one_dataframe_may_be_filtered_again_and_again(spark, path):
     ]
 
 
-def test_filters_are_pushed_when_asked(spark, path):
-    assert read(spark, path, push_filters=True).filter("KIND = 'C' AND ID >= 990").count() == 5
-
-
 def test_written_and_read_back(spark, path, tmp_path):
     target = tmp_path / "out"
     frame = read(spark, path)

@@ -209,7 +209,7 @@ import sys
 def test_it():
     loaded = sorted(name for name in sys.modules if name.startswith("tdqsim"))
     plugins = ["tdqsim.cobol", "tdqsim.cobol.pytest_plugin", "tdqsim.testing", "tdqsim.testing.plugin"]
-    assert loaded == sorted(["tdqsim", "tdqsim.errors", *plugins])
+    assert loaded == sorted(["tdqsim", "tdqsim.errors", "tdqsim.late", *plugins])
     assert "lmdb" not in sys.modules
 """
     text = run_apart(tmp_path, body)

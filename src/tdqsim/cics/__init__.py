@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -23,6 +22,7 @@ from tdqsim.cics.spi.rows import (
     UowlinkInfo,
 )
 from tdqsim.cics.uow.unit import UnitOfWork
+from tdqsim.late import load_late
 
 if TYPE_CHECKING:
     from tdqsim.cics.ship.sysplex import Sysplex
@@ -53,12 +53,11 @@ __all__ = [
     "UowlinkInfo",
 ]
 
-
-_LATE = {"Sysplex": "tdqsim.cics.ship.sysplex", "TranslationError": "tdqsim.cics.text.exec_text"}
-"""What one region needs nothing of is imported when it is first used."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATE[name]), name)
+# What one region needs nothing of.
+__getattr__, __dir__ = load_late(
+    __name__,
+    {
+        "tdqsim.cics.ship.sysplex": ("Sysplex",),
+        "tdqsim.cics.text.exec_text": ("TranslationError",),
+    },
+)

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from tdqsim.cics.commands import SteppedTask, Task
 from tdqsim.cics.kernel.channels import Channel
-from tdqsim.cics.kernel.handlers import Handler, load_handlers, own_name, register, startable
+from tdqsim.cics.kernel.handlers import (
+    Handler,
+    check_handlers,
+    give_handlers,
+    load_handlers,
+    own_name,
+    register,
+    startable,
+)
 from tdqsim.cics.kernel.levels import ProgramLevel
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.signature import Way
@@ -80,7 +88,7 @@ class Region(RegionCommands, RegionParts):
         start: AUTO (warm or emergency, as the last run ended), COLD or INITIAL.
         tdintra: EMPTY begins with empty intrapartition queues.
         supplied_queues: install the supplied queues (group DFHDCTG).
-        security: who may do what; None checks nothing.
+        security: who may do what; None checks nothing. It must know the default user and the region's.
         groups: user -> the groups that it is in, for a security policy to ask; a server gives those of its users.
         cmdsec: ASIS checks the commands of transactions with CMDSEC(YES), ALWAYS those of all.
         ressec: ASIS checks the queues of transactions with RESSEC(YES), ALWAYS those of all.
@@ -152,6 +160,7 @@ class Region(RegionCommands, RegionParts):
         readonly: bool = False,
     ) -> None:
         check_arguments(start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec)
+        check_handlers(handlers)
         super().__init__(
             applid=applid,
             sysid=sysid,
@@ -181,12 +190,8 @@ class Region(RegionCommands, RegionParts):
 
             self.data_sets = DataSets(self, dd or {}, datasets)
             self.catalogue = ResourceCatalogue(self, kept=isinstance(store, Path | str))
-            if isinstance(handlers, Mapping):
-                for transid, handler in handlers.items():
-                    self.register(transid, handler)
             begin(self, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
-            if (handlers and not isinstance(handlers, Mapping)) or self.settings:
-                self.load_handlers(*(() if isinstance(handlers, Mapping) else handlers))
+            give_handlers(self, handlers)
         except BaseException:
             let_go(self, clean=False)
             raise
@@ -242,10 +247,12 @@ class Region(RegionCommands, RegionParts):
                 given.
 
         Raises:
-            InstallRefused: a queue is there already and cannot be replaced, or its user id is not valid.
+            InstallRefused: a resource cannot be installed: a queue is there already and cannot be replaced, or a user
+                id is not valid.
+            TdqError: the security policy does not know the user.
         """
         self._check("install")
-        install(self, as_definitions(definitions), way=way, user=user or self.default_user)
+        install(self, as_definitions(definitions), way=way, user=self.task_manager.user_for(user))
 
     def transaction(self, transid: str) -> Callable[[_F], _F]:
         """Decorator: the function is the program of a transaction."""
@@ -291,6 +298,9 @@ class Region(RegionCommands, RegionParts):
         Args:
             transid: its transaction id; TEST when not given.
             userid: its user; the default user when not given.
+
+        Raises:
+            TdqError: the security policy does not know the user.
         """
         self._check("task")
         return self.task_manager.outside(transid, userid)
@@ -348,17 +358,17 @@ class Region(RegionCommands, RegionParts):
             The handle: ``region.run()`` lets it run, ``handle.result()`` is what it returns or raises.
 
         Raises:
-            TdqError: the transaction is not defined, disabled, or has no program; or it was given twice.
+            TdqError: the transaction is not defined, disabled, or has no program; or it was given twice; the security
+                policy does not know the user.
         """
         self._check("start")
+        user = self.task_manager.user_for(userid)
         entry = startable(self.transactions, program, transid)
         if terminal and terminal not in self.terminals:
             raise TdqError(f"terminal {terminal} is not defined")
         facility = self.facility("TERMINAL", terminal) if terminal else None
         startcode = "TD" if facility is not None else "S" if data is None else "SD"
-        return self.attach(
-            entry, startcode=startcode, userid=userid or self.default_user, facility=facility, data=data, args=args
-        )
+        return self.attach(entry, startcode=startcode, userid=user, facility=facility, data=data, args=args)
 
     @overload
     def stepped(self, program: Callable[[Task], _T], *, transid: str = "", userid: str = "") -> Stepped[_T]: ...
@@ -375,8 +385,12 @@ class Region(RegionCommands, RegionParts):
 
         Returns:
             Its handle; the task stands before its first command.
+
+        Raises:
+            TdqError: the security policy does not know the user.
         """
         self._check("stepped")
+        user = self.task_manager.user_for(userid)
         stepped: Stepped = Stepped(self.dispatcher)
 
         def held(task: SteppedTask) -> Any:
@@ -384,9 +398,7 @@ class Region(RegionCommands, RegionParts):
             return program(task, *args)
 
         entry = startable(self.transactions, held, transid or own_name(program))
-        stepped.strand = self.task_manager.attach(
-            entry, startcode="S", userid=userid or self.default_user, make=SteppedTask
-        )
+        stepped.strand = self.task_manager.attach(entry, startcode="S", userid=user, make=SteppedTask)
         self.dispatcher.run_ready()
         return stepped
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdqsim.cics.uow import indoubt, restart
+from tdqsim.errors import RegionClosed
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
 
 
 def _end_tasks(region: RegionParts) -> None:
-    region.survivors = region.dispatcher.end_strands(region, f"the region {region.applid} is closed")
+    region.survivors = region.dispatcher.end_strands(region, f"the region {region.applid} is closed", RegionClosed)
     for task in tuple(region.tasks.values()):
         task.end(normal=False)
     for uow in tuple(region.units.values()):
@@ -84,6 +85,7 @@ def _let_strands_go(region: RegionParts, *, clean: bool) -> None:
     if region.aside is not None:
         region.aside.close()
     if not clean:
-        region.survivors = region.dispatcher.end_strands(region, f"the region {region.applid} has failed")
+        text = f"the region {region.applid} has failed"
+        region.survivors = region.dispatcher.end_strands(region, text, RegionClosed)
     if not region.dispatcher.strands:
         region.dispatcher.release_workers()

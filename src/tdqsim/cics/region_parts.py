@@ -19,7 +19,7 @@ from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.interval import Starts
 from tdqsim.cics.kernel.issue import Hook, Recorder
 from tdqsim.cics.kernel.region_log import RegionLog
-from tdqsim.cics.kernel.security import SecurityPolicy
+from tdqsim.cics.kernel.security import SecurityPolicy, check_user
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
 from tdqsim.cics.programs import Diagnostics, Programs
@@ -104,7 +104,8 @@ class RegionParts:
         self.tdintra = tdintra
         self.readonly = readonly
         self.open_data_sets = open_data_sets and not readonly
-        self._security = security
+        self._security: SecurityPolicy | None = None
+        self._take_policy(security)
         self.groups = groups
         self.is_watched = False
         self._hook: Hook | None = None
@@ -126,7 +127,6 @@ class RegionParts:
         self.terminal_control = Facilities(self)
         self.facilities = self.terminal_control.known
         self.task_manager = Tasks(self, Task)
-        self.task_manager.on_end.append(self._task_ended)
         self.tasks = self.task_manager.known
         self.starts = Starts(self)
         self.recovery = UnitsOfWork(self, self.clock.time_ns())
@@ -138,7 +138,6 @@ class RegionParts:
         self.statistics = Statistics(self)
         # What other parts ask of these, bound once.
         self.attach = self.task_manager.attach
-        self.task_ended = self.task_manager.ended
         self.system_task = self.task_manager.system
         self.next_task_number = self.task_manager.next_number
         self.facility = self.terminal_control.get
@@ -163,8 +162,13 @@ class RegionParts:
 
     @security.setter
     def security(self, policy: SecurityPolicy | None) -> None:
-        self._security = policy
+        self._take_policy(policy)
         self.refresh_all()
+
+    def _take_policy(self, policy: SecurityPolicy | None) -> None:
+        check_user(policy, self.default_user, "default_user")
+        check_user(policy, self.region_user, "region_user")
+        self._security = policy
 
     @property
     def hook(self) -> Hook | None:
@@ -247,7 +251,7 @@ class RegionParts:
         if isinstance(queue, IntraTdQueue):
             self.ati.arm(queue)
         self.refresh(queue)
-        self.catalogue.save_queue(queue)
+        self.catalogue.save_queue(queue, was_set=True)
         self.force()
 
     def settle_disable(self, queue: TdQueue) -> None:
@@ -279,18 +283,24 @@ class RegionParts:
 
     # -- tasks ----------------------------------------------------------------------------------------------------
 
-    def _task_ended(self, task: Task, *, normal: bool) -> None:
-        """What follows the end of a task: its QZEROs, its ENQs, its queue's cycle, its facility."""
+    def task_ended(self, task: TaskBase, *, normal: bool) -> None:
+        """A task has ended and its unit of work is settled: its QZEROs, its ENQs, its queue's cycle, its facility."""
+        self.dispatcher.check_thread()
+        self.tasks.pop(task.number, None)
+        if self.failed:
+            return
+        if self._recorder is not None:
+            self._recorder.task_ended(task, normal=normal)
         if task.qzero:
             for queue, cycle in task.qzero.items():
                 self.ati.emptied(queue, cycle)
         if self.enqueues:
             release_all(self, task)
-        facility = task.facility
+        facility, request = task.facility, task.request
         if facility is not None and facility.task is task:
             facility.task = None
-        if task.request is not None and not self.closed:
-            self.ati.task_ended(task.request, normal=normal)
+        if request is not None and not self.closed:
+            self.ati.task_ended(request, normal=normal)
         if facility is not None and not self.closed:
             self.ati.serve(facility)
 

@@ -89,10 +89,10 @@ def _begin(
     region.catalogue.load()
     if not store.closed_clean:
         restart.give_back_reads(region)
+    region.ts.resume(clean=store.closed_clean)
     restart.load_units_of_work(region)
     indoubt.resume(region)
     restart.begin_numbering(region)
-    region.ts.resume(clean=store.closed_clean)
     region.force()
     _resume_triggers(region)
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))

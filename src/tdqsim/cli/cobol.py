@@ -60,9 +60,10 @@ def check(
             wrong += 1
             typer.echo(str(error))
         else:
-            typer.echo(f"{source}: {found.program}, {len(found.commands)} commands")
-            for each in differences(text, str(source)) if code_page else ():
-                typer.echo(str(each))
+            for each in (found, *found.following):
+                typer.echo(f"{source}: {each.program}, {len(each.commands)} commands")
+            for place in differences(text, str(source)) if code_page else ():
+                typer.echo(str(place))
     if wrong:
         raise typer.Exit(1)
 
@@ -81,7 +82,8 @@ def compile_(sources: _Sources, copybooks: _Copybooks = None) -> None:
             wrong += 1
             typer.echo(str(error))
         else:
-            typer.echo(f"{source}: {found.program} compiled")
+            for each in (found, *found.following):
+                typer.echo(f"{source}: {each.program} compiled")
     if wrong:
         raise typer.Exit(1)
 

@@ -15,8 +15,9 @@ when it is first used: a command looks for a server by :mod:`~tdqsim.client.cont
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from tdqsim.late import load_late
 
 if TYPE_CHECKING:
     from tdqsim.client._client import Client
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
     from tdqsim.client._region import RemoteRegion, RemoteUnitOfWork
     from tdqsim.client._system import RemoteEntry, RemoteSystem
 
-_HOMES: Final = {
-    "Client": "_client",
-    "LostConnection": "_http",
-    "RemoteEntry": "_system",
-    "RemoteError": "_http",
-    "RemoteRegion": "_region",
-    "RemoteSystem": "_system",
-    "RemoteUnitOfWork": "_region",
-}
 
 __all__ = [
     "Client",
@@ -44,11 +36,12 @@ __all__ = [
     "RemoteUnitOfWork",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    """Load a name of this package when it is first used."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return value
+__getattr__, __dir__ = load_late(
+    __name__,
+    {
+        "._client": ("Client",),
+        "._http": ("LostConnection", "RemoteError"),
+        "._region": ("RemoteRegion", "RemoteUnitOfWork"),
+        "._system": ("RemoteEntry", "RemoteSystem"),
+    },
+)

@@ -8,8 +8,9 @@ because pytest imports the package for its option alone.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from tdqsim.late import load_late
 
 if TYPE_CHECKING:
     from tdqsim.cobol.compiler import CobolMissing, Module, Options, compile_program
@@ -19,17 +20,6 @@ if TYPE_CHECKING:
     from tdqsim.cobol.trace import Trace
     from tdqsim.cobol.translate import CobolError
 
-_HOMES: Final = {
-    "CobolError": "translate",
-    "CobolMissing": "compiler",
-    "CobolPrograms": "programs",
-    "CobolWarning": "mismatch",
-    "Conversion": "pages",
-    "Module": "compiler",
-    "Options": "compiler",
-    "Trace": "trace",
-    "compile_program": "compiler",
-}
 
 __all__ = [
     "CobolError",
@@ -43,11 +33,14 @@ __all__ = [
     "compile_program",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a name of this package when it is first used."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return value
+__getattr__, __dir__ = load_late(
+    __name__,
+    {
+        ".compiler": ("CobolMissing", "Module", "Options", "compile_program"),
+        ".mismatch": ("CobolWarning",),
+        ".pages": ("Conversion",),
+        ".programs": ("CobolPrograms",),
+        ".trace": ("Trace",),
+        ".translate": ("CobolError",),
+    },
+)

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +31,7 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "10"
+_FORMAT: Final = "11"
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _PROGRAMS: Final = (".cbl", ".cob")
@@ -74,6 +74,7 @@ class Module:
         commands: its EXEC CICS commands by number.
         labels: its labels by number, from 1.
         symbols: its items and statements.
+        following: the programs behind it in its file, which its CALLs find.
         plans: what its commands come to, once it has run.
     """
 
@@ -83,6 +84,7 @@ class Module:
     commands: tuple[ExecCommand, ...]
     labels: tuple[str, ...]
     symbols: Symbols
+    following: tuple[Module, ...] = ()
     plans: list[Any] = field(default_factory=list, repr=False)
 
 
@@ -250,31 +252,39 @@ def _make(translation: Translation, source: Path, options: Options, place: Path)
     cobc = compiler_path()
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="new-", dir=place.parent) as folder:
-        unit = Path(folder) / f"{translation.program}.i"
-        unit.write_text(translation.text, "utf-8", errors="surrogateescape")
-        debug = ["-debug"] if options.debug else []
-        stem = translation.program
-        listing = ["--save-temps", "-t", f"{stem}.lst", "--tsymbols"]
-        command = [cobc, "-m", *debug, *options.arguments(), *listing, "-o", f"{stem}.so", str(unit)]
-        done = _run(command, folder)
-        if done.returncode:
-            raise CobolError(_problems(done.stderr, str(unit), source))
-        kept = {
-            "program": translation.program,
-            "labels": translation.labels,
-            "commands": [asdict(command) for command in translation.commands],
-            "symbols": read_symbols(Path(folder), stem, entry_symbol(stem), translation.using).as_json(),
-        }
-        (Path(folder) / "program.json").write_text(json.dumps(kept), "utf-8")
         ready = Path(folder) / "ready"
         ready.mkdir()
-        for name in (f"{translation.program}.so", "program.json"):
-            (Path(folder) / name).rename(ready / name)
+        programs = (translation, *translation.following)
+        kept = [_make_one(cobc, each, source, options, Path(folder), ready) for each in programs]
+        (ready / "program.json").write_text(json.dumps(kept), "utf-8")
         try:
             ready.rename(place)
         except OSError:
             if not (place / "program.json").is_file():  # else another process was first, with the same
                 raise
+
+
+def _make_one(
+    cobc: str, translation: Translation, source: Path, options: Options, folder: Path, ready: Path
+) -> dict[str, Any]:
+    """Compile one program into a folder; what is kept of it beside its module."""
+    stem = translation.program
+    unit = folder / f"{stem}.i"
+    unit.write_text(translation.text, "utf-8", errors="surrogateescape")
+    debug = ["-debug"] if options.debug else []
+    listing = ["--save-temps", "-t", f"{stem}.lst", "--tsymbols"]
+    command = [cobc, "-m", *debug, *options.arguments(), *listing, "-o", f"{stem}.so", str(unit)]
+    done = _run(command, str(folder))
+    if done.returncode:
+        raise CobolError(_problems(done.stderr, str(unit), source))
+    symbols = read_symbols(folder, stem, entry_symbol(stem), translation.using)
+    (folder / f"{stem}.so").rename(ready / f"{stem}.so")
+    return {
+        "program": stem,
+        "labels": translation.labels,
+        "commands": [asdict(command) for command in translation.commands],
+        "symbols": symbols.as_json(),
+    }
 
 
 def entry_symbol(program: str) -> str:
@@ -283,7 +293,13 @@ def entry_symbol(program: str) -> str:
     return f"_{name}" if name[:1].isdigit() else name
 
 
-def _load(kept: dict[str, Any], place: Path, source: Path) -> Module:
+def _load(kept: list[dict[str, Any]], place: Path, source: Path) -> Module:
+    """The first program of a file, with those behind it."""
+    first, *following = (_load_one(each, place, source) for each in kept)
+    return replace(first, following=tuple(following))
+
+
+def _load_one(kept: dict[str, Any], place: Path, source: Path) -> Module:
     program = str(kept["program"])
     commands = tuple(
         ExecCommand(

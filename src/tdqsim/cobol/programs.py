@@ -65,7 +65,8 @@ class CobolPrograms:
         self._cache = Path(cache)
         self._options = Options(tuple(map(Path, copybooks)), debug, tuple(flags))
         self._modules: dict[str, Module | None] = {}
-        self.settings = Settings(self.module)
+        self._behind: dict[str, Module] = {}
+        self.settings = Settings(self._called)
         self.settings.runaway_ms = round(runaway * 1000)
         self.settings.cwa = ctypes.create_string_buffer(cwa) if cwa else None
         self.settings.on_statement, self.settings.on_warning = on_statement, on_warning
@@ -112,9 +113,19 @@ class CobolPrograms:
         Raises:
             CobolError: it cannot be compiled.
         """
-        module = compile_program(Path(source), self._options, self._cache)
+        module = self._compiled(Path(source))
         self._modules[module.program] = module
         return self._found(module.program)
+
+    def _compiled(self, source: Path) -> Module:
+        module = compile_program(source, self._options, self._cache)
+        for each in module.following:
+            self._behind[each.program] = each
+        return module
+
+    def _called(self, name: str) -> Module | None:
+        """What a CALL finds: a program behind another one in its file, which LINK does not find, or any other."""
+        return self._behind.get(name) or self.module(name)
 
     def module(self, name: str) -> Module | None:
         """The compiled program of this name; None when there is no source.
@@ -124,7 +135,7 @@ class CobolPrograms:
         """
         if name not in self._modules:
             source = self._source(name)
-            self._modules[name] = None if source is None else compile_program(source, self._options, self._cache)
+            self._modules[name] = None if source is None else self._compiled(source)
         return self._modules[name]
 
     def _source(self, name: str) -> Path | None:

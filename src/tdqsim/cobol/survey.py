@@ -1,28 +1,24 @@
 """A folder of CICS COBOL sources surveyed: which programs translate, compile and run, and what the others lack.
 
-Each program is run once as a task of a region of its own, in a child process, so that whatever it does concerns nothing
-else: transient data queues that its commands name by a literal are intrapartition queues, it has a terminal at which
-ENTER was pressed, and the maps of all BMS sources are there. Files are not: a program that ends with a condition or an
-abend of CICS has run. One that stops at a command that is not served has not.
+Each program is run once, in a process of its own (:mod:`~tdqsim.cobol.surveyed`), so that whatever it does concerns
+nothing else. A program that ends with a condition or an abend of CICS has run, and so has one that waits, or that still
+goes from command to command when its time is over. One that stops at a command that is not served has not.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import select
-import signal
+import subprocess
+import sys
 import tempfile
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from tdqsim.cobol.compiler import Options, compile_program, expand
 from tdqsim.cobol.translate import CobolError, translate
-from tdqsim.errors import TdqError
 
 __all__ = ["Surveyed", "sources_in", "survey"]
 
@@ -31,7 +27,8 @@ _LIBRARY: Final = (".cpy", ".copy", ".cbl", ".cob", ".bms", ".dcl")
 _COMMAND: Final = re.compile(rb"\bEXEC(?:UTE)?\s+CICS\b", re.IGNORECASE)
 _QUEUE: Final = re.compile(r"(?:READQ|WRITEQ|DELETEQ) TD\b")
 _LIKELY: Final = re.compile(r"cpy|copy", re.IGNORECASE)
-_MISSING: Final = re.compile(r"EXEC (?:CICS|SQL|DLI) .*$")
+_GRACE: Final = 30.0
+"""Seconds above its time after which a run that does not answer is ended."""
 
 State = Literal["yes", "no", "-"]
 
@@ -110,107 +107,37 @@ def _one(source: Path, options: Options, cache: Path, maps: Path | None, seconds
         return Surveyed(str(source), "yes", "no", "-", size, queues, error.problems[0])
     if maps is None:
         return Surveyed(str(source), "yes", "yes", "-", size, queues)
-    ran, why = _apart(lambda: _run(source, options, cache, maps), seconds)
+    ran, why = _run(source, options, cache, maps, seconds)
     return Surveyed(str(source), "yes", "yes", ran, size, queues, why)
 
 
-# -- running one -----------------------------------------------------------------------------------------------------
-
-
-def _run(source: Path, options: Options, cache: Path, maps: Path) -> tuple[State, str]:
-    """Run a program in a region of its own; how that ended."""
-    from tdqsim.cics import Abend, Condition, Region  # noqa: PLC0415  (the child only)
-    from tdqsim.cobol.level import CobolFailure  # noqa: PLC0415
-    from tdqsim.cobol.own import Unserved  # noqa: PLC0415
-    from tdqsim.cobol.programs import CobolPrograms  # noqa: PLC0415
-    from tdqsim.definitions import define_tdqueue, define_terminal  # noqa: PLC0415
-
-    module = compile_program(source, options, cache)
-    names = sorted(set(_queues(module.commands)))
-    with Region([*(define_tdqueue(name=name, type="INTRA") for name in names), define_terminal(name="T001")]) as region:
-        _install_maps(region, maps)
-        programs = CobolPrograms(
-            region, sources=[source.parent], cache=cache, copybooks=options.copybooks, runaway=3.0, on_warning=_silent
-        )
-        region.register("SURV", programs.program(source))
-        region.screens.type("T001", "SURV")
-        handle = next(iter(region.tasks.values())).strand
-        region.run()
-        if handle is None or not handle.done:
-            return "yes", "waits for input"
+def _run(source: Path, options: Options, cache: Path, maps: Path, seconds: float) -> tuple[State, str]:
+    """Run a program in a process of its own; how that ended."""
+    with tempfile.TemporaryDirectory(prefix="tdqsim-surveyed-") as folder:
+        answer = Path(folder) / "answer"
+        asked = {
+            "source": str(source.absolute()),
+            "copybooks": [str(each.absolute()) for each in options.copybooks],
+            "cache": str(cache.absolute()),
+            "maps": str(maps.absolute()),
+            "seconds": seconds,
+            "answer": str(answer),
+        }
+        command = [sys.executable, "-m", "tdqsim.cobol.surveyed"]
         try:
-            handle.result()
-        except Abend as abend:
-            if isinstance(abend.cause, Unserved):
-                return "no", (_MISSING.search(str(abend.cause)) or [str(abend.cause)])[0]
-            if abend.cause is not None and not isinstance(abend.cause, CobolFailure | Condition):
-                return "no", f"{type(abend.cause).__name__}: {abend.cause}"
-            return "yes", str(abend).partition("\n")[0][:120]
-        return "yes", "ended normally"
-
-
-def _silent(_text: str) -> None:
-    """Mismatches are not what a survey is about."""
-
-
-def _queues(commands: Iterable[Any]) -> Iterator[str]:
-    """The queues that transient data commands name by a literal."""
-    for command in commands:
-        found = re.search(r"\bQUEUE\(A(\d+)\)", command.text) if _QUEUE.match(command.text) else None
-        written = command.written[int(found[1]) - 1] if found else ""
-        name = written.strip("'\"").rstrip(" ")
-        if written[:1] in ("'", '"') and 0 < len(name) <= 4:
-            yield name
-
-
-def _install_maps(region: Any, folder: Path) -> None:
-    from tdqsim.definitions.bms import parse_bms  # noqa: PLC0415
-
-    for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() == ".bms":
-            try:
-                region.screens.install(parse_bms(path.read_text("latin-1"), str(path)))
-            except TdqError:  # that mapset is not there for the program, and it says so if it comes to that
-                continue
-
-
-def _apart(work: Any, seconds: float) -> tuple[State, str]:
-    """Do something in a child process and hear what it says, as long as it takes no longer than that."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _say(work, reading, writing)
-    os.close(writing)
-    said, deadline = b"", time.monotonic() + seconds
-    while (left := deadline - time.monotonic()) > 0 and select.select([reading], [], [], left)[0]:
-        part = os.read(reading, 65536)
-        if not part:
-            break
-        said += part
-    os.close(reading)
-    if not said:
-        os.kill(child, signal.SIGKILL)
-    status = os.waitpid(child, 0)[1]
-    if said:
-        ran, why = json.loads(said)
-        return ran, why
-    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    return "no", f"took more than {seconds} seconds" if number == signal.SIGKILL else f"ended the process ({status})"
-
-
-def _say(work: Any, reading: int, writing: int) -> None:
-    """The child: do it, say how it ended, and end without what the parent would do at its end."""
-    status = 1
-    try:
-        os.close(reading)
-        silence = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silence, 1)
-        os.dup2(silence, 2)
+            done = subprocess.run(  # noqa: S603  (this package)
+                command,
+                input=json.dumps(asked),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                check=False,
+                timeout=seconds + _GRACE,
+            )
+        except subprocess.TimeoutExpired:
+            return "no", f"took more than {seconds} seconds without a command"
         try:
-            said = work()
-        except Exception as error:  # noqa: BLE001  (whatever it was, it is what became of the program)
-            said = ("no", f"{type(error).__name__}: {error}"[:200])
-        os.write(writing, json.dumps(said).encode())
-        status = 0
-    finally:
-        os._exit(status)
+            ran, why = json.loads(answer.read_text("utf-8"))
+        except (OSError, ValueError):
+            return "no", f"ended the process (status {done.returncode})"
+    return ran, why

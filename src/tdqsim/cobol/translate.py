@@ -27,10 +27,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from tdqsim.cobol._divisions import Divisions, options_of_command, programs_of
+from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, EIB
 from tdqsim.cobol._tokens import Word, WordPlace, words
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
@@ -90,6 +92,7 @@ class Translation:
         commands: the commands by number.
         labels: the labels by number, from 1.
         using: the names behind USING of the PROCEDURE DIVISION.
+        following: the programs behind it in the same file, which its CALLs find.
     """
 
     program: str
@@ -97,72 +100,17 @@ class Translation:
     commands: tuple[ExecCommand, ...]
     labels: tuple[str, ...]
     using: tuple[str, ...] = ()
+    following: tuple[Translation, ...] = ()
 
 
-_EIB: Final = """ 01 DFHEIBLK GLOBAL.
- 02 EIBTIME PIC S9(7) COMP-3.
- 02 EIBDATE PIC S9(7) COMP-3.
- 02 EIBTRNID PIC X(4).
- 02 EIBTASKN PIC S9(7) COMP-3.
- 02 EIBTRMID PIC X(4).
- 02 DFHEIFIL PIC S9(4) COMP.
- 02 EIBCPOSN PIC S9(4) COMP.
- 02 EIBCALEN PIC S9(4) COMP.
- 02 EIBAID PIC X.
- 02 EIBFN PIC X(2).
- 02 EIBRCODE PIC X(6).
- 02 EIBDS PIC X(8).
- 02 EIBREQID PIC X(8).
- 02 EIBRSRCE PIC X(8).
- 02 EIBSYNC PIC X.
- 02 EIBFREE PIC X.
- 02 EIBRECV PIC X.
- 02 EIBSEND PIC X.
- 02 EIBATT PIC X.
- 02 EIBEOC PIC X.
- 02 EIBFMH PIC X.
- 02 EIBCOMPL PIC X.
- 02 EIBSIG PIC X.
- 02 EIBCONF PIC X.
- 02 EIBERR PIC X.
- 02 EIBERRCD PIC X(4).
- 02 EIBSYNRB PIC X.
- 02 EIBNODAT PIC X.
- 02 EIBRESP PIC S9(8) COMP.
- 02 EIBRESP2 PIC S9(8) COMP.
- 02 EIBRLDBK PIC X.
-"""
-_CONTROL: Final = """ 01 DFHEI-CONTROL GLOBAL.
- 02 DFHEI-NUMBER PIC S9(9) COMP-5 VALUE 0.
- 02 DFHEI-RESP PIC S9(9) COMP-5 VALUE 0.
- 02 DFHEI-RESP2 PIC S9(9) COMP-5 VALUE 0.
- 02 DFHEI-POINTER-1 USAGE POINTER.
- 02 DFHEI-POINTER-2 USAGE POINTER.
-"""
-"""The control area: the number of a command goes in, the number of a label comes back, with RESP and RESP2; pointers
-for ADDRESS OF."""
 _NATIONAL: Final = {"DISPLAY-OF": "DFHEIDSP", "NATIONAL-OF": "DFHEINAT"}
 """What the run-time knows these functions by."""
 _RESPONSES: Final = {"RESP": "DFHEI-RESP", "RESP2": "DFHEI-RESP2"}
-_DIB: Final = """ 01 DLZDIB.
- 02 DIBVER PIC X(2).
- 02 DIBSTAT PIC X(2).
- 02 DIBSEGM PIC X(8).
- 02 DIBFIL01 PIC X.
- 02 DIBFIL02 PIC X.
- 02 DIBSEGLV PIC X(2).
- 02 DIBKFBL PIC S9(4) COMP.
- 02 DIBDBDNM PIC X(8).
- 02 DIBDBORG PIC X(8).
- 02 DIBFIL03 PIC X(6).
-"""
-"""The DL/I interface block, which the translator puts into programs with EXEC DLI."""
 _CVDAS: Final[Mapping[str, int]] = {
     **{row["name"]: int(row["value"]) for row in table("cobol_cvda")},
     **{name: int(each) for name, each in Cvda.__members__.items()},
 }
 _ADDRESS: Final = "pointer "
-_COMMAREA: Final = " 01 DFHCOMMAREA PIC X.\n"
 _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
     ("SEND", "MAP"): ("FROM", {"FROM", "MAPONLY", "SET"}, "O"),
     ("RECEIVE", "MAP"): ("INTO", {"INTO", "SET"}, "I"),
@@ -183,7 +131,22 @@ def translate(text: str, file: str) -> Translation:
     Raises:
         CobolError: every problem found, with its file and line.
     """
-    return _Translator(text, file).translation()
+    found = list(words(text, file))
+    made: list[Translation] = []
+    problems: list[str] = []
+    for begin, end in programs_of(found):
+        part, name = text, file
+        if end - begin < len(found):
+            first = found[begin]
+            name = first.place.file
+            part = f'#line {first.place.line} "{name}"\n{text[first.start : found[end - 1].end]}\n'
+        try:
+            made.append(_Translator(part, name).translation())
+        except CobolError as error:
+            problems += error.problems
+    if problems:
+        raise CobolError(problems)
+    return replace(made[0], following=tuple(made[1:]))
 
 
 class _Translator:
@@ -199,11 +162,11 @@ class _Translator:
         self.problems: list[str] = []
         self.program = ""
         self.using: tuple[str, ...] = ()
-        self.divisions = _Divisions([])
+        self.divisions = Divisions([])
         self.blocks: list[tuple[Word, Word, int, list[str], list[str]]] = []
 
     def translation(self) -> Translation:
-        divisions = self.divisions = _Divisions(self.words)
+        divisions = self.divisions = Divisions(self.words)
         self.program = divisions.program
         header = divisions.identification
         if not header:
@@ -220,7 +183,7 @@ class _Translator:
         self._insert_reentry()
         if any(command.verb == "DLI" for command in self.commands) and divisions.storage is not None:
             storage = divisions.storage
-            self.edits.append((storage.end, storage.end, f"\n{_DIB}{self._mark(storage)}"))
+            self.edits.append((storage.end, storage.end, f"\n{DIB}{self._mark(storage)}"))
         if self.problems:
             raise CobolError(self.problems)
         return Translation(
@@ -240,16 +203,16 @@ class _Translator:
                     (place.end, place.end, f" GO TO {labels} DEPENDING ON DFHEI-NUMBER.\n{self._mark(place)}")
                 )
 
-    def _insert_control(self, divisions: _Divisions) -> None:
+    def _insert_control(self, divisions: Divisions) -> None:
         """The control area goes to WORKING-STORAGE, which is made where there is none."""
         if divisions.storage is not None:
             place = divisions.storage
-            self.edits.append((place.end, place.end, f"\n{_CONTROL}{self._mark(place)}"))
+            self.edits.append((place.end, place.end, f"\n{CONTROL}{self._mark(place)}"))
             return
         before = divisions.after_storage or divisions.procedure
         if before is not None:
             data = "" if divisions.has_data else " DATA DIVISION.\n"
-            text = f"\n{data} WORKING-STORAGE SECTION.\n{_CONTROL}{self._mark(before)}"
+            text = f"\n{data} WORKING-STORAGE SECTION.\n{CONTROL}{self._mark(before)}"
             divisions.has_data = True
             self.edits.append((before.start, before.start, text))
 
@@ -346,15 +309,16 @@ class _Translator:
         if language == "CICS":
             self._command(first, self.words[at + 2 : end], self.words[end])
         elif language in _LANGUAGES:
-            self._statement(first, language, self.words[at + 2 : end], self.words[end])
+            self._statement(first, language, at, end)
         else:
             self._problem(first.place, f"EXEC {language} is not known; allowed are CICS, {', '.join(_LANGUAGES)}")
         return end + 1
 
-    def _statement(self, first: Word, language: str, inside: list[Word], last: Word) -> None:
+    def _statement(self, first: Word, language: str, begin: int, end: int) -> None:
         """EXEC SQL and EXEC DLI: the statement and its host variables, for the user's function to answer."""
+        inside, last = self.words[begin + 2 : end], self.words[end]
         if language == "SQL" and inside and inside[0].is_word(*_DECLARATIONS):
-            after = next((word for word in self.words if word.start >= last.end), last)
+            after = self.words[end + 1] if end + 1 < len(self.words) else last
             if self.in_procedure(first):
                 self._replace(first, last, " CONTINUE")
             else:
@@ -383,7 +347,7 @@ class _Translator:
     # -- one command ------------------------------------------------------------------------------------------------
 
     def _command(self, first: Word, inside: list[Word], last: Word) -> None:
-        options = list(_options(inside))
+        options = list(options_of_command(inside))
         if not options:
             self._problem(first.place, "EXEC CICS without a command")
             return
@@ -485,12 +449,12 @@ class _Translator:
 
     # -- the program around them -------------------------------------------------------------------------------------
 
-    def _insert_linkage(self, divisions: _Divisions) -> None:
+    def _insert_linkage(self, divisions: Divisions) -> None:
         procedure = divisions.procedure
         if procedure is None:
             self._problem(WordPlace(self.words[0].place.file, 1), "there is no PROCEDURE DIVISION")
             return
-        areas = ("" if divisions.has_eib else _EIB) + ("" if divisions.has_commarea else _COMMAREA)
+        areas = ("" if divisions.has_eib else EIB) + ("" if divisions.has_commarea else COMMAREA)
         linkage = divisions.linkage
         if linkage is not None:
             self.edits.append((linkage.end, linkage.end, f"\n{areas}" + self._mark(linkage)))
@@ -505,7 +469,7 @@ class _Translator:
     def _mark(word: Word) -> str:
         return f'#line {word.place.line} "{word.place.file}"\n'
 
-    def _using(self, divisions: _Divisions) -> None:
+    def _using(self, divisions: Divisions) -> None:
         using, stop = divisions.using, divisions.header_stop
         if using is None:
             assert stop is not None, divisions
@@ -517,99 +481,3 @@ class _Translator:
         self.edits.append((using.end, using.end, "".join(f" {name}" for name in wanted)))
         ways = ("BY", "REFERENCE", "VALUE", "OPTIONAL")
         self.using = (*wanted, *(word.text.upper() for word in divisions.using_names if not word.is_word(*ways)))
-
-
-class _Divisions:
-    """Where the parts of a program are that the translator adds to."""
-
-    def __init__(self, found: list[Word]) -> None:
-        self.program = ""
-        self.identification: list[Word] = []
-        self.storage: Word | None = None
-        self.after_storage: Word | None = None
-        self.programs: list[int] = []
-        self.bodies: list[tuple[int, Word]] = []
-        self.linkage: Word | None = None
-        self.procedure: Word | None = None
-        self.using: Word | None = None
-        self.header_stop: Word | None = None
-        self.using_names: list[Word] = []
-        self.has_data = self.has_commarea = self.has_eib = False
-        self._read(found)
-
-    def _read(self, found: list[Word]) -> None:
-        for at, word in enumerate(found):
-            after = found[at + 1] if at + 1 < len(found) else word
-            third = found[at + 2] if at + 2 < len(found) else word
-            if word.is_word("PROGRAM-ID"):
-                self._program(found, at, after)
-            elif word.is_word("PROCEDURE") and after.is_word("DIVISION"):
-                self._header(word, found, at + 2)
-            elif self.procedure is not None:
-                if word.is_word("END") and after.is_word("DECLARATIVES") and third.kind == "stop":
-                    self.bodies[-1] = (len(self.programs), third)
-            elif word.is_word("DATA") and after.is_word("DIVISION"):
-                self.has_data = True
-            elif after.is_word("SECTION") and third.kind == "stop":
-                self._section(word, third)
-            elif word.is_word("DFHCOMMAREA") and self.linkage is not None:
-                self.has_commarea = True
-            elif word.is_word("DFHEIBLK"):
-                self.has_eib = True
-
-    def _program(self, found: list[Word], at: int, after: Word) -> None:
-        self.programs.append(found[at].start)
-        if not self.program:
-            self.program = _program_name(found[at + 1 : at + 3])
-            self.identification = _sentence(found, at + 2 if after.kind == "stop" else at + 1)[:4]
-
-    def _section(self, word: Word, stop: Word) -> None:
-        if word.is_word("WORKING-STORAGE"):
-            self.storage = stop
-        elif word.is_word("LOCAL-STORAGE", "LINKAGE"):
-            self.after_storage = self.after_storage or word
-            if word.is_word("LINKAGE"):
-                self.linkage = stop
-
-    def _header(self, word: Word, found: list[Word], at: int) -> None:
-        stop = next((each for each in found[at:] if each.kind == "stop"), word)
-        self.bodies.append((len(self.programs), stop))
-        if self.procedure is not None:  # of a program inside the program
-            return
-        self.procedure, self.header_stop = word, stop
-        for each in found[at:]:
-            if each is stop:
-                return
-            if each.is_word("USING"):
-                self.using = each
-            elif self.using is not None:
-                self.using_names.append(each)
-
-
-def _sentence(found: list[Word], at: int) -> list[Word]:
-    """The words from here to the next full stop."""
-    end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), at)
-    return found[at : max(end, at + 1)]
-
-
-def _program_name(after: list[Word]) -> str:
-    name = next((word.text for word in after if word.kind in ("word", "literal", "number")), "")
-    return re.sub(r"['\"]", "", name).upper()
-
-
-def _options(inside: list[Word]) -> Iterator[tuple[Word, list[Word] | None]]:
-    """The words of a command, each with the words of its argument, or None."""
-    at = 0
-    while at < len(inside):
-        name = inside[at]
-        at += 1
-        if at == len(inside) or inside[at].text != "(":
-            if name.kind == "word":
-                yield name, None
-            continue
-        depth, start = 1, at + 1
-        at = start
-        while at < len(inside) and depth:
-            depth += {"(": 1, ")": -1}.get(inside[at].text, 0)
-            at += 1
-        yield name, inside[start : at - 1]

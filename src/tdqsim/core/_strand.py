@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Generic
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from greenlet import greenlet
-from typing_extensions import TypeVar
 
 from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
     from tdqsim.core.dispatch import Dispatcher
 
-T_co = TypeVar("T_co", covariant=True, default=Any)
+    T_co = TypeVarWithDefault("T_co", covariant=True, default=Any)
+else:
+    T_co = TypeVar("T_co", covariant=True)  # the default is for type checkers, and dear to import
 
-__all__ = ["WAIT", "Strand", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
+__all__ = ["WAIT", "Strand", "T_co", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
 
 
 class WaitMark:

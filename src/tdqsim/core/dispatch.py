@@ -61,7 +61,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
 from tdqsim.core.agenda import Agenda
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
-from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
+from tdqsim.errors import TdqError, WouldWaitForever, WrongThread
 
 __all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitQueue"]
 
@@ -562,8 +562,7 @@ class Dispatcher:
         Not without a worker in reserve: the next strand may need one, and a greenlet that is begun by another begins at
         that one's depth of calls. Nothing here names a strand: a worker that waits here for work keeps nobody alive.
         """
-        hub = worker.parent
-        assert hub is not None
+        hub: Any = worker.parent
         alone = self.deadlines or self._rounds or self.outside._in_ready  # noqa: SLF001  (only the loop sees to these)
         if self._flows and self.ready and self._idle_workers and not alone:
             self._begin_turn(self._next_ready(), hub).switch()
@@ -575,8 +574,7 @@ class Dispatcher:
         worker = getcurrent()
         while True:
             strand = self.current
-            call = strand._call  # noqa: SLF001
-            assert call is not None
+            call: Any = strand._call  # noqa: SLF001
             strand._call = None  # noqa: SLF001  (it has begun)
             try:
                 strand._value = call()  # noqa: SLF001
@@ -642,9 +640,7 @@ class Dispatcher:
 
     # -- ending ---------------------------------------------------------------------------------------------------
 
-    def end_strands(
-        self, owner: object, message: str, kind: Callable[[str], BaseException] = RegionClosed
-    ) -> tuple[Strand, ...]:
+    def end_strands(self, owner: object, message: str, kind: Callable[[str], BaseException]) -> tuple[Strand, ...]:
         """End every strand of an owner, in order: each wait raises ``kind(message)``.
 
         Args:

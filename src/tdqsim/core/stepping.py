@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Generic
 
-from typing_extensions import TypeVar
-
+from tdqsim.core._strand import T_co
 from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitQueue
 from tdqsim.errors import TdqError
-
-T_co = TypeVar("T_co", covariant=True, default=Any)
 
 __all__ = ["Stepped"]
 

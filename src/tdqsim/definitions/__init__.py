@@ -6,8 +6,9 @@ systems.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tdqsim.late import load_late
 
 if TYPE_CHECKING:
     from tdqsim.definitions._resource import Resource
@@ -81,54 +82,35 @@ __all__ = [
 ]
 
 # A region needs one module of these (maps) and pydantic comes with the others; a command line should begin at once.
-_LATER = {
-    "Connection": "connection",
-    "DdCard": "regionfile",
-    "Definitions": "group",
-    "Dfhintra": "regionfile",
-    "Dtaq": "dtaq",
-    "GroupEntry": "group",
-    "ExtraQueue": "tdqueue",
-    "ImportReport": "imports",
-    "Imported": "imports",
-    "IndirectQueue": "tdqueue",
-    "IntraQueue": "tdqueue",
-    "Note": "group",
-    "OtherResource": "other",
-    "RegionFile": "regionfile",
-    "RemoteQueue": "tdqueue",
-    "Resource": "_resource",
-    "Tdqueue": "tdqueue",
-    "Terminal": "terminal",
-    "Transaction": "transaction",
-    "define_connection": "define",
-    "define_dtaq": "define",
-    "define_tdqueue": "define",
-    "define_terminal": "define",
-    "define_transaction": "define",
-    "dump_definitions": "dump",
-    "export_cl": "crtdtaq",
-    "export_csd": "csdexport",
-    "export_dct": "dctexport",
-    "json_schema": "schema",
-    "load_definitions": "group",
-    "load_region_file": "regionfile",
-    "parse_cl": "cl",
-    "parse_csd": "csdup",
-    "parse_csd_listing": "csdlist",
-    "parse_dct": "dfhdct",
-    "parse_definitions": "group",
-    "pipeline_json_schema": "schema",
-    "region_json_schema": "schema",
-    "supplied_definitions": "define",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import what is asked for for the first time."""
-    module = _LATER.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = load_late(
+    __name__,
+    {
+        "._resource": ("Resource",),
+        ".cl": ("parse_cl",),
+        ".connection": ("Connection",),
+        ".crtdtaq": ("export_cl",),
+        ".csdexport": ("export_csd",),
+        ".csdlist": ("parse_csd_listing",),
+        ".csdup": ("parse_csd",),
+        ".dctexport": ("export_dct",),
+        ".define": (
+            "define_connection",
+            "define_dtaq",
+            "define_tdqueue",
+            "define_terminal",
+            "define_transaction",
+            "supplied_definitions",
+        ),
+        ".dfhdct": ("parse_dct",),
+        ".dtaq": ("Dtaq",),
+        ".dump": ("dump_definitions",),
+        ".group": ("Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions"),
+        ".imports": ("ImportReport", "Imported"),
+        ".other": ("OtherResource",),
+        ".regionfile": ("DdCard", "Dfhintra", "RegionFile", "load_region_file"),
+        ".schema": ("json_schema", "pipeline_json_schema", "region_json_schema"),
+        ".tdqueue": ("ExtraQueue", "IndirectQueue", "IntraQueue", "RemoteQueue", "Tdqueue"),
+        ".terminal": ("Terminal",),
+        ".transaction": ("Transaction",),
+    },
+)

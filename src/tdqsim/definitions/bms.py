@@ -342,7 +342,8 @@ def _dsatts(macro: _Macro, mapset: _Macro) -> tuple[str, ...]:
 def symbolic_map(mapset: Mapset) -> str:
     """The copybook of a mapset: the input and output records of its maps.
 
-    Every field that has a name takes three bytes, its attribute bytes and its data, in both records.
+    Every field that has a name takes three bytes, its attribute bytes and its data, in both records. A map without such
+    fields has records of one byte where TIOAPFX gives them none: COBOL knows no group without items.
     """
     lines: list[str] = []
     for number, each in enumerate(mapset.maps):
@@ -352,6 +353,8 @@ def symbolic_map(mapset: Mapset) -> str:
 
 def _symbolic(mapset: Mapset, each: BmsMap, first: str) -> list[str]:
     prefix = [" 02 FILLER PIC X(12)."] if mapset.tioapfx else []
+    if not prefix and not any(one.name for one in each.fields):
+        prefix = [" 02 FILLER PIC X."]
     onto = ""
     if mapset.storage.startswith("BASE="):
         onto = f" REDEFINES {mapset.storage[5:]}"

@@ -15,6 +15,7 @@ from tdqsim.ibmi._qsys2 import DataQueueEntriesRow, DataQueueInfoRow, ReceiveDat
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._recorder import SystemRecorder
 from tdqsim.ibmi._retrieve import parse_messages
+from tdqsim.ibmi._system_values import SystemValues
 from tdqsim.ibmi._tools import SeedEntry, dump_entries, parse_seed, seed_entries
 from tdqsim.ibmi.faults import FaultHook, MessagePlan
 from tdqsim.ibmi.job import Job, StartedJob
@@ -89,6 +90,7 @@ __all__ = [
     "StartedJob",
     "System",
     "SystemRecorder",
+    "SystemValues",
     "char",
     "datetime_to_dts",
     "dts_to_datetime",

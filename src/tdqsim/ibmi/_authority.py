@@ -9,16 +9,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import AUTHORITIES
 
-__all__ = ["ALL", "AuthorizationList", "Profile", "added", "granted_names", "revoked"]
+__all__ = [
+    "ALL",
+    "NONE",
+    "SAME",
+    "AuthorizationList",
+    "PasswordKeeper",
+    "Profile",
+    "added",
+    "granted_names",
+    "revoked",
+]
 
+NONE: Final = "*NONE"
+SAME: Final = "*SAME"
 ALL: Final = AUTHORITIES["*ALL"]
 _BUNDLES = ("*ALL", "*CHANGE", "*USE")
 _SINGLE = {next(iter(grants)): word for word, grants in AUTHORITIES.items() if len(grants) == 1}
+
+
+class PasswordKeeper(Protocol):
+    """Who keeps the passwords that sign-ons are checked by: a server, not the system itself."""
+
+    def keep(self, user: str, password: str | None) -> None:
+        """Keep a user's password; None for none.
+
+        Raises:
+            ParameterError: it cannot be one, or the user's password is not for a command to change.
+        """
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tdqsim.ibmi._authority import added, granted_names, revoked
+from tdqsim.ibmi._authority import NONE, SAME, added, granted_names, revoked
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import OPERATIONS
@@ -138,7 +138,7 @@ class AuthorityCommands(JobCore):
     @declare("CRTUSRPRF")
     def crtusrprf(
         self, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: Sequence[str] = (),
-        status: str = "*ENABLED", pwdexp: bool = False,
+        status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
     ) -> None:  # fmt: skip
         """Create a user profile, as far as data queues need one.
 
@@ -149,10 +149,12 @@ class AuthorityCommands(JobCore):
             supgrpprf: more such groups.
             status: ``*ENABLED``, or ``*DISABLED``: nobody can sign on with it.
             pwdexp: its password has to be changed before somebody can.
+            password: for sign-ons to a server of the system; ``*USRPRF`` is the name. ``*NONE`` gives none.
 
         Raises:
-            EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only who has *ALLOBJ may give it
-                (*SECADM, which every profile takes really, is not modelled).
+            EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only who has *ALLOBJ may give it, or a
+                password (*SECADM, which every profile takes really, is not modelled).
+            ParameterError: a password that cannot be one, or that nobody keeps.
         """
         self.begin("CRTUSRPRF")
         name = new_name(usrprf, "usrprf")
@@ -161,26 +163,30 @@ class AuthorityCommands(JobCore):
         for group in (*supgrpprf, *(() if grpprf == "*NONE" else (grpprf,))):
             if group.upper() not in self.system.profiles:
                 self.fail("CPF2204", group.upper())
-        if allobj and not self.system.profile(self.current_user).allobj:
+        if (allobj or password != NONE) and not self.system.profile(self.current_user).allobj:
             self.fail("CPF2292")
         self.system.crtusrprf(
-            name, allobj=allobj, grpprf=grpprf.upper(), supgrpprf=tuple(supgrpprf), status=status, pwdexp=pwdexp
-        )
+            name, allobj=allobj, grpprf=grpprf.upper(), supgrpprf=tuple(supgrpprf), status=status, pwdexp=pwdexp,
+            password=password,
+        )  # fmt: skip
         self.log(self.message("CPC2205", name))
         self.give_turn()
 
     @declare("CHGUSRPRF")
-    def chgusrprf(self, usrprf: str, *, status: str = "*SAME", pwdexp: bool | None = None) -> None:
+    def chgusrprf(
+        self, usrprf: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME
+    ) -> None:
         """Change who can sign on with a user profile: enable it after too many wrong passwords, for instance.
 
         Args:
             usrprf: its name.
             status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
             pwdexp: whether its password has to be changed first; None leaves it.
+            password: another one, ``*USRPRF``, ``*NONE`` or ``*SAME``.
 
         Raises:
             EscapeMessage: CPF2204 there is none, CPF2292 only who has *ALLOBJ may change another's.
-            ParameterError: a status that does not exist.
+            ParameterError: a status that does not exist, or a password that cannot be kept.
         """
         self.begin("CHGUSRPRF")
         name = new_name(usrprf, "usrprf")
@@ -188,6 +194,6 @@ class AuthorityCommands(JobCore):
             self.fail("CPF2204", name)
         if not self.system.profile(self.current_user).allobj:
             self.fail("CPF2292")
-        self.system.chgusrprf(name, status=status, pwdexp=pwdexp)
+        self.system.chgusrprf(name, status=status, pwdexp=pwdexp, password=password)
         self.log(self.message("CPC2206", name))
         self.give_turn()

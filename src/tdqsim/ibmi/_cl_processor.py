@@ -151,12 +151,15 @@ def _crtusrprf(job: CommandProcessor, values: Values) -> None:
     job.crtusrprf(
         values["usrprf"], allobj="*ALLOBJ" in values.get("spcaut", []), grpprf=values.get("grpprf", "*NONE"),
         supgrpprf=groups, status=values.get("status", "*ENABLED"), pwdexp=values.get("pwdexp") == "*YES",
+        password=values.get("password", "*NONE"),
     )  # fmt: skip
 
 
 def _chgusrprf(job: CommandProcessor, values: Values) -> None:
     pwdexp = {"*YES": True, "*NO": False}.get(values.get("pwdexp", "*SAME"))
-    job.chgusrprf(values["usrprf"], status=values.get("status", "*SAME"), pwdexp=pwdexp)
+    job.chgusrprf(
+        values["usrprf"], status=values.get("status", "*SAME"), pwdexp=pwdexp, password=values.get("password", "*SAME")
+    )
 
 
 def _called(job: Any, values: Values) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from tdqsim.facts import table
 
-__all__ = ["DECLARATIONS", "ApiParameter", "Declaration", "MessageUse", "declare"]
+__all__ = ["DECLARATIONS", "ApiParameter", "Declaration", "MessageUse", "declare", "declared_program"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -114,6 +114,12 @@ def declare(name: str) -> Callable[[F], F]:
         return method
 
     return record
+
+
+def declared_program(name: str, *parameters: tuple[str, str, str, int | None, int]) -> Declaration:
+    """A program without a Python form: name, use, kind, length and optional group of each parameter."""
+    made = tuple(ApiParameter(number, *one, "-") for number, one in enumerate(parameters, 1))
+    return Declaration(name, "", inspect.Signature(), "", made, ())
 
 
 def _parameters(name: str) -> tuple[ApiParameter, ...]:

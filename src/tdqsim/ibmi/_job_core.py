@@ -20,7 +20,6 @@ from typing import Any, NoReturn
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.errors import RegionClosed
 from tdqsim.ibmi._authority import granted_names
 from tdqsim.ibmi._errors import JobEnded, ParameterError
 from tdqsim.ibmi._fact import LIMITS, OPERATIONS, Operation
@@ -190,9 +189,7 @@ class JobCore:
 
     def check_usable(self) -> None:
         """Refuse another thread, and when the job has ended or the system is closed."""
-        self._dispatcher.check_thread()
-        if self.system.closed:
-            raise RegionClosed(f"system {self.system.name} is closed")
+        self.system.check_open()
         if self.ended:
             raise JobEnded(f"job {self.qualified_name} has ended")
 

@@ -20,8 +20,8 @@ from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.store import Durability, Entry, Store, Work
-from tdqsim.errors import TdqError
-from tdqsim.ibmi._authority import ALL, AuthorizationList, Profile, granted_names
+from tdqsim.errors import SystemClosed, TdqError
+from tdqsim.ibmi._authority import ALL, NONE, SAME, AuthorizationList, PasswordKeeper, Profile, granted_names
 from tdqsim.ibmi._catalogue import Catalogue
 from tdqsim.ibmi._dts import offset_seconds
 from tdqsim.ibmi._errors import ParameterError
@@ -30,6 +30,7 @@ from tdqsim.ibmi._locks import LockManager
 from tdqsim.ibmi._objects import Library, Program, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._recorder import SystemRecorder
+from tdqsim.ibmi._system_values import SystemValues
 from tdqsim.ibmi._who import Who
 from tdqsim.ibmi.faults import FaultHook
 from tdqsim.ibmi.journals import Journal, JournalWriter
@@ -98,6 +99,8 @@ class Machine:
         codepage(job_page(ccsid))
         self.ccsid = ccsid
         self.date_format = "*YMD"
+        self.values = SystemValues()
+        self.passwords: PasswordKeeper | None = None
         self.closed = self.failed = False
         self._faults: FaultHook | None = None
         self._recorder: SystemRecorder | None = None
@@ -230,7 +233,7 @@ class Machine:
 
     def crtusrprf(
         self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
-        status: str = "*ENABLED", pwdexp: bool = False,
+        status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
     ) -> Profile:  # fmt: skip
         """Create a user profile, or make it anew.
 
@@ -241,9 +244,11 @@ class Machine:
             supgrpprf: more of them, at most 15.
             status: ``*ENABLED``, or ``*DISABLED``: nobody can sign on with it.
             pwdexp: its password has to be changed before somebody can.
+            password: for sign-ons to a server of the system; ``*USRPRF`` is the name. ``*NONE`` gives none.
 
         Raises:
-            ParameterError: a name is not one, a group is not there, there are too many, or a status is none.
+            ParameterError: a name is not one, a group is not there, there are too many, or a status is none; a
+                password cannot be one, or there is no server that keeps it.
         """
         self.check_open()
         name = new_name(name, "user profile")
@@ -255,24 +260,36 @@ class Machine:
         groups = tuple(self.profile(group).name for group in wanted)
         if name in groups:
             raise ParameterError(f"grpprf {name}: a profile is no group of its own")
+        if password != NONE:
+            self._keep_password(name, password)
         profile = self.profiles[name] = Profile(name, allobj, groups, disabled, pwdexp)
         self._catalogue.save("profile", name, profile.save())
         self.forget_places()
         return profile
 
-    def chgusrprf(self, name: str, *, status: str = "*SAME", pwdexp: bool | None = None) -> Profile:
+    def _keep_password(self, name: str, password: str) -> None:
+        if self.passwords is None:
+            raise ParameterError("password: a server that clients sign on to keeps passwords, and there is none here")
+        self.passwords.keep(name, {"*NONE": None, "*USRPRF": name}.get(password, password))
+
+    def chgusrprf(
+        self, name: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME
+    ) -> Profile:
         """Change who can sign on with a user profile.
 
         Args:
             name: the profile.
             status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
             pwdexp: whether its password has to be changed first; None leaves it.
+            password: another one, ``*USRPRF``, ``*NONE`` or ``*SAME``.
 
         Raises:
-            ParameterError: there is no such profile or status.
+            ParameterError: there is no such profile or status, or the password cannot be kept.
         """
         self.check_open()
         profile = self.profile(name)
+        if password != SAME:
+            self._keep_password(profile.name, password)
         profile.disabled = profile.disabled if status == "*SAME" else _disabled(status)
         profile.expired = profile.expired if pwdexp is None else pwdexp
         self._catalogue.save("profile", profile.name, profile.save())
@@ -510,7 +527,7 @@ class Machine:
         """Refuse another thread, and when it is closed."""
         self.dispatcher.check_thread()
         if self.closed:
-            raise TdqError(f"system {self.name} is closed")
+            raise SystemClosed(f"system {self.name} is closed")
 
     def write_out(self) -> None:
         """Write the entries of FORCE(*NO) queues to the store's files, as a clean close does.

@@ -15,7 +15,6 @@ in length, and offsets in it count from the start of the receiver::
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from struct import Struct
@@ -26,7 +25,7 @@ from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import table
 from tdqsim.ibmi._byte_parameters import Arguments
-from tdqsim.ibmi._declare import ApiParameter, Declaration
+from tdqsim.ibmi._declare import Declaration, declared_program
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi.layouts import pack_binary, shown_bytes
 from tdqsim.ibmi.messages import MESSAGE_TYPES, MESSAGES, Message
@@ -229,9 +228,7 @@ def _moment(job: Any, time_ns: int) -> str:
 
 
 def _declared(name: str, *parameters: tuple[str, str, str, int | None]) -> Declaration:
-    """A program without a Python form: name, use, kind and length of its parameters."""
-    made = tuple(ApiParameter(number, *one, 0, "-") for number, one in enumerate(parameters, 1))
-    return Declaration(name, "", inspect.Signature(), "", made, ())
+    return declared_program(name, *((*one, 0) for one in parameters))
 
 
 _RECEIVER: Final = (("Receiver variable", "out", "H", None), ("Length of receiver variable", "in", "B", _WORD))

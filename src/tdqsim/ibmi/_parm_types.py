@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Protocol
@@ -13,10 +14,12 @@ from tdqsim.facts import table
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi.layouts import pack_decimal, unpack_decimal
 
-__all__ = ["Codec", "codec"]
+__all__ = ["LONGEST", "Array", "Codec", "Structure", "codec"]
 
 _TYPE: Final = re.compile(r"([A-Z][A-Z0-9]*)(?:\(([0-9]{1,5})(?::([0-9]{1,2}))?\))?", re.ASCII)
 _KINDS: Final = {row["type"]: row for row in table("ibmi_parm_types")}
+LONGEST: Final = int(_KINDS["DATA"]["most"])
+"""Bytes that one parameter may take."""
 _INTEGERS: Final = {3: 1, 5: 2, 10: 4, 20: 8}
 _LENGTH_PREFIX: Final = 2
 _POSITIVE, _NEGATIVE = 0xF0, 0xD0
@@ -166,6 +169,64 @@ class _Indicator:
         if not isinstance(value, bool):
             raise ValueError("True or False is needed")  # noqa: TRY004  (a codec's)
         return b"\xf1" if value else b"\xf0"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Elements of one kind, one behind the other: DIM(count)."""
+
+    element: Codec
+    count: int
+
+    @property
+    def length(self) -> int:
+        """Bytes of all of them."""
+        return self.count * self.element.length
+
+    def decode(self, data: bytes, page: CodePage) -> list[Any]:
+        """A list of them."""
+        step = self.element.length
+        return [self.element.decode(data[at : at + step], page) for at in range(0, self.length, step)]
+
+    def encode(self, value: Any, page: CodePage) -> bytes:
+        """Their bytes; there must be as many as the array has."""
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != self.count:
+            raise ValueError(f"{self.count} values are needed")
+        return b"".join(_filled(self.element, one, page) for one in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """The subfields of a data structure, without gaps between them."""
+
+    fields: tuple[tuple[str, Codec], ...]
+    length: int
+
+    def decode(self, data: bytes, page: CodePage) -> dict[str, Any]:
+        """Values by the names of the subfields."""
+        found, at = {}, 0
+        for name, field in self.fields:
+            found[name] = field.decode(data[at : at + field.length], page)
+            at += field.length
+        return found
+
+    def encode(self, value: Any, page: CodePage) -> bytes:
+        """Their bytes; each subfield must have a value."""
+        names = [name for name, _ in self.fields]
+        if not isinstance(value, Mapping) or set(value) != set(names):
+            raise ValueError(f"a value for each of {', '.join(names)} is needed, by its name")
+        made = b""
+        for name, field in self.fields:
+            try:
+                made += _filled(field, value[name], page)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+        return made
+
+
+def _filled(part: Codec, value: Any, page: CodePage) -> bytes:
+    """The bytes of a part, as many as it takes: a varying one has less of its own."""
+    return part.encode(value, page).ljust(part.length, b"\0")
 
 
 def _text(value: Any) -> str:

@@ -3,7 +3,8 @@
 A registered function is called like an RPG program: with the job, and its parameters. Where it has declared them
 (:mod:`~tdqsim.ibmi.parms`) these are values, and what it returns goes into those that go out; where it has not, each is
 a ``bytearray``, which it may change in place. CALL and SBMJOB call them from CL, QCMDEXC runs a CL command, QWCRTVCA
-tells a job its own name, and the open list APIs give of its log.
+tells a job its own name, the open list APIs give of its log, and the retrieve APIs tell of jobs, messages and
+system values.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._objects import Program
 from tdqsim.ibmi._open_lists import LIST_LIBRARY, LIST_PROGRAMS, OpenLists
+from tdqsim.ibmi._retrieve_programs import RETRIEVE_PROGRAMS
 from tdqsim.ibmi.layouts import pack_binary, unpack_binary, unpack_decimal
 from tdqsim.ibmi.messages import EscapeMessage
 from tdqsim.ibmi.parms import Parm
@@ -27,6 +29,7 @@ __all__ = ["ProgramCalls"]
 
 
 _SYSTEM = ("QSYS", "*LIBL", "*CURLIB")
+_SUPPLIED = {**LIST_PROGRAMS, **RETRIEVE_PROGRAMS}
 _QUALIFIED_JOB = 26
 _COMMAND_DIGITS = 15
 
@@ -61,8 +64,8 @@ class ProgramCalls(ByteForms, CommandProcessor):
             self.give_turn()
         elif name in _OWN:
             _OWN[name](self, parameters)
-        elif name in LIST_PROGRAMS:
-            self._call_form(*LIST_PROGRAMS[name], parameters)
+        elif name in _SUPPLIED:
+            self._call_form(*_SUPPLIED[name], parameters)
         else:
             self.call(name, *parameters)
 
@@ -81,7 +84,7 @@ class ProgramCalls(ByteForms, CommandProcessor):
                 self._unresolved(wanted, "0401")
             if (wanted, name) in programs:
                 return programs[wanted, name]
-        if library not in _SYSTEM or not (name in FORMS or name in _OWN or name in LIST_PROGRAMS):
+        if library not in _SYSTEM or not (name in FORMS or name in _OWN or name in _SUPPLIED):
             self._unresolved(name, "0201")
         return None
 

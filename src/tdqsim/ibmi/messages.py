@@ -17,7 +17,16 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.ibmi.layouts import char, pack_binary
 
-__all__ = ["DTAQ", "MESSAGES", "MESSAGE_TYPES", "EscapeMessage", "Message", "MessageDescription", "message"]
+__all__ = [
+    "DTAQ",
+    "MESSAGES",
+    "MESSAGE_TYPES",
+    "EscapeMessage",
+    "Message",
+    "MessageDescription",
+    "filled_text",
+    "message",
+]
 
 DTAQ = "DTAQ"
 """The object type as message data holds it: without its asterisk."""
@@ -117,6 +126,26 @@ def message(message_id: str, *values: str | int, page: CodePage | None = None, k
         _VARIABLE.sub(lambda found: str(filled[int(found[1]) - 1]), one) for one in (described.text, described.help)
     )
     return Message(message_id, kind or described.kind, described.severity, text, data, told)
+
+
+def filled_text(described: MessageDescription, data: bytes | None, page: CodePage) -> tuple[str, str]:
+    """First- and second-level text of a message with the variables of its data filled in.
+
+    Without data they stay as &1 and so on. Data that is too short has blanks for the rest, as a character field would.
+    """
+    if data is None:
+        return described.text, described.help
+    filled, at = [], 0
+    for kind, length in described.data:
+        part = data[at : at + length].ljust(length, page.encode(" ") if kind == "C" else b"\0")
+        filled.append(
+            page.printable(part).rstrip(" ") if kind == "C" else str(int.from_bytes(part, "big", signed=True))
+        )
+        at += length
+    text, told = (
+        _VARIABLE.sub(lambda found: filled[int(found[1]) - 1], one) for one in (described.text, described.help)
+    )
+    return text, told
 
 
 def _variable(value: str | int, kind: str, length: int, page: CodePage) -> bytes:

@@ -23,7 +23,15 @@ type               bytes                          value
 ``UNS(d)``         likewise                       int, unsigned
 ``FLOAT(n)``       4 or 8                         float
 ``IND``            1                              bool
+``DS``             those of its subfields         dict by their names
 =================  =============================  ===========================================================
+
+A data structure has its subfields in ``fields``, without gaps; ``dim`` makes an array of any type, whose value is a
+list of as many::
+
+    Parm("order", "DS", use="inout", fields=[
+        Parm("item", "CHAR(10)"), Parm("amounts", "PACKED(7:2)", dim=12), Parm("lines", "DS", dim=3, fields=[...]),
+    ])
 
 What does not fit is refused, never cut: storage that is shorter than the parameter is CPF24B4 (a real machine would
 read and write what lies behind it), bytes that are no decimal number MCH1202, another number of parameters than the
@@ -39,7 +47,7 @@ from typing import Any, Literal
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._parm_types import Codec, codec
+from tdqsim.ibmi._parm_types import LONGEST, Array, Codec, Structure, codec
 
 __all__ = ["Parm", "check_parms"]
 
@@ -54,10 +62,13 @@ class Parm:
         use: ``in``, ``out`` or ``inout``.
         optional: it, and all after it, may be left out (OPTIONS(*NOPASS)); the value is None then.
         omissible: it may be null (OPTIONS(*OMIT)); the value is None then.
+        dim: how many elements the array has (DIM); None for no array.
+        fields: the subfields of a DS: no use, optional or omissible of their own.
         length: bytes of its storage.
 
     Raises:
-        ParameterError: the type is none, or its length or digits are none that it takes.
+        ParameterError: the type is none, or its length or digits are none that it takes; a DS has no subfields, one
+            name twice or subfields that say how they are passed; an array has no elements; it all takes too many bytes.
     """
 
     name: str
@@ -65,6 +76,8 @@ class Parm:
     use: Literal["in", "out", "inout"] = "in"
     optional: bool = False
     omissible: bool = False
+    dim: int | None = None
+    fields: Sequence[Parm] = ()
     length: int = field(init=False, default=0)
     _codec: Codec = field(init=False, repr=False, compare=False)
 
@@ -72,9 +85,28 @@ class Parm:
         """Find out how it stands in storage."""
         if self.use not in ("in", "out", "inout"):
             raise ParameterError(f"parameter {self.name}: use {self.use!r}: allowed are in, out, inout")
-        found = codec(self.name, self.type)
+        found = self._structure() if self.type.strip().upper() == "DS" else codec(self.name, self.type)
+        if self.fields and not isinstance(found, Structure):
+            raise ParameterError(f"parameter {self.name}: {self.type} has no subfields; DS has")
+        if self.dim is not None:
+            if not 1 <= self.dim <= LONGEST:
+                raise ParameterError(f"parameter {self.name}: dim {self.dim}: allowed are 1 to {LONGEST}")
+            found = Array(found, self.dim)
+        if found.length > LONGEST:
+            raise ParameterError(f"parameter {self.name}: {found.length} bytes are more than {LONGEST}")
         object.__setattr__(self, "_codec", found)
         object.__setattr__(self, "length", found.length)
+
+    def _structure(self) -> Structure:
+        """What its subfields make together."""
+        names = [one.name for one in self.fields]
+        if not names or len(set(names)) != len(names):
+            raise ParameterError(f"parameter {self.name}: a DS has subfields, each with a name of its own: {names}")
+        for one in self.fields:
+            if one.use != "in" or one.optional or one.omissible:
+                raise ParameterError(f"parameter {self.name}: subfield {one.name} is passed as its DS is")
+        made = tuple((one.name, one._codec) for one in self.fields)  # noqa: SLF001  (of this class)
+        return Structure(made, sum(one.length for one in self.fields))
 
     def decode(self, storage: bytes, page: CodePage) -> Any:
         """The value in storage that is long enough.

@@ -13,7 +13,7 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
 from tdqsim.definitions import Definitions
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import DefinitionError, Problem, SystemClosed
 from tdqsim.ibmi._create import create_queue, obstacle_to
 from tdqsim.ibmi._ddm import InProcessLink, RemoteLink, RemoteQueues
 from tdqsim.ibmi._errors import ParameterError
@@ -58,6 +58,8 @@ class System(Machine):
         faults: a hook for planned faults, None for none (:class:`MessagePlan`).
         recorder: takes what happens, None for nobody (:class:`~tdqsim.testing.History`).
         date_format: QDATFMT.
+        values: the system values that can be set, by name (QPWDLVL, QMAXSIGN).
+        passwords: who keeps the passwords that CRTUSRPRF and CHGUSRPRF are given, None for nobody: a server sets it.
         closed: it can do no more.
         failed: it was closed as if its process had ended: nothing more reaches the store.
 
@@ -267,7 +269,7 @@ class System(Machine):
         unfinished = tuple(
             job.started for job in self.jobs.values() if job.started is not None and not job.started.done
         )
-        self.dispatcher.end_strands(self, f"system {self.name} is closed")
+        self.dispatcher.end_strands(self, f"system {self.name} is closed", SystemClosed)
         for job in list(self.jobs.values()):
             job.end()
         if clean and not self.readonly:

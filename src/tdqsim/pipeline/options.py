@@ -40,7 +40,7 @@ OPTIONS_AS_THEY_ARE = frozenset({
     "record_length", "block_length", "record_length_field", "minimum_record_length", "maximum_record_length",
     "record_start_offset", "record_end_offset", "generate_record_id", "generate_record_bytes",
     "generate_corrupt_fields",
-    "segment_field", "segment_filter", "push_filters",
+    "segment_field", "segment_filter",
 })  # fmt: skip
 OTHERS = ("_", "*")  # as the id of the last level: all other segments
 
@@ -96,7 +96,6 @@ class QsamOptions:
     split_bytes: int = 32 * 1024 * 1024
     split_records: int = 0
     splittable: bool = True
-    push_filters: bool = False
     output: str = "file"
     onto_record_bytes: bool = False
     null_strings_as_spaces: bool = False

@@ -10,7 +10,7 @@ a cluster needs them on shared storage.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,7 +18,6 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
-    Filter,
     InputPartition,
     WriterCommitMessage,
 )
@@ -27,7 +26,6 @@ from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._metadata import with_metadata
-from tdqsim.pipeline._pushdown import Comparison, comparisons, test_of
 from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
@@ -75,8 +73,7 @@ class QsamDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be fewer than there are."""
-        options = self._checked()
-        return QsamFilteringReader(options, schema) if options.push_filters else QsamReader(options, schema)
+        return QsamReader(self._checked(), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of one data set, or of a part for each partition."""
@@ -100,7 +97,6 @@ class QsamReader(DataSourceReader):
     def __init__(self, options: QsamOptions, schema: StructType) -> None:
         self.options = options
         self.columns = list(schema.names)
-        self.filters: list[Comparison] = []
         made = SplitReader(options, self.columns).schema
         for mine, theirs in zip(made, to_arrow_schema(schema), strict=True):
             if mine.type != theirs.type:
@@ -115,21 +111,7 @@ class QsamReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The record batches of one part."""
         settle()
-        predicates = [(each[0], test_of(each)) for each in self.filters]
-        return SplitReader(self.options, self.columns, predicates).read(partition.value)
-
-
-class QsamFilteringReader(QsamReader):
-    """A reader that leaves records out early, only on demand (``push_filters``).
-
-    Spark up to 4.3 refuses a reader with ``pushFilters`` where ``spark.sql.python.filterPushdown.enabled`` is off;
-    where it is on, it keeps the filters of a DataFrame's first query for its later ones, which then miss records.
-    """
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Comparisons of a column with values leave records out early; Spark checks all of them again."""
-        self.filters.extend(comparisons(filters))
-        return filters
+        return SplitReader(self.options, self.columns).read(partition.value)
 
 
 class PartMessage(WriterCommitMessage):

@@ -34,7 +34,6 @@ class QueueOptions:
     starting_sequence: int
     ending_sequence: int | None
     rows_per_partition: int
-    push_filters: bool
     mode: str
     max_rows: int
     max_bytes: int
@@ -114,7 +113,6 @@ class _Options:
             starting_sequence=self.number("startingSequence", 0),
             ending_sequence=self.number("endingSequence", 0) if self.text("endingSequence") else None,
             rows_per_partition=self.number("rowsPerPartition", 1),
-            push_filters=self.flag("push_filters"),
             mode=self.choice("mode", _MODES),
             max_rows=self.number("maxRowsPerTrigger", 1),
             max_bytes=self.number("maxBytesPerTrigger", 1),

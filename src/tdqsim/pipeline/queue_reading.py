@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline._pushdown import Comparison, test_of
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, Piece, history_pieces, journals, read_history, read_journal
 from tdqsim.pipeline.queues import QUEUES, SCHEMAS, queue_rows, read_range
@@ -41,18 +38,14 @@ def schema_of(options: QueueOptions) -> pa.Schema:
     return {"records": SCHEMAS[options.kind], "queues": QUEUES, "history": HISTORY[options.kind]}[options.read]
 
 
-def plan_read(options: QueueOptions, tests: Sequence[Comparison] = ()) -> list[ReadTask]:
-    """What is read, in order, as of now.
-
-    Args:
-        options: of the read.
-        tests: comparisons that rows must stand; what they rule out is not read.
-    """
+def plan_read(options: QueueOptions) -> list[ReadTask]:
+    """What is read, in order, as of now."""
     if options.read == "history":
         return [ReadTask(piece=piece) for piece in history_pieces(options.path)]
     if options.read == "queues":
         return [ReadTask(name="*")]
-    low, high = _bounds(options, tests)
+    low = max(options.starting_sequence - 1, 0)
+    high = 2**63 - 1 if options.ending_sequence is None else options.ending_sequence
     if options.read == "journal":
         found = journals(options.store, options.journals)
         return [
@@ -64,29 +57,9 @@ def plan_read(options: QueueOptions, tests: Sequence[Comparison] = ()) -> list[R
         return [
             ReadTask(queue.name, after, upto)
             for queue in wanted(stored, options.queues, options.store)
-            if queue.records and _may_be(queue.name, tests)
+            if queue.records
             for after, upto in _parts(queue, low, high, options.rows_per_partition)
         ]
-
-
-def _bounds(options: QueueOptions, tests: Sequence[Comparison]) -> tuple[int, int]:
-    """The numbers behind which and up to which records are wanted."""
-    low = max(options.starting_sequence - 1, 0)
-    high = 2**63 - 1 if options.ending_sequence is None else options.ending_sequence
-    for column, operation, value in tests:
-        if column == "seq" and type(value) is int:
-            low = max(low, {"greater": value, "greater_equal": value - 1, "equal": value - 1}.get(operation, low))
-            high = min(high, {"less": value - 1, "less_equal": value, "equal": value}.get(operation, high))
-    return low, high
-
-
-def _may_be(name: str, tests: Sequence[Comparison]) -> bool:
-    for column, operation, value in tests:
-        if column == "queue" and operation == "equal" and name != value:
-            return False
-        if column == "queue" and operation == "is_in" and name not in value:
-            return False
-    return True
 
 
 def _parts(queue: Queue, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
@@ -104,25 +77,13 @@ def _pieces(low: int, high: int, parts: int) -> Iterator[tuple[int, int]]:
         yield after, min(after + step, high)
 
 
-def read_task(
-    options: QueueOptions, task: ReadTask, columns: Sequence[str], tests: Sequence[Comparison] = ()
-) -> Iterator[pa.RecordBatch]:
+def read_task(options: QueueOptions, task: ReadTask, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The rows of one task."""
     if task.piece is not None:
-        batches = read_history(task.piece, options.kind, columns, mode=options.mode, queues=options.queues)
+        yield from read_history(task.piece, options.kind, columns, mode=options.mode, queues=options.queues)
     elif task.name == "*":
-        batches = iter(queue_rows(options.store, options.kind, options.queues).select(list(columns)).to_batches())
-    elif not task.name:
-        return
-    elif options.read == "journal":
-        batches = read_journal(options.store, task.name, columns, task.after, task.upto, options.queues)
-    else:
-        batches = read_range(options.store, options.kind, task.name, task.after, task.upto, columns)
-    for batch in batches:
-        yield _standing(batch, tests) if tests else batch
-
-
-def _standing(batch: pa.RecordBatch, tests: Sequence[Comparison]) -> pa.RecordBatch:
-    """The rows that may stand the tests."""
-    masks = [test_of(each)(batch.column(each[0])) for each in tests if each[0] in batch.schema.names]
-    return batch.filter(reduce(pc.and_kleene, masks)) if masks else batch
+        yield from queue_rows(options.store, options.kind, options.queues).select(list(columns)).to_batches()
+    elif task.name and options.read == "journal":
+        yield from read_journal(options.store, task.name, columns, task.after, task.upto, options.queues)
+    elif task.name:
+        yield from read_range(options.store, options.kind, task.name, task.after, task.upto, columns)

@@ -22,7 +22,6 @@ from pyspark.sql.datasource import (
     DataSourceReader,
     DataSourceStreamArrowWriter,
     DataSourceStreamReader,
-    Filter,
     InputPartition,
     WriterCommitMessage,
 )
@@ -37,7 +36,6 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline._pushdown import Comparison, comparisons
 from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.queue_options import QueueOptions, read_queue_options
 from tdqsim.pipeline.queue_reading import ReadTask, plan_read, read_task, schema_of
@@ -88,8 +86,7 @@ class _QueueDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be fewer than there are."""
-        options = self._checked("batch")
-        return (_FilteringReader if options.push_filters else _Reader)(options, schema)
+        return _Reader(self._checked("batch"), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of records to queues, or to seed files."""
@@ -142,25 +139,15 @@ class _Reader(DataSourceReader):
     def __init__(self, options: QueueOptions, schema: StructType) -> None:
         self.options = options
         self.columns = _columns(options, schema)
-        self.tests: list[Comparison] = []
 
     def partitions(self) -> Sequence[InputPartition]:
         """A task for each queue, journal or file, several where it is long."""
-        return [InputPartition(task) for task in plan_read(self.options, self.tests)] or [InputPartition(ReadTask())]
+        return [InputPartition(task) for task in plan_read(self.options)] or [InputPartition(ReadTask())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
         settle()
-        return read_task(self.options, partition.value, self.columns, self.tests)
-
-
-class _FilteringReader(_Reader):
-    """A reader that leaves rows out early, on demand; see ``QsamFilteringReader`` for why not always."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802  (Spark's name)
-        """Comparisons of a column with values; Spark checks all of them again."""
-        self.tests.extend(comparisons(filters))
-        return filters
+        return read_task(self.options, partition.value, self.columns)
 
 
 class _Message(WriterCommitMessage):

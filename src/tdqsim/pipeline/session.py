@@ -66,7 +66,7 @@ def session(
     master: str | None = None,
     config: Mapping[str, str] | None = None,
     register: bool = True,
-    quick_start: bool = True,
+    quick_start: bool = False,
 ) -> SparkSession:
     """A Spark session with ``format("qsam")`` known to it.
 
@@ -207,13 +207,13 @@ def _configured(builder: Any, config: Mapping[str, str]) -> Any:
     return builder
 
 
-def local_settings(java: Java, *, quick_start: bool = True) -> dict[str, str]:
+def local_settings(java: Java, *, quick_start: bool = False) -> dict[str, str]:
     """The settings of a local session.
 
     Args:
         java: the Java it will run on; its class data archive is used when :func:`warm` has made one.
-        quick_start: compile little, which suits work that is done in Python; DataFrame-heavy work wants False, with
-            which what is called very often is compiled in full.
+        quick_start: compile little, which starts sooner and suits work that is done in Python; by default what is
+            called very often is compiled in full, as rows in Java want it.
     """
     kinds = ("jvm_option", "warm_option" if quick_start else "full_option")
     options = [row["value"] for row in table("spark") if row["name"] in kinds]

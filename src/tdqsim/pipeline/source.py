@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -85,20 +85,13 @@ class SplitReader:
     Args:
         options: those of the read.
         columns: the columns wanted, in this order; None for all.
-        predicates: column name and a function from its array to a mask; records for which one is not true are left out
-            before the other columns are decoded.
 
     Raises:
         LayoutError: a column cannot be made.
         DatasetError: an unknown column is wanted.
     """
 
-    def __init__(
-        self,
-        options: QsamOptions,
-        columns: Sequence[str] | None = None,
-        predicates: Iterable[tuple[str, Callable[[pa.Array], Any]]] = (),
-    ) -> None:
+    def __init__(self, options: QsamOptions, columns: Sequence[str] | None = None) -> None:
         self.options = options
         self.full = self._full_schema()
         there = {field.name: field for field in self.full}
@@ -107,7 +100,7 @@ class SplitReader:
             if name not in there:
                 raise DatasetError(f"there is no column {name!r}; there are {', '.join(there)}")
         self.schema = pa.schema([there[name] for name in names])
-        self._plan(names, list(predicates))
+        self._plan(names)
 
     def _full_schema(self) -> pa.Schema:
         options = self.options
@@ -149,13 +142,12 @@ class SplitReader:
         fields = layout.walk() if layout is not None else ()
         return {".".join(item.path): (column_name(item), item.occurs is not None) for item in fields}
 
-    def _plan(self, names: list[str], predicates: list[tuple[str, Callable[[pa.Array], Any]]]) -> None:
-        """Decoders: of the columns wanted, of segments' own, of what is filtered by."""
+    def _plan(self, names: list[str]) -> None:
+        """Decoders: of the columns wanted, and of segments' own."""
         options, layout = self.options, self.options.layout
         self._segment: RecordDecoder | None = None
         self._rules: RedefineRules | None = None
         self._decoder: RecordDecoder | SegmentedDecoder | None = None
-        self._predicates: list[tuple[RecordDecoder, Callable[[pa.Array], Any]]] = []
         if layout is None:
             if options.segment_field or options.redefine_rules:
                 raise DatasetError("segment options need a copybook")
@@ -170,12 +162,6 @@ class SplitReader:
             has |= self._rules.has
         wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
         self._decoder = self._made_for(None if options.shape.flat else wanted, has)
-        aside = {*self._generated, CORRUPT_COLUMN, *(self.full.names if options.shape.flat else ())}
-        for name, test in predicates:
-            if name in self.full.names and name not in aside:
-                decoder = RecordDecoder(layout, options.shape, columns=[name])
-                if decoder.columns[0].field.path not in has:
-                    self._predicates.append((decoder, test))
 
     def _made_for(
         self, columns: list[str] | None, has: Mapping[tuple[str, ...], Callable[[str], bool]]
@@ -256,11 +242,6 @@ class SplitReader:
                 mask = np.isin(segments, list(options.segment_filter))
                 batch.keep(mask)
                 segments = segments[mask]
-        for decoder, test in self._predicates:
-            values = decoder.decode(batch.data, batch.starts, batch.lengths).column(0)
-            mask = np.asarray(test(values).fill_null(False))
-            batch.keep(mask)
-            segments = segments[mask] if segments is not None else None
         return self._made(batch, split, segments) if len(batch) else None
 
     def _families(

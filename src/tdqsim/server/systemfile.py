@@ -10,6 +10,7 @@
     commands:
     - CRTUSRPRF USRPRF(ALICE)
     - GRTOBJAUT OBJ(PAYLIB/ORDERS) OBJTYPE(*DTAQ) USER(ALICE) AUT(*USE)
+    system_values: {QPWDLVL: 3, QPWDMINLEN: 8}
 
 Every key may be left out. Paths are relative to the directory. The libraries that definitions name are made. The
 commands say who may do what: they are run by QSECOFR when the system is made, behind the definitions, and not again
@@ -23,11 +24,11 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tdqsim.definitions import Definitions, Dtaq, load_definitions
 from tdqsim.errors import DefinitionError, Problem
-from tdqsim.ibmi import EscapeMessage, ParameterError, System
+from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
 from tdqsim.server._yamlfile import read_model, read_plain
 
 __all__ = ["SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "system_from_directory"]
@@ -35,6 +36,14 @@ __all__ = ["SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "system_from_di
 SYSTEM_FILE_NAME: Final = "system.yaml"
 _OWNER: Final = "QSECOFR"
 _NAME = r"^[A-Z$#@][A-Z0-9$#@_.]{0,9}$"
+
+
+def _check_values(given: dict[str, int]) -> dict[str, int]:
+    try:
+        SystemValues().update(given)
+    except ParameterError as error:
+        raise ValueError(str(error)) from None
+    return given
 
 
 class SystemFile(BaseModel):
@@ -47,6 +56,7 @@ class SystemFile(BaseModel):
         definitions: files with data queues.
         libraries: those that are made beside the ones that definitions name.
         commands: CL commands that are run, in order, when the system is made.
+        system_values: those that sign-ons follow, such as QPWDLVL and QMAXSIGN; the others have their defaults.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,6 +66,7 @@ class SystemFile(BaseModel):
     definitions: Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=1000)] = ()
     libraries: Annotated[tuple[Annotated[str, Field(pattern=_NAME)], ...], Field(max_length=10000)] = ()
     commands: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=32702)], ...], Field(max_length=10000)] = ()
+    system_values: Annotated[dict[str, int], AfterValidator(_check_values)] = {}
 
 
 def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
@@ -78,6 +89,7 @@ def system_from_directory(directory: Path, store: Path | None = None, **options:
     found, definitions = load_system_file(directory)
     new = store is None or not store.is_dir() or not any(store.iterdir())
     system = System(found.name, store, ccsid=found.ccsid, timezone=found.time_zone, **options)
+    system.values.update(found.system_values)
     try:
         for library in found.libraries:
             if library not in system.libraries:

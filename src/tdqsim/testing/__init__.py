@@ -7,8 +7,9 @@ The pytest plugin (:mod:`tdqsim.testing.plugin`) needs no import: it gives the f
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from tdqsim.late import load_late
 
 if TYPE_CHECKING:
     from tdqsim.testing.active import ActivePlan
@@ -44,43 +45,6 @@ if TYPE_CHECKING:
         load_transcript,
     )
     from tdqsim.testing.verified_jobs import JobAnswer, JobTarget, SimulatedJobTarget
-
-_MODULES: Final = {
-    "active": ("ActivePlan",),
-    "assertions": ("assert_records", "assert_resp", "raises_condition"),
-    "checker": ("Anomaly", "Verdict", "check_history"),
-    "clock": ("FrozenClock", "StillClock", "Waiting", "frozen", "jump_to_next_deadline", "waiting"),
-    "coverage": ("coverage_page",),
-    "crash": (
-        "CrashFailure",
-        "CrashReport",
-        "Crashed",
-        "enumerate_crashes",
-        "enumerate_sysplex_crashes",
-        "enumerate_system_crashes",
-    ),
-    "deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
-    "faults": ("CrashPoint", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault", "TornWrite"),
-    "events": ("Event", "JobEvent", "load_history"),
-    "history": ("History",),
-    "hooks": ("HookChain", "add_hook", "remove_hook"),
-    "schedules": ("Exploration", "Failure", "Schedule", "Stage", "ScheduleFailure", "explore", "replay"),
-    "seeding": ("load_records", "seed"),
-    "snapshots": ("QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "snapshot"),
-    "stores": ("RecycledStores",),
-    "verified": (
-        "Answer",
-        "Call",
-        "Difference",
-        "SimulatedTarget",
-        "Target",
-        "Transcript",
-        "compare_transcript",
-        "load_transcript",
-    ),
-    "verified_jobs": ("JobAnswer", "JobTarget", "SimulatedJobTarget"),
-}
-_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "ActivePlan",
@@ -149,15 +113,41 @@ __all__ = [
     "waiting",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    module = _MODULE_OF.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = load_late(
+    __name__,
+    {
+        ".active": ("ActivePlan",),
+        ".assertions": ("assert_records", "assert_resp", "raises_condition"),
+        ".checker": ("Anomaly", "Verdict", "check_history"),
+        ".clock": ("FrozenClock", "StillClock", "Waiting", "frozen", "jump_to_next_deadline", "waiting"),
+        ".coverage": ("coverage_page",),
+        ".crash": (
+            "CrashFailure",
+            "CrashReport",
+            "Crashed",
+            "enumerate_crashes",
+            "enumerate_sysplex_crashes",
+            "enumerate_system_crashes",
+        ),
+        ".deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
+        ".events": ("Event", "JobEvent", "load_history"),
+        ".faults": ("CrashPoint", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault", "TornWrite"),
+        ".history": ("History",),
+        ".hooks": ("HookChain", "add_hook", "remove_hook"),
+        ".schedules": ("Exploration", "Failure", "Schedule", "ScheduleFailure", "Stage", "explore", "replay"),
+        ".seeding": ("load_records", "seed"),
+        ".snapshots": ("QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "snapshot"),
+        ".stores": ("RecycledStores",),
+        ".verified": (
+            "Answer",
+            "Call",
+            "Difference",
+            "SimulatedTarget",
+            "Target",
+            "Transcript",
+            "compare_transcript",
+            "load_transcript",
+        ),
+        ".verified_jobs": ("JobAnswer", "JobTarget", "SimulatedJobTarget"),
+    },
+)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tdqsim.errors import RegionClosed
+from tdqsim.errors import RegionClosed, SystemClosed
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -67,7 +67,7 @@ class Outcomes:
             return
         self.ended += 1
         error = last.exception
-        if error is not None and not isinstance(error, RegionClosed):
+        if error is not None and not isinstance(error, RegionClosed | SystemClosed):
             self._found.append(Outcome(getattr(error, "code", "") or _code(error), _told(last, error), last))
 
     def _message(self, message: str, inserts: Mapping[str, object]) -> None:

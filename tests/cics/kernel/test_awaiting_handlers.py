@@ -51,9 +51,22 @@ def test_handlers_are_callables_by_transaction(tmp_path):
         assert seen[0] == ("TA", b"record")
 
 
-def test_a_handler_given_so_must_be_callable():
+@pytest.mark.parametrize("start", ["WARM", "EMERGENCY"])
+def test_callables_are_given_to_the_transactions_of_the_catalogue_too(tmp_path, start):
+    given = {"TA": lambda task: task.transid}
+    first = Region([define_transaction(name="TA")], store=tmp_path / "store", handlers=given)
+    if start == "WARM":
+        first.close()
+    else:
+        first.shutdown(immediate=True)
+    with Region(store=tmp_path / "store", handlers=given) as again:
+        assert (again.start_type, again.start("TA").result()) == (start, "TA")
+
+
+def test_a_handler_given_so_must_be_callable(tmp_path):
     with pytest.raises(Exception, match="a handler is a callable"):
-        Region([], handlers={"TA": "not.callable"})
+        Region([], handlers={"TA": "not.callable"}, store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
 
 
 def test_disable_and_enable_do_not_free_a_stuck_queue():

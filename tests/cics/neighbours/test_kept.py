@@ -207,3 +207,104 @@ def test_an_emptied_file_stays_empty_and_one_in_order_of_entry_goes_on_behind_it
             task.write_file("LOG", b"next", b"")
         assert list(log.records.values()) == [b"one", b"three", b"next"]
         assert max(log.records) == (8).to_bytes(4, "big")
+
+
+# -- in doubt --------------------------------------------------------------------------------------------------------
+
+QUEUE_CHANGES = {
+    "append": (lambda task: task.writeq_ts("REC1", b"three"), [b"one", b"two", b"three"]),
+    "rewrite": (lambda task: task.writeq_ts("REC1", b"else", item=1, rewrite=True), [b"else", b"two"]),
+    "delete": (lambda task: task.deleteq_ts("REC1"), []),
+}
+FILE_CHANGES = {
+    "write": (lambda task: task.write_file("ACCT", b"B2 new", b"B2"), {b"A1": b"A1 first", b"B2": b"B2 new"}),
+    "delete": (lambda task: task.delete_file("ACCT", b"A1"), {}),
+}
+
+
+def rewrite_record(task) -> None:
+    task.read_file("ACCT", b"A1", update=True)
+    task.rewrite_file("ACCT", b"A1 other")
+
+
+FILE_CHANGES["rewrite"] = (rewrite_record, {b"A1": b"A1 other"})
+
+
+def in_doubt(region: Region, change) -> None:
+    """Leave a unit of work that has made a change, prepared, to a coordinator that is gone."""
+    with region.task() as task:
+        change(task)
+        branch = region.branch("TX1", task)
+    assert branch.prepare()
+
+
+@pytest.mark.rule("TS-LOCKED")
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("what", QUEUE_CHANGES)
+def test_what_a_unit_of_work_in_doubt_did_to_a_recoverable_queue_is_with_it_in_the_next_run(runs, what, commit, clean):
+    change, changed = QUEUE_CHANGES[what]
+    region = runs.begin()
+    for data in (b"one", b"two"):
+        region.writeq_ts("REC1", data)
+    in_doubt(region, change)
+    for _restart in range(2):
+        region.close(clean=clean)
+        region = runs.begin()
+        expect_rule("TS-LOCKED", region.readq_ts, "REC1", item=1)
+    branch = region.branch("TX1")
+    (branch.commit if commit else branch.back_out)()
+    wanted = changed if commit else [b"one", b"two"]
+    assert items(region, "REC1") == wanted
+    region.close(clean=clean)
+    with runs.begin() as region:
+        assert items(region, "REC1") == wanted
+        assert region.writeq_ts("REC1", b"more").numitems == len(wanted) + 1
+
+
+@pytest.mark.rule("FILE-LOCKED")
+@pytest.mark.parametrize("defined", ["before", "behind"])
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("what", FILE_CHANGES)
+def test_what_a_unit_of_work_in_doubt_did_to_a_kept_file_is_with_it_in_the_next_run(runs, what, commit, clean, defined):
+    change, changed = FILE_CHANGES[what]
+    region = runs.begin()
+    runs.file(region, recoverable=True)
+    in_doubt(region, change)
+    for _restart in range(2):
+        region.close(clean=clean)
+        region = runs.begin()
+    if defined == "before":
+        data = runs.file(region, recoverable=True)
+        assert dict(data.records) == changed
+        locked = next(iter(changed.keys() - {b"A1"}), b"A1")
+        with region.task() as task:
+            if locked in data.records:
+                expect_rule("FILE-LOCKED", task.read_file, "ACCT", locked, update=True)
+            else:
+                expect_rule("FILE-LOCKED", task.write_file, "ACCT", locked + b" again", locked)
+    branch = region.branch("TX1")
+    (branch.commit if commit else branch.back_out)()
+    wanted = changed if commit else {b"A1": b"A1 first"}
+    if defined == "before":
+        assert dict(data.records) == wanted
+    else:
+        assert dict(runs.file(region, recoverable=True).records) == wanted
+    region.close(clean=clean)
+    with runs.begin() as region:
+        data = runs.file(region, recoverable=True)
+        assert dict(data.records) == wanted
+        with region.task() as task:
+            task.write_file("ACCT", b"Z9", b"Z9")
+
+
+def test_a_queue_stays_what_its_model_made_of_it(runs):
+    region = runs.begin()
+    region.writeq_ts("REC1", b"one")
+    region.close()
+    region = Region([], store=runs.folder / "store")  # without models
+    region.writeq_ts("REC1", b"two")
+    region.close()
+    with runs.begin() as region:
+        assert items(region, "REC1") == [b"one", b"two"]

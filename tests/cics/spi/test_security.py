@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Access, AccessList, Region
-from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
+from tdqsim.cics import Access, AccessList, Region, SecurityPolicy, Sysplex
+from tdqsim.cics.text.cemt import cemt
+from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tests.rules import expect_rule, rule
 
 NOBODY = AccessList(queues={}, commands={})
@@ -60,7 +61,7 @@ def test_other_words_for_whether_checks_are_made_are_refused():
 
 @pytest.mark.rule("IC-START-SURROGATE", "IC-START-USERIDERR")
 def test_a_start_for_another_user():
-    policy = AccessList(users=["BOB", "ADMIN", "ALICE", "CICSRGN"], surrogates={"BOB": ["ALICE"]})
+    policy = AccessList(users=["BOB", "ADMIN", "ALICE", "CICSUSER", "CICSRGN"], surrogates={"BOB": ["ALICE"]})
     ran = []
     with Region([], security=policy, supplied_queues=False) as reg:
         reg.register("COPY", lambda task: ran.append(task.userid))
@@ -143,3 +144,94 @@ def test_groups_issue_commands_and_name_other_users_too():
     assert policy.may_issue("CAROL", "TDQUEUE", Access.READ)
     assert not policy.may_issue("CAROL", "TDQUEUE", Access.UPDATE)
     assert [policy.may_act_for(user, "ATI") for user in ("BOB", "CAROL")] == [True, False]
+
+
+# -- every way in which a user id enters ------------------------------------------------------------------------------
+
+FEW = AccessList(users=["BOB", "CICSUSER", "CICSRGN"])
+
+
+@pytest.mark.rule("SEC-DFLTUSER")
+@pytest.mark.parametrize("argument", ["default_user", "region_user"])
+def test_a_region_whose_own_users_are_not_known_does_not_start(argument, tmp_path):
+    error = expect_rule("SEC-DFLTUSER", Region, [], security=FEW, store=tmp_path / "s", **{argument: "EVE"})
+    assert f"{argument} 'EVE'" in str(error)
+    assert not (tmp_path / "s").exists()
+    with Region([], **{argument: "EVE"}) as reg:
+        error = expect_rule("SEC-DFLTUSER", setattr, reg, "security", FEW)
+        assert f"{argument} 'EVE'" in str(error)
+        assert reg.security is None
+        reg.security = SecurityPolicy()  # it knows everybody
+        reg.security = None
+
+
+@pytest.mark.rule("SEC-USER-OUTSIDE")
+def test_the_program_outside_names_users_that_are_known():
+    with Region([define_tdqueue(name="Q", type="INTRA")], security=FEW, supplied_queues=False) as reg:
+        ran = []
+        reg.register("RUNS", lambda task: ran.append(task.userid))
+        ways = [
+            lambda user: reg.task(userid=user),
+            lambda user: reg.start("RUNS", userid=user),
+            lambda user: reg.start(lambda task: ran.append(task.userid), transid="FUNC", userid=user),
+            lambda user: reg.stepped(lambda task: ran.append(task.userid), transid="STEP", userid=user),
+            lambda user: reg.install([define_tdqueue(name="R", type="INTRA")], user=user),
+            lambda user: cemt(reg, "I TDQ", userid=user),
+        ]
+        for way in ways:
+            assert "userid 'EVE'" in str(expect_rule("SEC-USER-OUTSIDE", way, "EVE"))
+        reg.run()
+        assert (ran, dict(reg.tasks), list(reg.tdqueues)) == ([], {}, ["Q"])
+        for way in ways[1:3]:
+            way("BOB")
+        reg.run()
+        assert ran == ["BOB", "BOB"]
+        with reg.task(userid="BOB") as task:
+            assert task.assign("USERID") == "BOB"
+
+
+@pytest.mark.rule("SEC-USER-INSTALL")
+def test_terminals_and_connections_name_users_that_are_known_and_may_be_named():
+    wanted = [
+        define_terminal(name="T001", userid="EVE"),
+        define_connection(name="FAR", securityname="EVE"),
+        define_terminal(name="T002", userid="BOB"),
+    ]
+    no_surrogate = AccessList(surrogates={"BOB": ["EVE"]})
+    for policy in (FEW, no_surrogate):
+        with Region(wanted[:2], security=policy) as reg:  # a cold start goes on without them
+            assert (list(reg.terminals), list(reg.connections)) == ([], [])
+            for one in wanted[:2]:
+                error = expect_rule("SEC-USER-INSTALL", reg.install, [one, define_tdqueue(name="R", type="INTRA")])
+                assert f"({one.name}): user ID EVE" in str(error)
+                assert "R" not in reg.tdqueues
+    with Region(wanted[2:], security=FEW) as reg:
+        assert list(reg.terminals) == ["T002"]
+    with Region([], security=no_surrogate) as reg:
+        reg.install(wanted[:2], user="BOB")
+        assert (list(reg.terminals), list(reg.connections)) == (["T001"], ["FAR"])
+
+
+@pytest.mark.rule("SEC-ATTACHSEC-UNKNOWN")
+@pytest.mark.parametrize("attachsec", ["IDENTIFY", "LOCAL"])
+def test_a_mirror_is_not_attached_for_a_user_that_is_not_known_there(attachsec):
+    near = [
+        define_tdqueue(name="FARQ", remotesystem="CICB", remotename="Q"),
+        define_connection(name="CICB", netname="B"),
+    ]
+    far = [define_tdqueue(name="Q", type="INTRA"), define_connection(name="CICA", netname="A", attachsec=attachsec)]
+    with Sysplex() as plex:
+        here = plex.region(near, applid="A", sysid="CICA", supplied_queues=False)
+        there = plex.region(far, applid="B", sysid="CICB", security=FEW, supplied_queues=False)
+        with here.task(userid="EVE") as task:
+            if attachsec == "LOCAL":
+                task.writeq_td("FARQ", b"for the default user")
+            else:
+                error = expect_rule("SEC-ATTACHSEC-UNKNOWN", task.writeq_td, "FARQ", b"x")
+                assert "user EVE is not known" in error.detail
+                assert "SYSIDERR" in str(here.explain("FARQ", task=task))
+        with here.task(userid="BOB") as task:
+            task.writeq_td("FARQ", b"for BOB")
+        assert there.peek("Q")[-1] == b"for BOB"
+        assert len(there.peek("Q")) == (2 if attachsec == "LOCAL" else 1)
+        assert not there.tasks

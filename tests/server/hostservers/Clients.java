@@ -95,6 +95,45 @@ public class Clients {
             return call.run() + " " + packed.toObject(parameters[1].getOutputData()) + " "
                 + ((String) new AS400Text(3000, 37, system).toObject(parameters[2].getOutputData())).trim();
         });
+        say("structures", () -> {
+            AS400Structure line = new AS400Structure(new AS400DataType[] {new AS400Text(8, 37, system), new AS400ZonedDecimal(5, 2), new AS400Bin2()});
+            AS400Structure order = new AS400Structure(new AS400DataType[] {
+                new AS400Bin4(), new AS400Array(line, 2), new AS400PackedDecimal(9, 2), new AS400Float8(), new AS400ByteArray(3)});
+            Object[] lines = {
+                new Object[] {"lamp", new java.math.BigDecimal("9.95"), Short.valueOf((short) 3)},
+                new Object[] {"chair", new java.math.BigDecimal("-20.00"), Short.valueOf((short) 1)}};
+            byte[] sent = order.toBytes(new Object[] {7, lines, new java.math.BigDecimal(0), 0.5, new byte[] {1, 2, 3}});
+            AS400Array counts = new AS400Array(new AS400Bin4(), 4);
+            ProgramParameter[] parameters = {
+                new ProgramParameter(sent, order.getByteLength()), new ProgramParameter(counts.toBytes(new Object[] {1, 2, 3, 4})),
+                new ProgramParameter(counts.getByteLength()), new ProgramParameter(ProgramParameter.PASS_BY_REFERENCE, new byte[1]),
+            };
+            ProgramCall call = new ProgramCall(system, "/QSYS.LIB/QGPL.LIB/ORDER.PGM", parameters);
+            boolean good = call.run();
+            Object[] back = (Object[]) order.toObject(parameters[0].getOutputData());
+            Object[] second = (Object[]) ((Object[]) back[1])[1];
+            return good + " " + back[0] + " " + second[0] + " " + second[1] + " " + second[2] + " " + back[2] + " " + back[3] + " "
+                + java.util.Arrays.toString((byte[]) back[4]) + " " + java.util.Arrays.toString((Object[]) counts.toObject(parameters[2].getOutputData()));
+        });
+        say("too short a structure", () -> {
+            ProgramCall call = new ProgramCall(system, "/QSYS.LIB/QGPL.LIB/ORDER.PGM", new ProgramParameter[] {
+                new ProgramParameter(new byte[10], 10), new ProgramParameter(new byte[16]), new ProgramParameter(16), new ProgramParameter(new byte[1])});
+            return call.run() + " " + call.getMessageList()[0].getID();
+        });
+        say("profile token", () -> {
+            try {
+                return system.getProfileToken("ANNA", "Secret1pw");
+            } catch (AS400SecurityException error) {
+                return error.getReturnCode() == AS400SecurityException.PROFILE_TOKEN_NOT_VALID_MAXIMUM;
+            }
+        });
+        say("profile token of a wrong password", () -> {
+            try {
+                return system.getProfileToken("ANNA", "nothing");
+            } catch (AS400SecurityException error) {
+                return error.getReturnCode() == AS400SecurityException.PASSWORD_INCORRECT;
+            }
+        });
         say("null parameter", () -> {
             ProgramParameter nothing = new ProgramParameter();
             nothing.setNullParameter(true);

@@ -22,13 +22,12 @@ class Served:
         self.engine.__enter__()
         self.system: System = self.engine.make(System, "SYS1")
         self.accounts = {user: Account(user) for user in ("ANNA", "BERT")}
+        self.system.values["QPWDLVL"] = level
         self.do(self._fill)
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        self.servers = HostServers(
-            self.engine, self.system, Accounts(self.accounts.values()), mapper=0, level=level, tls=tls
-        )
+        self.servers = HostServers(self.engine, self.system, Accounts(self.accounts.values()), mapper=0, tls=tls)
         asyncio.run_coroutine_threadsafe(self.servers.start(), self.loop).result(300)
 
     def _fill(self) -> None:

@@ -22,9 +22,22 @@ from tests.server.hostservers.wire import CLIENT, frame
 _SEED = bytes.fromhex("1122334455667788")
 _SERVERS = (SignOn, DataQueueServer, CommandServer)
 _REQUESTS = (
-    (0x7003, 0x7004, 0x7005, 0x7006, 0x7FFE), (0, 1, 2, 3, 4, 5, 6, 7, 0x7FFE), (0x1001, 0x1002, 0x1003, 0x1004, 0x7FFE),
+    (0x7003, 0x7004, 0x7005, 0x7007, 0x7006, 0x7FFE), (0, 1, 2, 3, 4, 5, 6, 7, 0x7FFE), (0x1001, 0x1002, 0x1003, 0x1004, 0x7FFE),
 )  # fmt: skip
-_TEMPLATES = {1: 20, 2: 28, 3: 80, 4: 20, 5: 22, 6: 21, 0x1001: 14, 0x1002: 1, 0x1003: 23, 0x7004: 1, 0x7005: 1}
+_TEMPLATES = {
+    1: 20,
+    2: 28,
+    3: 80,
+    4: 20,
+    5: 22,
+    6: 21,
+    0x1001: 14,
+    0x1002: 1,
+    0x1003: 23,
+    0x7004: 1,
+    0x7005: 1,
+    0x7007: 2,
+}
 _FEW = 400
 
 
@@ -39,7 +52,8 @@ class World:
             job.crtdtaq("QGPL/Q", maxlen=10, aut="*ALL")
             job.crtdtaq("QGPL/K", maxlen=10, aut="*ALL", seq="*KEYED", keylen=3, senderid="*YES")
         self.system.register_program("QGPL/P", lambda _job, a, b: (a, b), [Parm("A", "PACKED(5:0)", use="inout"), Parm("B", "CHAR(9)", use="inout")])  # fmt: skip
-        account = Account("ANNA", most_wrong=1 << 30)
+        self.system.values["QMAXSIGN"] = 25
+        account = Account("ANNA")
         account.set_password("Secret1pw")
         self.host = HostSystem(self.system, Accounts([account]), seed=lambda: _SEED)
 

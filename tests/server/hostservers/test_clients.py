@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 import subprocess
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -28,12 +29,31 @@ def ran(*words: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+ORDER = [
+    Parm(
+        "order", "DS", use="inout",
+        fields=[
+            Parm("number", "INT(10)"),
+            Parm("lines", "DS", dim=2, fields=[Parm("item", "CHAR(8)"), Parm("price", "ZONED(5:2)"), Parm("count", "INT(5)")]),
+            Parm("sum", "PACKED(9:2)"), Parm("rate", "FLOAT(8)"), Parm("raw", "DATA(3)"),
+        ],
+    ),
+    Parm("counts", "INT(10)", dim=4), Parm("more", "INT(10)", use="out", dim=4), Parm("flag", "DATA(1)"),
+]  # fmt: skip
+
+
 def programs(served) -> None:
     def price(_job, what, amount):
         return amount * 2, f"twice a {what}".upper()
 
     def maybe(_job, given):
         return "none" if given is None else "some"
+
+    def order(_job, order, counts, _flag):
+        for line in order["lines"]:
+            line["count"] += 10
+        order["sum"] = sum((line["price"] * (line["count"] - 10) for line in order["lines"]), Decimal())
+        return {**order, "rate": order["rate"] * 5, "raw": order["raw"][::-1]}, [one + 1 for one in counts]
 
     def say(job, text):
         job.qsnddtaq("QGPL/FIFO", data=job.page.encode(text))
@@ -46,6 +66,7 @@ def programs(served) -> None:
     system.register_program(
         "QGPL/MAYBE", maybe, [Parm("given", "DATA(2)", omissible=True), Parm("said", "CHAR(5)", use="out")]
     )
+    system.register_program("QGPL/ORDER", order, ORDER)
     system.register_program("QGPL/SAY", say, [Parm("text", "CHAR(20)")])
 
 
@@ -59,6 +80,10 @@ EBCDIC: Grüße 5
 German EBCDIC: Gr}~e ä Grüße {
 Unicode: 東京 € 8
 program: true 25.00 TWICE A WIDGET
+structures: true 7 chair    -20.00 11 9.85 2.5 [3, 2, 1] [2, 3, 4, 5]
+too short a structure: false CPF24B4
+profile token: true
+profile token of a wrong password: true
 null parameter: true none
 wrong size: false CPF24B4 true
 submitted: true CPC1221 from a job

@@ -6,6 +6,7 @@ import pytest
 
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, Parm
+from tdqsim.server.hostservers.accounts import SignOnCode
 from tdqsim.server.hostservers.frames import block
 from tests.server.hostservers.wire import eventually
 
@@ -147,10 +148,33 @@ def test_an_officer_creates_profiles(served, connect):
     client = connect(served, "as-rmtcmd", 0xE008)
     assert client.sign_on() == 0
     assert run(client, "CRTUSRPRF USRPRF(CARL) PASSWORD(*NONE) STATUS(*DISABLED) GRPPRF(ANNA)")[1][0][1] == "CPC2205"
-    assert run(client, "CRTUSRPRF USRPRF(DORA) PASSWORD(SECRET)")[0] == 0x0400
+    assert run(client, "CRTUSRPRF USRPRF(DORA) PASSWORD('*SECRET')")[0] == 0x0400
     profiles = served.do(lambda: dict(served.system.profiles))
     assert profiles["CARL"].disabled
     assert "DORA" not in profiles
+
+
+def test_passwords_by_command(served, connect):
+    served.do(lambda: served.system.crtusrprf("ANNA", allobj=True))
+    client = connect(served, "as-rmtcmd", 0xE008)
+    assert client.sign_on() == 0
+
+    def tried(user, password):
+        return connect(served, "as-dtaq", 0xE007).sign_on(user, password)
+
+    for command, password, code in (
+        ("CRTUSRPRF DORA SECRET", "SECRET", 0), ("CRTUSRPRF USRPRF(EMIL) PASSWORD('Mixed case 1')", "Mixed case 1", 0),
+        ("CRTUSRPRF FRED PASSWORD(*USRPRF)", "FRED", 0), ("CRTUSRPRF GERD", "GERD", SignOnCode.USER_UNKNOWN),
+        ("CRTUSRPRF HANS X PWDEXP(*YES)", "X", SignOnCode.PASSWORD_EXPIRED),
+        ("CRTUSRPRF INES X STATUS(*DISABLED)", "X", SignOnCode.USER_DISABLED),
+        ("CHGUSRPRF INES STATUS(*ENABLED)", "X", 0), ("CHGUSRPRF INES PASSWORD(*USRPRF)", "INES", 0),
+        ("CHGUSRPRF INES PASSWORD(*NONE)", "INES", SignOnCode.PASSWORD_NONE), ("CHGUSRPRF INES other", "OTHER", 0),
+    ):  # fmt: skip
+        assert run(client, command)[0] == 0, command
+        assert tried(command.split()[1].removeprefix("USRPRF(").rstrip(")"), password) == code, command
+    for command in ("CRTUSRPRF JANA ''", f"CRTUSRPRF JANA '{'x' * 129}'", "CRTUSRPRF JANA '*X'", "CHGUSRPRF NOBODY X"):
+        assert run(client, command)[0] == 0x0400, command
+    assert "JANA" not in served.do(lambda: dict(served.system.profiles))
 
 
 @pytest.fixture

@@ -105,13 +105,14 @@ def test_many_waiting_clients_each_get_one(served, queue, connect):
 
 def test_nothing_is_served_before_a_sign_on(served, queue, connect):
     for server, service in ((0xE007, "as-dtaq"), (0xE008, "as-rmtcmd")):
-        for request in (1, 2, 5, 0x1001, 0x1002, 0x7002):
+        for request in (1, 2, 5, 0x1001, 0x1002):
             client = connect(served, service, server)
-            assert client.ask(request, RECEIVE_NOW) is None
+            refused = client.ask(request, RECEIVE_NOW)
+            assert (refused.request, refused.number(20, 4)) == (0xF002, SignOnCode.REQUEST_ID_NOT_VALID)
         client = connect(served, service, server)
         assert client.sign_on("ANNA", "wrong") in (SignOnCode.PASSWORD_WRONG, SignOnCode.PASSWORD_WRONG_NEXT_DISABLES)
         assert client.ask(0x7FFE).request == 0xFFFE
-        assert client.ask(1, NAME, template=20) is None
+        assert client.ask(1, NAME, template=20).number(20, 4) == SignOnCode.REQUEST_ID_NOT_VALID
     assert "NOBODY" not in served.system.profiles
 
 

@@ -136,6 +136,39 @@ def test_a_disabled_profile_stays_so_after_a_restart(tmp_path):
         assert system.profiles["ANNA"].expired
 
 
+@pytest.mark.rule(
+    "SIGNON-NEW-SHORT", "SIGNON-NEW-MAXLEN", "SIGNON-NEW-REPEAT", "SIGNON-NEW-DIGITS", "SIGNON-NEW-REPEAT-AT-ONCE",
+    "SIGNON-NEW-NO-DIGIT",
+)  # fmt: skip
+@pytest.mark.parametrize("level", PasswordLevel)
+def test_the_system_values_for_new_passwords(system, level):
+    account = anna("OLD")
+    for rule_id, name, value, new, good in (
+        ("SIGNON-NEW-SHORT", "QPWDMINLEN", 6, "FIVE5", "SIXTY6"), ("SIGNON-NEW-MAXLEN", "QPWDMAXLEN", 6, "SEVENTY", "SIXTY6"),
+        ("SIGNON-NEW-REPEAT", "QPWDLMTREP", 1, "ABCA", "ABC"), ("SIGNON-NEW-DIGITS", "QPWDLMTAJC", 1, "A12B", "A1B2"),
+        ("SIGNON-NEW-REPEAT-AT-ONCE", "QPWDLMTREP", 2, "ABBA", "ABAB"), ("SIGNON-NEW-NO-DIGIT", "QPWDRQDDGT", 1, "ABC", "ABC1"),
+    ):  # fmt: skip
+        before = system.values[name]
+        system.values[name] = value
+        codes = []
+        for word in (new, good):
+            account.set_password("OLD")
+            codes.append(
+                change_password(system, Accounts([account]), level, attempt("OLD", level), hidden(level, "OLD", word))
+            )
+        assert [f"{code:08X}" for code in codes] == [rule(rule_id).message, "00000000"]
+        system.values[name] = before
+
+
+def test_as_many_tries_as_the_system_value_says(system):
+    system.values["QMAXSIGN"] = 5
+    account = anna()
+    tries = [check(system, account, PasswordLevel.SHA1, attempt("wrong")) for _ in range(6)]
+    assert tries[2:] == [
+        SignOnCode.PASSWORD_WRONG, SignOnCode.PASSWORD_WRONG_NEXT_DISABLES, SignOnCode.PASSWORD_WRONG, SignOnCode.USER_DISABLED,
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("level", PasswordLevel)
 @pytest.mark.parametrize(("old", "new"), [("SECRET1", "OTHER2"), ("SECRET1PWD", "N"), ("OLD", "NEWLONGPW1")])
 def test_a_change_of_password(system, level, old, new):

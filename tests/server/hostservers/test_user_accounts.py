@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.ibmi import System
-from tdqsim.server.hostservers.accounts import SignOnCode, change_password, sign_on
+from tdqsim.ibmi import ParameterError, System
+from tdqsim.server.hostservers.accounts import CommandPasswords, SignOnCode, change_password, sign_on
 from tdqsim.server.hostservers.passwords import PasswordLevel, token, tokens
 from tests.server.hostservers.test_sign_on import attempt, hidden
 
 pytest.importorskip("argon2", reason="needs tdqsim[serve]")
 
 from tdqsim.server.hostservers.user_accounts import UserAccounts
-from tdqsim.server.users import Role, TooManySignOns, User, Users, hashed
+from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User, Users, hashed
 
 
 @pytest.fixture
@@ -81,3 +81,31 @@ def test_sign_ons_are_counted_with_those_of_the_other_faces(system):
     with pytest.raises(TooManySignOns):
         users.authenticate("NOBODY", "no")
     assert sign_on(system, accounts, PasswordLevel.SHA1, attempt()._replace(origin="10.0.0.1")) is SignOnCode.GOOD
+
+
+def test_commands_give_passwords_to_those_who_are_at_no_other_face(system, tmp_path):
+    path = tmp_path / "users.yaml"
+    users = Users([User("WEB", frozenset({Role.look}), password=hashed("pw"))])
+    users.write(path)
+    accounts = UserAccounts(users, path)
+    system.passwords = CommandPasswords(system, accounts)
+    system.chgusrprf("ANNA", password="Secret1pw")
+    again = UserAccounts(Users.load(path))
+    for known in (accounts, again):
+        assert sign_on(system, known, PasswordLevel.SHA1, attempt()) is SignOnCode.GOOD
+    with pytest.raises(SignOnRefused):
+        users.authenticate("ANNA", "Secret1pw")
+    with pytest.raises(ParameterError, match="tdq users"):
+        system.crtusrprf("WEB", password="mine")
+    assert "WEB" not in system.profiles
+    system.chgusrprf("ANNA", password="*NONE")
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt()) is SignOnCode.PASSWORD_NONE
+    path.unlink()
+    path.mkdir()  # it cannot be written any more
+    with pytest.raises(ParameterError, match="cannot be written"):
+        system.crtusrprf("BERT", password="x")
+    assert users.get("BERT") is None
+    assert "BERT" not in system.profiles
+    system.values["QPWDLVL"] = 0
+    with pytest.raises(ParameterError, match="QPWDLVL 0 takes no such password"):
+        system.crtusrprf("BERT", password="longer than ten")

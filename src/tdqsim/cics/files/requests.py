@@ -176,7 +176,10 @@ def _lock(task: FileTask, file: File, key: bytes) -> None:
     files, uow = task.region.files, task.uow
 
     def attempt() -> Any:
-        return WAIT if files.holder(file, key, uow) is not None else None
+        owner = files.holder(file, key, uow)
+        if owner is not None and owner.task is None:
+            raise Condition(Resp.LOCKED, 106, f"a record of {file.name} is held by {owner.title}, which is in doubt")
+        return None if owner is None else WAIT
 
     if attempt() is WAIT:
         task.wait(attempt, files.waiting, "FCRVWAIT", file.name)

@@ -7,12 +7,14 @@ or the unit of work ends; changes to a recoverable file are undone by its backou
 of the unit of work.
 
 A file that is *kept* has its records on the region's store too, and finds them there in the next run, however this one
-ended: a change of a recoverable file with the commit of its unit of work, any other at once. Files are no part of
-CICS, so that a cold start keeps them.
+ended: a change of a recoverable file with the commit of its unit of work, any other at once. What a unit of work in
+doubt has done to one is with it in every later run until it is decided; its records are LOCKED so long. Files are no
+part of CICS, so that a cold start keeps them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -84,17 +86,38 @@ class Browse:
 
 @dataclass(slots=True)
 class _OfTask:
-    """What one unit of work of a task has with files."""
+    """What one unit of work of a task has with files.
+
+    ``restored`` is what one in doubt of an earlier run will change on the store, if it commits.
+    """
 
     held: dict[str, list[Held]] = field(default_factory=dict)
     browses: dict[tuple[str, int], Browse] = field(default_factory=dict)
     undo: list[tuple[DataFile, bytes, bytes | None]] = field(default_factory=list)
+    locked: set[tuple[int, bytes]] = field(default_factory=set)
+    restored: dict[bytes, bytes | None] = field(default_factory=dict)
 
     def at_commit(self) -> dict[bytes, bytes | None]:
         """What the commit changes on the store."""
-        return {data.kept_as + key: data.records.get(key) for data, key, _before in self.undo if data.kept_as}
+        now = {data.kept_as + key: data.records.get(key) for data, key, _before in self.undo if data.kept_as}
+        return {**self.restored, **now}
 
-    locked: set[tuple[int, bytes]] = field(default_factory=set)
+    def image(self) -> list[tuple[str, str | None]]:
+        """The same, for a unit of work that is prepared."""
+        return [(key.hex(), None if record is None else record.hex()) for key, record in self.at_commit().items()]
+
+    def take_up(self, data: DataFile) -> None:
+        """A data set that was kept is there again: what this unit of work in doubt did to it is done, and held."""
+        size = len(data.kept_as)
+        for place, record in self.restored.items():
+            if place.startswith(data.kept_as):
+                key = place[size:]
+                self.undo.append((data, key, data.records.get(key)))
+                self.locked.add((id(data), key))
+                if record is not None:
+                    data.put(key, record)
+                elif key in data.records:
+                    data.remove(key)
 
 
 def _undo(ended: _OfTask) -> None:
@@ -175,6 +198,8 @@ class Files:
             records = {begin + key: bytes(record) for key, record in data.records.items()}
             self._region.hardening.commit(meta={**records, begin: data.organisation.encode()})
         data.kept_as = begin
+        for has in self._of_tasks.values():
+            has.take_up(data)
 
     def change(self, file: File, key: bytes, record: bytes | None) -> None:
         """Before a change of a file that is kept and not recoverable: it is made on the store at once.
@@ -219,7 +244,14 @@ class Files:
             found = self._of_tasks[uow] = _OfTask()
             uow.call_at_end(lambda committed: self._end(uow, committed=committed))
             uow.at_commit = (*uow.at_commit, found.at_commit)
+            uow.kept = (*uow.kept, ("file", found.image))
         return found
+
+    def restore(self, uow: Any, image: Iterable[tuple[str, str | None]]) -> None:
+        """A unit of work in doubt of an earlier run has changed files that are kept, and are not defined yet."""
+        self.of(uow).restored = {
+            bytes.fromhex(key): None if record is None else bytes.fromhex(record) for key, record in image
+        }
 
     def _end(self, uow: Any, *, committed: bool) -> None:
         ended = self._of_tasks.pop(uow, None)

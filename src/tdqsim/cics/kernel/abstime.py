@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tdqsim.errors import TdqError
 
@@ -45,9 +44,11 @@ def time_zone(name: str) -> tzinfo:
     """
     if name == "UTC":
         return UTC
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  (most regions are in UTC)
+
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+    except (KeyError, ValueError, OSError) as error:
         raise TdqError(
             f"timezone {name!r} is not known; allowed are IANA names such as UTC or Europe/Berlin"
         ) from error

@@ -10,7 +10,7 @@ it in PROGRAM and has no handler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -23,6 +23,8 @@ __all__ = [
     "Handler",
     "Resolver",
     "TransactionEntry",
+    "check_handlers",
+    "give_handlers",
     "import_handler",
     "load_handlers",
     "own_name",
@@ -157,6 +159,33 @@ def register(transactions: dict[str, TransactionEntry], transid: str, handler: H
         transactions[transid] = TransactionEntry(undefined(transid), handler, defined=False)
     else:
         entry.program = handler
+
+
+def check_handlers(handlers: Sequence[str] | Mapping[str, Handler]) -> None:
+    """Refuse handlers that :func:`give_handlers` would, before there is anything of the region.
+
+    Raises:
+        DefinitionError, TdqError: a key is no transaction id, or its handler cannot be called.
+    """
+    if isinstance(handlers, Mapping):
+        for transid, handler in handlers.items():
+            register({}, transid, handler)
+
+
+def give_handlers(region: Any, handlers: Sequence[str] | Mapping[str, Handler]) -> None:
+    """Give a region the handlers it was made with, once its transactions are there: callables, or modules to import.
+
+    Raises:
+        DefinitionError: a module or handler cannot be imported.
+    """
+    modules: Sequence[str] = ()
+    if isinstance(handlers, Mapping):
+        for transid, handler in handlers.items():
+            region.register(transid, handler)
+    else:
+        modules = handlers
+    if modules or region.settings:
+        region.load_handlers(*modules)
 
 
 def load_handlers(region: Any, modules: Iterable[str]) -> None:

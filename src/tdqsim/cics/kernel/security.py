@@ -12,6 +12,8 @@ command security    INQUIRE, SET, CREATE, DISCARD TDQUEUE, ...    may_issue     
 resource security   those, on a queue; READQ, WRITEQ, DELETEQ TD  may_access               NOTAUTH RESP2 101
 surrogate           ATIUSERID on SET, USERID on CREATE and START  may_act_for              NOTAUTH RESP2 102, 9
 user known          the same                                      knows_user               USERIDERR
+                    ``region.task(userid=)`` and its like         knows_user               TdqError
+                    a mirror's user under ATTACHSEC(IDENTIFY)     knows_user               SYSIDERR
 ==================  ============================================  =======================  =======================
 
 The levels are those of the resource classes CCICSCMD and DCICSDCT: READ for an inquiry, UPDATE for SET and for the
@@ -29,12 +31,15 @@ from enum import IntEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final, Protocol
 
+from tdqsim.errors import TdqError
+
 __all__ = [
     "NO_SURROGATE",
     "UNKNOWN_USER",
     "Access",
     "AccessList",
     "SecurityPolicy",
+    "check_user",
     "may_access",
     "may_issue",
     "why_not_for",
@@ -162,6 +167,16 @@ def may_access(task: _Asker, queue: str, level: Access) -> bool:
     """Whether a task may access a queue at a level: RESSEC, then the policy."""
     policy = task.region.security
     return policy is None or not _asked(task, "ressec") or policy.may_access(task.userid, queue, level)
+
+
+def check_user(policy: SecurityPolicy | None, user: str, what: str) -> None:
+    """A user id that comes from the program outside, or from the arguments of a region.
+
+    Raises:
+        TdqError: the policy does not know it.
+    """
+    if policy is not None and not policy.knows_user(user):
+        raise TdqError(f"{what} {user!r}: the security policy does not know this user id")
 
 
 UNKNOWN_USER: Final = "unknown user"

@@ -3,8 +3,8 @@
 A task begins in one of three ways: a transaction is attached (a trigger, START, ``region.start``) and runs as a strand
 of the dispatcher; the program outside opens one as a block (``with region.task() as t:``); or a command outside any
 task is a task of its own, with a syncpoint. The last is so common in tests that its task is used again as long as
-nothing is left of it. What else is tied to a task's end, ENQs, trigger cycles, its terminal, is done by
-:attr:`Tasks.on_end`, in order.
+nothing is left of it. What is tied to a task's end, ENQs, its queue's cycle, its terminal, the region's
+``task_ended`` does.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVa
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.parts import TaskRegion
+from tdqsim.cics.kernel.security import check_user
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.errors import RegionClosed
@@ -41,14 +42,12 @@ class Tasks(Generic[K]):
 
     Attributes:
         known: the tasks that have begun and not ended, by number.
-        on_end: called with each task that has ended, and whether normally.
     """
 
     def __init__(self, region: TaskRegion, make: Callable[..., K]) -> None:
         self._region = region
         self._make = make
         self.known: dict[int, K] = {}
-        self.on_end: list[Callable[..., object]] = []
         self._last = 0
         self._spare: K | None = None
         self._left: K | None = None  # a command's own task whose end an exception has cut short
@@ -58,11 +57,22 @@ class Tasks(Generic[K]):
         self._last = self._last % _LAST + 1
         return self._last
 
+    def user_for(self, userid: str) -> str:
+        """The user of a task that the program outside begins: as it says, the default user when it does not.
+
+        Raises:
+            TdqError: the security policy does not know the user.
+        """
+        if userid:
+            check_user(self._region.security, userid, "userid")
+        return userid or self._region.default_user
+
     def outside(self, transid: str, userid: str) -> K:
         """A task for the program outside; see :meth:`tdqsim.cics.region.Region.task`."""
         region = self._region
         self.end_left()
-        task = self._make(region, self.next_number(), transid or _OUTSIDE, userid or region.default_user)
+        user = self.user_for(userid)
+        task = self._make(region, self.next_number(), transid or _OUTSIDE, user)
         task.outside = region.dispatcher.current is region.dispatcher.outside
         entry = region.transactions.get(task.transid)
         if entry is not None:
@@ -114,17 +124,6 @@ class Tasks(Generic[K]):
         if region.is_watched and region.recorder is not None:
             region.recorder.task_started(task)
         return strand
-
-    def ended(self, task: K, *, normal: bool) -> None:
-        """A task has ended and its unit of work is settled: do what else follows."""
-        self.known.pop(task.number, None)
-        region = self._region
-        if region.failed:
-            return
-        if region.is_watched and region.recorder is not None:
-            region.recorder.task_ended(task, normal=normal)
-        for settle in self.on_end:
-            settle(task, normal=normal)
 
     def purge(self, handle: Strand | TaskBase, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""

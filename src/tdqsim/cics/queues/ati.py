@@ -278,18 +278,26 @@ class Ati:
             program = entry.definition.program if entry is not None else ""
             region.messages.write(message, transid=queue.transid, program=program)
             return
-        gone = queue.gone  # goes up with every record that leaves for good
+        userid = queue.userid
+        if facility is not None:
+            userid = facility.userid
+            if self._gives_up(queue):
+                return
+        if not userid or region.security is None:
+            userid = region.default_user
+        queue.triggers += 1
+        region.attach(entry, startcode="QD", userid=userid, facility=facility, request=request)
+
+    def _gives_up(self, queue: IntraTdQueue) -> bool:
+        """Whether the queue's task was started so often already while no record has left the queue for good."""
+        gone = queue.gone  # goes up with every record that does
         if gone != queue.starts_gone:
             queue.starts, queue.starts_gone = 0, gone
         if queue.starts >= _LIMIT:
-            region.log.warning("ati_gives_up", queue=queue.name, transid=queue.transid, starts=queue.starts)
-            return
+            self._region.log.warning("ati_gives_up", queue=queue.name, transid=queue.transid, starts=queue.starts)
+            return True
         queue.starts += 1
-        queue.triggers += 1
-        userid = region.default_user
-        if region.security is not None:
-            userid = (facility.userid if facility is not None else queue.userid) or userid
-        region.attach(entry, startcode="QD", userid=userid, facility=facility, request=request)
+        return False
 
     # -- over -----------------------------------------------------------------------------------------------------
 
@@ -340,7 +348,7 @@ class Ati:
         if not queue.latch or not request.belongs_to(queue) or self._region.tdqueues.get(queue.name) is not queue:
             return
         outcome = AFTER_TASK[queue.atifacility, normal]
-        held = self._holder(queue) if self._held else None
+        held = self._holder(queue)
         if held is not None:
             held.outcome = held.outcome or outcome
         else:
@@ -379,7 +387,7 @@ class Ati:
         uow.call_at_end(lambda _committed: self._resolved(uow.id))
 
     def _holder(self, queue: IntraTdQueue) -> _Held | None:
-        return next((held for held in self._held.values() if held.queue is queue), None)
+        return next((held for held in self._held.values() if held.queue is queue), None) if self._held else None
 
     def _resolved(self, uow_id: bytes) -> None:
         """The doubt is over: what the end of the task would have done is done now."""

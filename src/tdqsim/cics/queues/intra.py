@@ -142,7 +142,7 @@ class IntraSpace:
                 left = self.longest
             left -= size
         queue.ci_left = left
-        self._used(len(bounds), queue)
+        self._used(queue, len(bounds), len(bounds))
         self._next_to_free(queue)
 
     def _sizes(self, queue: IntervalAccount) -> Iterable[int]:
@@ -159,14 +159,17 @@ class IntraSpace:
         queue.bounds.clear()
         queue.ci_left, queue.free_at = -1, NEVER
 
-    def _used(self, more: int, queue: IntervalAccount) -> None:
+    def _used(self, queue: IntervalAccount, more: int, cis: int) -> None:
+        """A queue has taken so many control intervals, and has ``cis`` then."""
         self._users[queue] = None
-        self.in_use += more
-        self.peak = max(self.peak, self.in_use)
-        if self.in_use > self._high:
-            self.formatted += self.in_use - self._high
-            self._high = self.in_use
-        queue.peak_cis = max(queue.peak_cis, self.cis(queue))
+        in_use = self.in_use = self.in_use + more
+        if in_use > self.peak:  # noqa: PLR1730  (max() costs a call; a large record has a control interval of its own)
+            self.peak = in_use
+        if in_use > self._high:
+            self.formatted += in_use - self._high
+            self._high = in_use
+        if cis > queue.peak_cis:  # noqa: PLR1730
+            queue.peak_cis = cis
 
     @staticmethod
     def cis(queue: IntervalAccount) -> int:
@@ -196,12 +199,13 @@ class IntraSpace:
             raise self.full()
         if work is not None:
             work.starts.append(work.puts)
+            self._used(queue, 1, len(queue.bounds) + len(work.starts))
         else:
             if queue.bounds is NO_BOUNDS:
                 queue.bounds = deque()
             queue.bounds.append(queue.gone + queue.stored.count + 1)
+            self._used(queue, 1, len(queue.bounds))
         queue.ci_left = self.longest
-        self._used(1, queue)
         self._next_to_free(queue)
 
     def full(self) -> Condition:
@@ -259,9 +263,9 @@ class IntraSpace:
 
     def settle(self, queue: IntervalAccount) -> None:
         """Make the account of a queue exact."""
-        self.freed(queue)
         work = queue.uncommitted
         if queue.stored.count or (work is not None and work.puts and work.left_before != -1):
+            self.freed(queue)
             return
         self.in_use -= len(queue.bounds)
         queue.bounds.clear()

@@ -29,7 +29,8 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
         if not 0 < size <= queue.ci_left:
             check_size(task.region.intra.longest, size, length)  # nobody waits for what is refused anyhow
         work = uow.on(queue)
-        _acquire(task, uow, queue.write_end)
+        if not queue.write_end.take_free(uow, task.region.clock):
+            _acquire(task, uow, queue.write_end)
     else:
         work = uow.works[queue]
     left = queue.ci_left
@@ -68,7 +69,8 @@ def read(queue: Any, task: Any, busy: bool, _length: int | None) -> bytes | None
 
 def _read_first(queue: Any, task: Any, uow: Any, busy: bool) -> bytes | None:
     work = uow.on(queue)
-    _acquire(task, uow, queue.read_end, busy=busy)
+    if not queue.read_end.take_free(uow, task.region.clock):
+        _acquire(task, uow, queue.read_end, busy=busy)
     try:
         data = work.take()
         return _read_out(queue, task, work, busy) if data is None else data

@@ -21,17 +21,17 @@ __all__ = ["InstallRefused", "check_room", "drop_records", "make_queue", "open_i
 
 
 class InstallRefused(TdqError):
-    """A queue cannot be installed; nothing has changed.
+    """A queue, terminal or connection cannot be installed; nothing has changed.
 
     Attributes:
         queue: its name.
         message: the id of CICS's message about it; empty when none is known.
     """
 
-    def __init__(self, queue: str, reason: str, message: str = "") -> None:
+    def __init__(self, queue: str, reason: str, message: str = "", kind: str = "TDQUEUE") -> None:
         self.queue = queue
         self.message = message
-        super().__init__(f"TDQUEUE({queue}): {f'{message} ' if message else ''}{reason}")
+        super().__init__(f"{kind}({queue}): {f'{message} ' if message else ''}{reason}")
 
 
 def check_room(region: QueueRegion, definition: defs.Tdqueue, held: int = 0) -> int:

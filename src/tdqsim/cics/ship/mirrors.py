@@ -204,10 +204,17 @@ class Mirrors:
         return mirror
 
     def userid_for(self, userid: str) -> str:
-        """For whom a mirror works that the other region's user asked for."""
+        """For whom a mirror works that the other region's user asked for.
+
+        Raises:
+            Condition: SYSIDERR: the user is not known here, so that no mirror is attached.
+        """
         connection = self.region.connections.get(self.name)
         if connection is None or connection.attachsec == "LOCAL":
             return (connection.securityname if connection is not None else "") or self.region.default_user
+        policy = self.region.security
+        if policy is not None and not policy.knows_user(userid):
+            raise Condition(Resp.SYSIDERR, detail=f"region {self.region.applid}: user {userid} is not known here")
         return userid
 
     def answer(self, condition: Condition) -> Condition:

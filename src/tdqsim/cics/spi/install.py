@@ -36,12 +36,16 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
     """Install everything that a region knows what to do with.
 
     Raises:
-        InstallRefused: a queue cannot be installed; nothing of the definitions was.
+        InstallRefused: a queue, terminal or connection cannot be installed; nothing of the definitions was.
     """
+    terminals = [each for each in definitions.terminals if _has_valid_user(region, each, each.userid, way, user)]
+    connections = [
+        each for each in definitions.connections if _has_valid_user(region, each, each.securityname, way, user)
+    ]
     queues = _installable(region, definitions.tdqueues, way, user)
-    for connection in definitions.connections:
+    for connection in connections:
         region.connections[connection.name] = connection
-    for terminal in definitions.terminals:
+    for terminal in terminals:
         region.terminals[terminal.name] = terminal
         region.facility("TERMINAL", terminal.name)
     for transaction in definitions.transactions:
@@ -53,11 +57,34 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
         _put_in(region, queue, sign(way, queue, who))
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
-    for resource in (*definitions.connections, *definitions.terminals, *definitions.transactions):
+    for resource in (*connections, *terminals, *definitions.transactions):
         region.catalogue.save(resource)
     region.force()
-    terminals = {("TERMINAL", terminal.name) for terminal in definitions.terminals}
-    region.refresh_facilities(terminals | {("SYSTEM", connection.name) for connection in definitions.connections})
+    facilities = {("TERMINAL", terminal.name) for terminal in terminals}
+    region.refresh_facilities(facilities | {("SYSTEM", connection.name) for connection in connections})
+
+
+def _has_valid_user(
+    region: SpiRegion, resource: defs.Terminal | defs.Connection, userid: str, way: Way, user: str
+) -> bool:
+    """Whether a terminal or connection can be installed with its user id; at a cold start it is left out.
+
+    Raises:
+        InstallRefused: it cannot be, and this is no cold start.
+    """
+    if _may_name(region, user, userid):
+        return True
+    kind = type(resource).__name__.upper()
+    refused = InstallRefused(resource.name, f"user ID {userid} is not valid or may not be used", kind=kind)
+    if way != "grplist":
+        raise refused
+    region.log.warning("not_installed", resource=f"{kind}({resource.name})", reason=str(refused))
+    return False
+
+
+def _may_name(region: SpiRegion, user: str, userid: str) -> bool:
+    security = region.security
+    return not userid or security is None or (security.knows_user(userid) and security.may_act_for(user, userid))
 
 
 def _installable(region: SpiRegion, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:
@@ -124,10 +151,8 @@ def check_tdqueue(region: SpiRegion, definition: defs.Tdqueue, user: str) -> Non
         reason = why_no_replace(present, definition.type_in(region.sysid))
         if reason:
             raise InstallRefused(definition.name, reason)
-    userid, security = getattr(definition, "userid", ""), region.security
-    if not userid or security is None:
-        return
-    if not security.knows_user(userid) or not security.may_act_for(user, userid):
+    userid = getattr(definition, "userid", "")
+    if not _may_name(region, user, userid):
         region.messages.write(_INVALID_USER, queue=definition.name, userid=userid)
         raise InstallRefused(definition.name, f"user ID {userid} is not valid or may not be used", _INVALID_USER)
 

@@ -15,12 +15,14 @@ auxiliary, recoverable        there               as last committed      gone
 ============================  ==================  =====================  ============
 
 Changes of a recoverable queue are its unit of work's: another one's commands wait until that ends, a backout undoes
-them, and after DELETEQ TS there is no WRITEQ TS to it before the syncpoint. Source: READQ TS, WRITEQ TS, DELETEQ TS,
-TSMODEL resources, Recovery of temporary storage (IBM Docs).
+them, and after DELETEQ TS there is no WRITEQ TS to it before the syncpoint. A unit of work in doubt has them in every
+later run, warm or after a failure, until it is decided: the queue is LOCKED so long. Source: READQ TS, WRITEQ TS,
+DELETEQ TS, TSMODEL resources, Recovery of temporary storage (IBM Docs).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -71,15 +73,17 @@ class TsQueue:
         items: the items; the first has number 1.
         position: the number of the item that was read last; 0 for none.
         main: whether it is in main storage.
+        recoverable: whether its changes are its unit of work's; its model said so when it was made.
     """
 
-    __slots__ = ("items", "main", "name", "position")
+    __slots__ = ("items", "main", "name", "position", "recoverable")
 
-    def __init__(self, name: str, *, main: bool = False) -> None:
+    def __init__(self, name: str, *, main: bool = False, recoverable: bool = False) -> None:
         self.name = name
         self.items: list[bytes] = []
         self.position = 0
         self.main = main
+        self.recoverable = recoverable
 
 
 @dataclass(slots=True)
@@ -144,7 +148,13 @@ class TemporaryStorage:
     # -- recoverable queues -----------------------------------------------------------------------------------------
 
     def recoverable(self, name: str) -> bool:
-        """Whether the changes of a queue are its unit of work's."""
+        """Whether the changes of a queue are its unit of work's; of one that is not there, whether they would be."""
+        name = name.rstrip(" ")
+        queue = self.queues.get(name)
+        if queue is not None:
+            return queue.recoverable
+        if name in self._changes:
+            return True
         model = self.model(name) if self.models else None
         return model is not None and model.recovery
 
@@ -161,6 +171,35 @@ class TemporaryStorage:
             self._changes[name] = uow, _Change(0 if queue is None else len(queue.items))
             uow.at_commit = (*uow.at_commit, lambda: self._committed(name))
             uow.call_at_end(lambda committed: self._end(name, committed=committed))
+            uow.kept = (*uow.kept, ("ts", lambda: self._image(name)))
+
+    def _image(self, name: str) -> dict[str, Any]:
+        """What a unit of work that is prepared has done to a queue."""
+        change = self._changes[name][1]
+        queue = self.queues.get(name)
+        items = [] if queue is None or change.deleted is not None else queue.items
+        return {
+            "name": name,
+            "count": change.count,
+            "deleted": change.deleted is not None,
+            "rewritten": {number: items[number - 1].hex() for number in change.before if number <= len(items)},
+            "added": [item.hex() for item in items[change.count :]],
+        }
+
+    def restore(self, uow: Any, image: Mapping[str, Any]) -> None:
+        """A unit of work in doubt of an earlier run has changed a queue: it has so again."""
+        name = image["name"]
+        queue = self.queues.get(name) or TsQueue(name, recoverable=True)
+        self.change(name, uow)
+        change = self._changes[name][1]
+        if image["deleted"]:
+            change.deleted = self.queues.pop(name, queue)
+            return
+        self.queues[name] = queue
+        for number, data in image["rewritten"].items():
+            at = int(number) - 1
+            change.before[at + 1], queue.items[at] = queue.items[at], bytes.fromhex(data)
+        queue.items += [bytes.fromhex(data) for data in image["added"]]
 
     def _committed(self, name: str) -> dict[bytes, bytes | None]:
         """What the commit changes on the store."""
@@ -195,7 +234,7 @@ class TemporaryStorage:
 
     def save(self) -> None:
         """The region ends in order: write out the auxiliary queues that are not recoverable."""
-        kept = {name: queue for name, queue in self.queues.items() if not queue.main and not self.recoverable(name)}
+        kept = {name: queue for name, queue in self.queues.items() if not (queue.main or queue.recoverable)}
         before = dict.fromkeys((key for key, _value in self._region.hardening.metas(_WRITTEN_OUT)), None)
         now = {
             _place(_WRITTEN_OUT, name, number): item
@@ -211,7 +250,7 @@ class TemporaryStorage:
         for prefix in (_RECOVERABLE, _WRITTEN_OUT) if clean else (_RECOVERABLE,):
             for key, item in metas(prefix):
                 name = key[len(prefix) : len(prefix) + _NAME].decode(_PAGE).rstrip(" ")
-                self.queues.setdefault(name, TsQueue(name)).items.append(item)
+                self.queues.setdefault(name, TsQueue(name, recoverable=prefix == _RECOVERABLE)).items.append(item)
         for key, _item in () if clean else metas(_WRITTEN_OUT):
             self._region.hardening.note(key, None)
 
@@ -236,7 +275,8 @@ class TemporaryStorage:
             if name in self._changes and self._changes[name][1].deleted is not None:
                 raise Condition(Resp.INVREQ, detail=f"recoverable queue {name} was deleted in this unit of work")
             model = self.model(name)
-            queue = TsQueue(name, main=main if model is None else model.location == "MAIN")
+            in_main = main if model is None else model.location == "MAIN"
+            queue = TsQueue(name, main=in_main, recoverable=model is not None and model.recovery)
             self.queues[name] = queue
         queue.items.append(data)
         return len(queue.items)

@@ -29,6 +29,14 @@ class UowRegion(QueueRegion, Protocol):
     def units_of_work(self) -> tuple[Any, ...]:
         """Those that tasks have begun, then the shunted ones."""
 
+    @property
+    def ts(self) -> Any:
+        """Temporary storage, which restores what a unit of work in doubt did to it."""
+
+    @property
+    def files(self) -> Any:
+        """The files of file control, likewise."""
+
     def image_of(self, uow: Any, /) -> bytes:
         """A prepared unit of work as it is kept on the store."""
 

@@ -71,7 +71,7 @@ _FILES: Final = b"file/"
 """Records of files, which are data sets of their own: no start of a region concerns them."""
 _KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN, _FILES)
 _COLD: Final = b"region/cold_start_under_way"
-_MOMENTS: Final = frozenset({"definetime", "changetime"})
+_MOMENTS: Final = ("definetime", "changetime")
 _IDS_OF_A_RUN: Final = 2**32
 _SIGNATURES_KEPT: Final = 1024
 
@@ -97,8 +97,8 @@ class ResourceCatalogue:
             key = f"cat/{resource.kind}/{resource.resource_name}".encode()
             self._region.hardening.note(key, _json(record))
 
-    def save_queue(self, queue: TdQueue) -> None:
-        """Keep a queue's definition and signature, and what SET has changed of it."""
+    def save_queue(self, queue: TdQueue, *, was_set: bool = False) -> None:
+        """Keep a queue's definition and signature, and what SET has made of it, if it has changed anything."""
         if not self.kept:
             return
         key = _QUEUES + queue.name.encode()
@@ -109,7 +109,7 @@ class ResourceCatalogue:
             "fields": _fields(queue.definition),
             "signature": [int(value) if isinstance(value, Cvda) else value for value in queue.signature],
         }
-        if isinstance(queue, IntraTdQueue):
+        if was_set and isinstance(queue, IntraTdQueue):
             record["set"] = {name: getattr(queue, name) for name in _SETTABLE}
         self._region.hardening.note(key, _json(record))
 
@@ -176,9 +176,12 @@ def _damaged(region: Region, key: bytes, error: Exception) -> StoreDamaged:
 
 def _record(region: Region, key: bytes, value: bytes) -> dict[str, Any]:
     try:
-        return dict(json.loads(str(value, "utf-8")))
-    except ValueError as error:
+        record = json.loads(str(value, "utf-8"))
+        if not isinstance(record, dict):
+            raise TypeError(f"it is {record!r}")  # noqa: TRY301 - one place says what is wrong
+    except (TypeError, ValueError) as error:
         raise _damaged(region, key, error) from error
+    return record
 
 
 @cache
@@ -217,8 +220,9 @@ def _resource(region: Region, key: bytes, record: dict[str, Any]) -> Any:
         plain, known = _plain_queue()
         if "name" not in given or not given.keys() <= known:
             raise ValueError(f"it has the attributes {', '.join(given)}")  # noqa: TRY301 - one place says what is wrong
-        for moment in _MOMENTS & given.keys():
-            given[moment] = datetime.fromisoformat(given[moment]) if given[moment] is not None else None
+        for moment in _MOMENTS:
+            if given.get(moment) is not None:
+                given[moment] = datetime.fromisoformat(given[moment])
         return plain.model_copy(update=given)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(region, key, error) from error
@@ -340,6 +344,7 @@ def image_of(uow: UnitOfWork) -> bytes:
         "link": uow.link, "coordinator": uow.coordinator, "decision": uow.decision,
         "wait": uow.wait, "waittime": uow.waittime, "action": uow.action, "since": uow.since_ns,
         "cycle": uow.region.ati.cycle_of(uow),
+        "kept": [[whose, image()] for whose, image in uow.kept],
     }  # fmt: skip
     text = _json(head)
     return len(text).to_bytes(4, "big") + text + b"".join(blobs)
@@ -380,6 +385,8 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
             assert lock is not None, queue
             lock.take(uow, uow.since_ns)
     uow.retain_locks()
+    for whose, image in head.get("kept", ()):
+        {"ts": region.ts, "file": region.files}[whose].restore(uow, image)
     cycle = region.tdqueues.get(head["cycle"])
     if isinstance(cycle, IntraTdQueue):
         region.ati.hold_again(uow, cycle)

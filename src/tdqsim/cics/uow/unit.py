@@ -75,6 +75,10 @@ _INDOUBT: Final = Cvda.INDOUBT
 _COMMIT: Final = Cvda.COMMIT
 _BACKOUT: Final = Cvda.BACKOUT
 _ACTIVE: Final = Cvda.ACTIVE
+_NOTAPPLIC: Final = Cvda.NOTAPPLIC
+_NONE: Final[dict[Any, Any]] = {}
+_NO_ACTIONS: Final[list[Any]] = []
+"""These two are what most units of work have, and are replaced where there is a first."""
 
 
 class Participant(Protocol):
@@ -116,7 +120,7 @@ _CHANGE: Final = _Change()
 
 
 class UnitOfWork:
-    """One unit of work. What most of them never have is a default of the class.
+    """One unit of work.
 
     Attributes:
         id: eight bytes, unique in the region's life; INQUIRE UOW shows them.
@@ -137,36 +141,39 @@ class UnitOfWork:
         participants: others that take part in its end; see :meth:`join`.
         decision: the connections whose regions must hear a decision; kept with a prepared unit of work.
         at_commit: gives the meta data that its commit must bring.
+        kept: what a prepared unit of work keeps beside queues, by whose it is: gives what that takes to be there again.
         at_end: called when it has ended, with whether it committed: START PROTECT and the like.
         recorded: whether the region's recorder has been told of its end.
     """
 
-    task: Any
-    state: Cvda = _INFLIGHT
-    ended = False
-    finished = False
-    recorded = False
-    waitstate: Cvda = _ACTIVE
-    waitcause: Cvda = Cvda.NOTAPPLIC
-    since_ns = 0
-    link = ""
-    coordinator = ""
-    decision: tuple[str, ...] = ()
-    participants: tuple[Any, ...] = ()
-    physical: dict[Any, None] = {}  # noqa: RUF012  (these three are replaced, not changed, where there is a first)
-    qzero: dict[Any, int] = {}  # noqa: RUF012
-    at_commit: tuple[Callable[[], Meta], ...] = ()
-    at_end: list[Callable[[bool], None]] = []  # noqa: RUF012
-    _due: Sequence[Any] = ()
-    _outcome: Cvda = _COMMIT
-    _facts: Facts | None = None
+    __slots__ = (
+        "_due", "_facts", "_outcome", "at_commit", "at_end", "coordinator", "decision", "ended", "ends", "finished",
+        "id", "kept", "link", "participants", "physical", "qzero", "recorded", "region", "since_ns", "state", "task",
+        "waitcause", "waitstate", "works",
+    )  # fmt: skip
 
     def __init__(self, region: Any, uow_id: bytes, task: Any = None) -> None:
         self.region = region
         self.id = uow_id
-        self.task = task
+        self.task: Any = task
+        self.state: Cvda = _INFLIGHT
+        self.ended = self.finished = self.recorded = False
+        self.waitstate: Cvda = _ACTIVE
+        self.waitcause: Cvda = _NOTAPPLIC
+        self.since_ns = 0
+        self.link = self.coordinator = ""
         self.works: dict[Any, LogicalWork] = {}
         self.ends: list[Any] = []
+        self.decision: tuple[str, ...] = ()
+        self.participants: tuple[Any, ...] = ()
+        self.physical: dict[Any, None] = _NONE
+        self.qzero: dict[Any, int] = _NONE
+        self.at_commit: tuple[Callable[[], Meta], ...] = ()
+        self.kept: tuple[tuple[str, Callable[[], Any]], ...] = ()
+        self.at_end: list[Callable[[bool], None]] = _NO_ACTIONS
+        self._due: Sequence[Any] = ()
+        self._outcome: Cvda = _COMMIT
+        self._facts: Facts | None = None
 
     def __repr__(self) -> str:
         return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
@@ -280,15 +287,6 @@ class UnitOfWork:
         Raises:
             StoreError: the store did not take it; the unit of work has then been backed out, or is in doubt still.
         """
-        works, meta = self._promised()
-        if also:
-            meta |= also
-        late = self._end(_COMMIT, works, meta)
-        if late is not None:
-            raise late
-
-    def _promised(self) -> tuple[list[Work], Meta]:
-        """What the commit must change, and the cycles that begin with it."""
         works: list[Work] = []
         meta: Meta = self._forgotten_reads() if self.physical else {}
         self._due = due = []
@@ -305,7 +303,11 @@ class UnitOfWork:
             meta |= action()
         if self.state is _INDOUBT:
             meta[prepared_key(self.id)] = None
-        return works, meta
+        if also:
+            meta |= also
+        late = self._end(_COMMIT, works, meta)
+        if late is not None:
+            raise late
 
     def back_out(self, also: Mapping[bytes, bytes | None] | None = None) -> None:
         """Undo everything on logically recoverable queues and release the locks; other queues stay as they are.
@@ -388,18 +390,14 @@ class UnitOfWork:
             for queue, latch in self._due if committed else ():
                 region.ati.begin(queue, latch)
         region.unit_of_work_ended(self, committed=committed)
-        self._wake_others()
-        self.works = {}
-        self.finished = True
-
-    def _wake_others(self) -> None:
-        """Whoever waits for an end that it had tries again, and a pending disable may complete."""
-        for lock in self.ends:
+        for lock in self.ends:  # whoever waits for one tries again, and a pending disable may complete
             if lock.taken_by is self:
                 lock.give_back()
         for queue in self.works:
             if queue.released():
-                self.region.settle_disable(queue)
+                region.settle_disable(queue)
+        self.works = {}
+        self.finished = True
 
     # -- two phases -----------------------------------------------------------------------------------------------
 

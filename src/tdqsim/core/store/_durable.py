@@ -22,7 +22,7 @@ from typing import Any, Final, Protocol, TypeVar
 import lmdb
 
 from tdqsim.core.store import _layout as layout
-from tdqsim.core.store._layout import Head, Item, Long, Order, Standing, queue_record
+from tdqsim.core.store._layout import Head, Item, Long, Order, Standing
 from tdqsim.core.store._queue import DurableQueue
 from tdqsim.core.store._room import Room
 from tdqsim.core.store._work import Work
@@ -111,7 +111,10 @@ class Durable:
         self._works, self._owner, self._txn, self._txnid, self._sure, self.in_doubt = works, owner, None, 0, False, True
         try:
             txn = self._txn = self._env.begin(None, None, True)
-            self._apply(txn, works)
+            for work in works:
+                work.queue.after = work.queue.now
+            for work in works:  # several may be of one queue
+                work.apply(txn)
             if meta:
                 for key, value in meta.items():
                     self._put_meta(txn, layout.META + key, value)
@@ -151,20 +154,6 @@ class Durable:
             txn.abort()
         except lmdb.Error:  # that is how LMDB says that it was committed, or failed in committing
             return
-
-    @staticmethod
-    def _apply(txn: Any, works: Collection[Work]) -> None:
-        standings: dict[DurableQueue, Standing] = {}
-        for work in works:
-            queue = work.queue
-            now = standings.get(queue) or queue.now
-            after = standings[queue] = work.after = work.apply(txn, now)
-            if after is now:
-                continue
-            if after[4]:
-                txn.put(queue.record_key, queue_record(queue.facts, after))
-            else:
-                txn.delete(queue.record_key)
 
     # -- room ---------------------------------------------------------------------------------------------------------
 

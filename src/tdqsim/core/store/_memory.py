@@ -175,6 +175,8 @@ class VolatileQueue:
     @property
     def count(self) -> int:
         """How many entries there are."""
+        if self.disk is None:
+            return len(self.tail)
         stored = self._settled()
         return len(self.head) + len(self.tail) + (0 if stored is None else stored.now.count)
 

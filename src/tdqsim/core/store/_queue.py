@@ -53,13 +53,14 @@ class DurableQueue:
         order: the order in which it hands out its entries.
         key_length: the length of its keys; 0 unless KEYED.
         now: what it is as of the last commit; in a store that is only looked at, as of when it was asked for.
+        after: what it is in the transaction of a commit.
         durable: the file it is in.
         record_key: the key of its record.
         facts: what its record says of it whatever it holds, see :func:`~tdqsim.core.store._layout.queue_record`.
         ahead: records that were read ahead.
     """
 
-    __slots__ = ("_work", "ahead", "durable", "facts", "key_length", "name", "now", "order", "record_key")
+    __slots__ = ("_work", "after", "ahead", "durable", "facts", "key_length", "name", "now", "order", "record_key")
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class DurableQueue:
     ) -> None:
         self.durable = durable
         self.name, self.order, self.key_length = name, order, key_length
-        self.now = now
+        self.now = self.after = now
         self.ahead: deque[Any] = deque()  # of Record, some of them plain tuples
         self.record_key = QUEUE + name
         self._work: type[Work] = _WORKS[order]

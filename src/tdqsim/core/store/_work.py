@@ -9,6 +9,7 @@ failed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 from weakref import ref
 
@@ -18,19 +19,20 @@ from tdqsim.core.store._layout import (
     Entry,
     Item,
     Long,
-    Order,
     SearchOrder,
     Standing,
     check_entry,
+    decode,
     encode,
     entry_key,
     entry_number,
     not_keyed,
     parts,
+    queue_record,
     size_of,
 )
 from tdqsim.core.store._room import FACTOR, PER_ENTRY
-from tdqsim.errors import StoreFull
+from tdqsim.errors import StoreDamaged, StoreFull
 
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
@@ -59,18 +61,16 @@ class Work:
         cleared: whether everything committed goes.
         dropped: whether the queue goes too.
         held: the room that is held for what was put.
-        after: what the queue is when this is committed; set when it is applied.
         taken: how many committed records were taken off a FIFO queue, and the bytes of their data.
         spent: LMDB entries of which the last record was taken.
     """
 
     __slots__ = (
-        "__weakref__", "after", "cleared", "dropped", "front", "held", "items", "own", "queue", "spent", "taken",
+        "__weakref__", "cleared", "dropped", "front", "held", "items", "own", "queue", "spent", "taken",
     )  # fmt: skip
 
     def __init__(self, queue: DurableQueue) -> None:
         self.queue = queue
-        self.after = queue.now
         self.items: list[Any] = []
         self.front: list[Any] = NOTHING
         self.own = self.held = 0
@@ -212,12 +212,27 @@ class Work:
 
     # -- committing -----------------------------------------------------------------------------------------------
 
-    def apply(self, txn: Any, now: Standing) -> Standing:
-        """Change the transaction, in which the queue is ``now``; what it is then."""
-        after: _Standing = self._clear(txn, now) if self.cleared else self._remove(txn, now)
-        if len(self.items) > self.own or self.front:
-            after = self._insert(txn, after)
-        return now if after is now else _new(Standing, after)
+    def apply(self, txn: Any) -> None:
+        """Change the transaction; ``after`` of the queue, which is what it is in it, follows."""
+        queue = self.queue
+        first, last, count, size, number = self._cleared(txn) if self.cleared else queue.after
+        reads, went = self.taken
+        if reads and not self.cleared:
+            first, count, size = first + reads, count - reads, size - went
+            if self.spent:
+                self._remove(txn, number, first)
+        items = self.items[self.own :] if self.own else self.items
+        if self.front or items:
+            number = number or queue.durable.new_number(txn)
+            if self.front:
+                self._free_numbers(txn, number, first)
+                front = self.front[::-1]
+                first, count = first - len(front), count + len(front)
+                size += self._write(txn, number, first - 1, front)
+            if items:
+                size += self._write(txn, number, last, items)
+                last, count = last + len(items), count + len(items)
+        self._follow(txn, (first, last, count, size, number))
 
     def settled(self) -> None:
         """The commit is made: memory follows. May be done again.
@@ -225,52 +240,54 @@ class Work:
         A record that comes right behind what was read ahead of a FIFO queue is known too.
         """
         queue, items = self.queue, self.items
-        ahead = queue.ahead
+        ahead, after = queue.ahead, queue.after
         if self.cleared or self.front:
             ahead.clear()
             if self.dropped:
                 queue.durable.forget(queue)
-        elif len(items) == 1 and len(ahead) < _AHEAD and not self.own and queue.order is Order.FIFO:
-            _, last, count, _, _ = self.after
-            if count == len(ahead) + 1 and len(items[0]) <= INLINE:
-                ahead.append((last, last, items[0], None))  # when it is done again, it is there twice: no harm
-        queue.now = self.after
+        elif len(items) == 1 and after[2] == len(ahead) + 1 <= _AHEAD and not self.own and len(items[0]) <= INLINE:
+            ahead.append((after[1], after[1], items[0], None))  # when it is done again, it is there twice: no harm
+        queue.now = after
         self.held = 0
 
-    def _clear(self, txn: Any, now: Standing) -> _Standing:
-        durable = self.queue.durable
+    def _follow(self, txn: Any, after: _Standing) -> None:
+        """Write the queue's record if anything of it has changed."""
+        queue = self.queue
+        if after == queue.after:
+            return
+        queue.after = now = _new(Standing, after)
+        if after[4]:
+            txn.put(queue.record_key, queue_record(queue.facts, now))
+        else:
+            txn.delete(queue.record_key)
+
+    def _cleared(self, txn: Any) -> _Standing:
+        """What is left of the queue when everything committed goes."""
+        now, durable = self.queue.after, self.queue.durable
         if now.number:
             durable.reclaim_later(txn, now.number)
         if self.dropped:
             return Standing()
         return now.last + 1, now.last, 0, 0, durable.new_number(txn)
 
-    def _remove(self, txn: Any, now: _Standing) -> _Standing:
-        """Remove what was taken."""
-        reads, went = self.taken
-        if not reads:
-            return now
-        first, last, count, size, number = now
-        first += reads
+    def _remove(self, txn: Any, number: int, first: int) -> None:
+        """Remove the LMDB entries all of whose records were taken, when the queue begins with ``first``."""
         for end, long in self.spent:
             if end < first:
                 txn.delete(entry_key(number, end))
                 if long is not None:
                     self.queue.durable.delete_long(txn, long)
-        return first, last, count - reads, size - went, number
 
-    def _insert(self, txn: Any, now: _Standing) -> _Standing:
-        """Write what was put: behind the last, and before the first."""
-        first, last, count, size, number = now
-        number = number or self.queue.durable.new_number(txn)
-        items = self.items[self.own :] if self.own else self.items
-        if self.front:
-            front = self.front[::-1]
-            first -= len(front)
-            count += len(front)
-            size += self._write(txn, number, first - 1, front)
-        many = len(items)
-        return first, last + many, count + many, size + self._write(txn, number, last, items), number
+    def _free_numbers(self, txn: Any, number: int, first: int) -> None:
+        """Take out of the entry of the first record what was taken before: those numbers are given again."""
+        cursor = txn.cursor()
+        if cursor.set_range(entry_key(number, first)) and cursor.key()[:8] == entry_key(number, first)[:8]:
+            key, value = cursor.item()
+            with suppress(StoreDamaged):  # whoever comes to it is told
+                found = decode(key, value, "")
+                left = entry_number(key) - first + 1
+                if isinstance(found, list) and left < len(found):
+                    txn.put(key, encode(key, found[-left:]))
 
     def _write(self, txn: Any, number: int, seq: int, items: Sequence[Any]) -> int:
         """Write records behind a number; the bytes of their data.
@@ -279,7 +296,7 @@ class Work:
         """
         total = 0
         last = len(items) > 1
-        for part in self._parts(items) if len(items) != 1 else (items,):
+        for part in self._parts(items) if last else (items,):
             seq += len(part)
             size = sum(map(len, part)) if len(part) != 1 else len(part[0])
             key = entry_key(number, seq)
@@ -332,10 +349,25 @@ class LifoWork(Work):
             self.gone[key] = len(item), long
         return [item for _, item, _ in found]  # type: ignore[misc]
 
-    def _remove(self, txn: Any, now: _Standing) -> _Standing:
-        if not self.gone:
-            return now
-        first, last, count, size, number = now
+    def apply(self, txn: Any) -> None:
+        """See the base."""
+        first, last, count, size, number = self._cleared(txn) if self.cleared else self._removed(txn)
+        if len(self.items) > self.own or self.front:
+            number = number or self.queue.durable.new_number(txn)
+            first, last, more = self._insert(txn, number, first, last)
+            count, size = count + len(self.items) - self.own + len(self.front), size + more
+        self._follow(txn, (first, last, count, size, number))
+
+    def settled(self) -> None:
+        """See the base."""
+        if self.dropped:
+            self.queue.durable.forget(self.queue)
+        self.queue.now = self.queue.after
+        self.held = 0
+
+    def _removed(self, txn: Any) -> _Standing:
+        """What is left of the queue when what was taken is removed."""
+        first, last, count, size, number = self.queue.after
         for key, (nbytes, long) in self.gone.items():
             if not txn.delete(key):
                 raise self.queue.damaged(f"record {entry_number(key)} is missing")
@@ -347,16 +379,13 @@ class LifoWork(Work):
 
     _shrinks: ClassVar = True
 
+    def _insert(self, txn: Any, number: int, first: int, last: int) -> tuple[int, int, int]:
+        """Put what was put back on the top; first and last record then, and the bytes that came."""
+        items = self.items[self.own :] + self.front
+        return first, last + len(items), self._write(txn, number, last, items)
+
     def _parts(self, items: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
         return ((item,) for item in items)
-
-    def _insert(self, txn: Any, now: _Standing) -> _Standing:
-        """What is put back in front of a LIFO queue is on its top."""
-        first, last, count, size, number = now
-        number = number or self.queue.durable.new_number(txn)
-        items = self.items[self.own :] + self.front
-        size += self._write(txn, number, last, items)
-        return first, last + len(items), count + len(items), size, number
 
 
 class KeyedWork(LifoWork):
@@ -364,7 +393,6 @@ class KeyedWork(LifoWork):
 
     __slots__ = ()
     _shrinks = False
-    _insert = Work._insert  # noqa: SLF001 - the base's own
 
     def put(self, data: bytes) -> None:
         """Refused: an entry of a KEYED queue has a key."""
@@ -406,6 +434,12 @@ class KeyedWork(LifoWork):
         key, item, long = found
         self.gone[key] = len(item.data), long  # type: ignore[union-attr]
         return item  # type: ignore[return-value]
+
+    def _insert(self, txn: Any, number: int, first: int, last: int) -> tuple[int, int, int]:
+        front, items = self.front[::-1], self.items[self.own :]
+        first -= len(front)
+        size = self._write(txn, number, first - 1, front) + self._write(txn, number, last, items)
+        return first, last + len(items), size
 
     def _write(self, txn: Any, number: int, seq: int, items: Sequence[Entry]) -> int:
         total = 0

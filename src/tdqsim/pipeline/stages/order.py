@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages.events import Slice, rows_at_once
 
-__all__ = ["in_order", "order_of"]
+__all__ = ["in_order"]
 
 
 def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
@@ -34,28 +34,6 @@ def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
             raise _double(part, int(seq[doubles[0]]))
         last = int(seq[-1])
         yield part
-
-
-def order_of(slices: Sequence[Slice]) -> np.ndarray | None:
-    """The places of a region's events by sequence number, where its slices are laid one after another.
-
-    Returns:
-        The places; None when they are in order already.
-
-    Raises:
-        DatasetError: two events have the same number; names it.
-    """
-    numbers = np.concatenate([each.numbers for each in slices])
-    steps = np.diff(numbers)
-    order = None
-    if bool((steps <= 0).any()):
-        order = np.argsort(numbers, kind="stable")
-        steps = np.diff(numbers[order])
-    doubles = np.flatnonzero(steps == 0)
-    if len(doubles):
-        first = slices[0].table.slice(slices[0].start, 1)
-        raise _double(first, int((numbers if order is None else numbers[order])[doubles[0]]))
-    return order
 
 
 def _follow(slices: Sequence[Slice]) -> bool:

@@ -34,7 +34,7 @@ from tdqsim.pipeline.stages.events import open_pieces
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts
 from tdqsim.pipeline.stages.reconcile_columns import RecordColumn, matrices, ranked, unequal
 from tdqsim.pipeline.stages.reconcile_fields import Match, Naming, shown
-from tdqsim.pipeline.stages.reconcile_sides import ExpectedRecords, actual_records, one
+from tdqsim.pipeline.stages.reconcile_sides import actual_records, expected_records, one
 
 __all__ = ["DIFFS", "Comparison", "Match", "ReconcileTask", "compare", "reconcile_bucket"]
 
@@ -101,9 +101,10 @@ def _regions(task: ReconcileTask) -> Iterator[tuple[str, dict[str, Comparison]]]
     pieces = open_pieces(list(task.pieces))
 
     def comparisons(region: str) -> dict[str, Comparison]:
-        expected = ExpectedRecords(pieces.pop(region, []))
+        slices = pieces.pop(region, [])
         return {
-            queue: Comparison(expected.of(queue), match, task.samples, queue) for queue, match in task.matches.items()
+            queue: Comparison(expected_records(slices, queue), match, task.samples, queue)
+            for queue, match in task.matches.items()
         }
 
     for region, parts in groupby(actual_records(task.actual), itemgetter(0)):

@@ -1,7 +1,6 @@
 """The two sides of reconcile, region by region: what was expected from the exchange, what came out from replay.
 
-Neither is held: what was expected stays in mapped files, with the places of each queue's records, and is taken some
-megabytes at a time, as is what came out.
+Neither is held: what was expected stays in mapped files, and is taken some megabytes at a time, as is what came out.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,87 +15,30 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.events import Slice, rows_at_once
-from tdqsim.pipeline.stages.order import order_of
+from tdqsim.pipeline.stages.events import Slice
+from tdqsim.pipeline.stages.order import in_order
 
-__all__ = ["ExpectedRecords", "actual_records", "one"]
+__all__ = ["actual_records", "expected_records", "one"]
 
 _EXPECT = "EXPECT"
-_MOST_ROWS = 32768
-"""As many of the longest records there are, 65,535 bytes, can be counted in 31 bits."""
 _AT_ONCE = 16384
 """Rows of what came out that are read at once: a whole row group takes three times the memory, and as long."""
 
 
-class ExpectedRecords:
-    """The expected records of a region.
+def expected_records(slices: Sequence[Slice], queue: str) -> Iterator[pa.Array]:
+    """The expected records of one queue of a region, in order, some megabytes at a time.
 
     Args:
-        slices: its events.
+        slices: the region's events.
+        queue: its name; an event that names none belongs to none.
 
     Raises:
         DatasetError: two events have the same number; names it.
     """
-
-    def __init__(self, slices: Sequence[Slice]) -> None:
-        self._order = order_of(slices) if slices else None
-        self._queues = _Side(slices, "queue").parts
-        self._right = [pc.fill_null(pc.equal(part, _EXPECT), False) for part in _Side(slices, "command").parts]
-        self._data = _Side(slices, "data")
-        self._rows = min(_MOST_ROWS, max(1, rows_at_once(slices[0].table) // 4)) if slices else 1
-
-    def of(self, queue: str) -> Iterator[pa.Array]:
-        """Those of one queue, in order, some megabytes at a time."""
-        places = self._places(queue)
-        for done in range(0, len(places), self._rows):
-            yield self._data.taken(places[done : done + self._rows])
-
-    def _places(self, queue: str) -> Any:
-        """Where the records of a queue are, in order; an event that names none belongs to none."""
-        marks = [
-            pc.and_(right, pc.fill_null(pc.equal(names, queue), False)).to_numpy(zero_copy_only=False)
-            for right, names in zip(self._right, self._queues, strict=True)
-        ]
-        if not marks:
-            return np.empty(0, np.int64)
-        found = np.concatenate(marks)
-        return np.flatnonzero(found) if self._order is None else self._order[found[self._order]]
-
-
-class _Side:
-    """A column of several slices, laid one after another where they are."""
-
-    def __init__(self, slices: Sequence[Slice], name: str) -> None:
-        columns = [each.table.column(name).slice(each.start, each.stop - each.start) for each in slices]
-        self.parts: list[pa.Array] = [part for column in columns for part in column.chunks if len(part)]
-        self._ends = np.cumsum([len(part) for part in self.parts])
-        self._pages = slices[0].pages if slices else None
-
-    def taken(self, places: Any) -> pa.Array:
-        """The values at some places, in their order; there are some, and none is there twice."""
-        parts = np.searchsorted(self._ends, places, side="right")
-        order = None
-        if bool((np.diff(parts) < 0).any()):
-            order = np.argsort(parts, kind="stable")
-            places, parts = places[order], parts[order]
-        cuts = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(parts)]
-        found = [self._of_part(int(parts[start]), places[start:stop]) for start, stop in pairwise(cuts)]
-        whole = found[0] if len(found) == 1 else pa.concat_arrays(found)
-        if order is None:
-            return whole
-        back = np.empty(len(order), np.int64)
-        back[order] = np.arange(len(order))
-        return whole.take(pa.array(back))
-
-    def _of_part(self, number: int, places: Any) -> pa.Array:
-        part = self.parts[number]
-        inside = places - (int(self._ends[number]) - len(part))
-        first, last = int(inside[0]), int(inside[-1])
-        span = part.slice(first, last - first + 1)
-        found = span if len(span) == len(inside) else part.take(pa.array(inside))
-        if self._pages is not None:  # of all that lies between them the pages were read
-            self._pages.read(span.nbytes)
-        return found
+    for batch in in_order(slices):
+        right = pc.and_(pc.equal(batch.column("command"), _EXPECT), pc.equal(batch.column("queue"), queue))
+        every = pc.all(pc.fill_null(right, fill_value=False)).as_py()
+        yield batch.column("data") if every else batch.column("data").filter(right)
 
 
 def actual_records(path: Path) -> Iterator[tuple[str, str, pa.Array]]:

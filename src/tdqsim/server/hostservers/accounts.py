@@ -9,6 +9,7 @@ Nothing here makes a profile: a user whom the system does not know is unknown.
 from __future__ import annotations
 
 import hmac
+import itertools
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from typing import Final, NamedTuple
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
-from tdqsim.ibmi import System
+from tdqsim.ibmi import ParameterError, System
 from tdqsim.server.hostservers.passwords import (
     LONGEST_DES,
     PasswordLevel,
@@ -29,22 +30,53 @@ from tdqsim.server.hostservers.passwords import (
     tokens,
 )
 
-__all__ = ["BOUNDS", "Account", "Accounts", "Attempt", "SignOnCode", "change_password", "check", "sign_on"]
+__all__ = [
+    "BOUNDS",
+    "Account",
+    "Accounts",
+    "Attempt",
+    "CommandPasswords",
+    "SignOnCode",
+    "change_password",
+    "check",
+    "refused_password",
+    "sign_on",
+]
 
 BOUNDS: Final[Mapping[str, int]] = {row["name"]: int(row["value"]) for row in table("hostservers")}
 _LOG: Final = logging.getLogger(__name__)
 _EBCDIC: Final = codepage(37)
+_DIGITS: Final = "0123456789"
 
 
 class SignOnCode(IntEnum):
     """Return codes of a sign-on or a change of password."""
 
     GOOD = 0
+    EXCHANGE_NOT_VALID = 0x00010001
+    SERVER_ID_NOT_VALID = 0x00010002
+    REQUEST_ID_NOT_VALID = 0x00010003
+    SEED_NOT_VALID = 0x00010004
+    SEED_REQUIRED = 0x00010005
+    CREDENTIAL_NOT_VALID = 0x00010006
+    USER_LENGTH = 0x00010007
+    PASSWORD_LENGTH = 0x00010008
+    REPLY_INDICATOR_NOT_VALID = 0x00010009
+    START_NOT_VALID = 0x0001000A
     REQUEST_NOT_VALID = 0x0001000B
+    CHANGE_NOT_VALID = 0x0001000C
+    OLD_PASSWORD_NOT_VALID = 0x0001000D
+    NEW_PASSWORD_NOT_VALID = 0x0001000E
+    TOKEN_KIND_NOT_VALID = 0x0001000F
+    GENERATE_NOT_VALID = 0x00010010
     USER_UNKNOWN = 0x00020001
     USER_DISABLED = 0x00020002
     NEW_PASSWORD_TOO_LONG = 0x00030001
     NEW_PASSWORD_TOO_SHORT = 0x00030002
+    NEW_PASSWORD_REPEATS = 0x00030003
+    NEW_PASSWORD_ADJACENT_DIGITS = 0x00030004
+    NEW_PASSWORD_REPEATS_AT_ONCE = 0x00030005
+    NEW_PASSWORD_NO_DIGIT = 0x00030007
     NEW_PASSWORD_CHARACTER = 0x00030008
     PASSWORD_WRONG = 0x0003000B
     PASSWORD_WRONG_NEXT_DISABLES = 0x0003000C
@@ -53,6 +85,12 @@ class SignOnCode(IntEnum):
     PASSWORD_CHANGE_NOT_ALLOWED = 0x00030012
     PASSWORD_NOT_VALID = 0x00030013
     SECURITY_GENERAL = 0x00040000
+    GENERATE_NOT_AUTHORIZED = 0x0004000E
+    TOKEN_NOT_VALID = 0x00060001
+    NO_MORE_TOKENS = 0x00060002
+    TOKEN_SECONDS_NOT_VALID = 0x00060003
+    TOKEN_TYPE_NOT_VALID = 0x00060004
+    TICKET_NOT_SUPPORTED = 0x00060007
 
 
 @dataclass(slots=True)
@@ -63,14 +101,12 @@ class Account:
         user: the profile's name.
         tokens: what is kept of the password, by level; none for PASSWORD(*NONE).
         wrong: wrong passwords in a row.
-        most_wrong: QMAXSIGN: so many of them disable the profile.
         disabled: nobody can sign on, whatever the profile says.
     """
 
     user: str
     tokens: dict[PasswordLevel, bytes] = field(default_factory=dict, repr=False)
     wrong: int = 0
-    most_wrong: int = BOUNDS["sign_on_attempts"]
     disabled: bool = False
 
     def set_password(self, password: str) -> None:
@@ -107,6 +143,46 @@ class Accounts:
             TdqError: it cannot be kept; nothing has changed then.
         """
         account.set_password(password)
+
+    def keep(self, user: str, password: str | None) -> None:
+        """Make a password a user's, an account with it when there is none; None for no password.
+
+        Raises:
+            TdqError: it cannot be kept, or it is not for a command to change.
+        """
+        account = self._accounts.setdefault(user, Account(user))
+        if password is None:
+            account.tokens = {}
+        else:
+            account.set_password(password)
+
+
+class CommandPasswords:
+    """What CRTUSRPRF and CHGUSRPRF do to accounts: see :class:`~tdqsim.ibmi.System`'s ``passwords``."""
+
+    def __init__(self, system: System, accounts: Accounts) -> None:
+        self._system = system
+        self._accounts = accounts
+
+    def keep(self, user: str, password: str | None) -> None:
+        """Keep a password that the level takes.
+
+        Raises:
+            ParameterError: it takes none such, or the password cannot be kept.
+        """
+        level = self._system.values["QPWDLVL"]
+        if password is not None and not _taken(PasswordLevel.of(level), user, password):
+            raise ParameterError(f"password of {user}: QPWDLVL {level} takes no such password")
+        try:
+            self._accounts.keep(user, password)
+        except TdqError as error:
+            raise ParameterError(f"password of {user}: {error}") from error
+
+
+def _taken(level: PasswordLevel, user: str, password: str) -> bool:
+    """Whether it can be a password at all: the rules for new ones are for those who change their own."""
+    fits = 1 <= len(password) <= BOUNDS["password_longest"] and password.isprintable() and password[0] != "*"
+    return fits and level in tokens(user, password)
 
 
 class Attempt(NamedTuple):
@@ -157,11 +233,12 @@ def check(system: System, account: Account | None, level: PasswordLevel, attempt
 
 def _wrong(system: System, account: Account) -> SignOnCode:
     account.wrong += 1
-    if account.wrong >= account.most_wrong:
+    most = system.values["QMAXSIGN"]
+    if account.wrong >= most:
         account.wrong = 0
         system.chgusrprf(account.user, status="*DISABLED")
         return SignOnCode.PASSWORD_WRONG
-    near = account.wrong == account.most_wrong - 1
+    near = account.wrong == most - 1
     return SignOnCode.PASSWORD_WRONG_NEXT_DISABLES if near else SignOnCode.PASSWORD_WRONG
 
 
@@ -190,7 +267,7 @@ def change_password(
     user, kept = account.user, account.tokens[level]
     data, following = covered(level, kept, user, attempt.seeds, hidden.new, 2)
     new = _plain(level, data, hidden.new_length)
-    refused = SignOnCode.PASSWORD_NOT_VALID if new is None else _refused(level, new)
+    refused = SignOnCode.PASSWORD_NOT_VALID if new is None else refused_password(system, level, new)
     if new is None or refused:
         return refused
     data, _ = covered(level, token(level, user, new), user, attempt.seeds, hidden.old, following)
@@ -218,12 +295,23 @@ def _plain(level: PasswordLevel, data: bytes, length: int) -> str | None:
         return None
 
 
-def _refused(level: PasswordLevel, new: str) -> SignOnCode:
-    """What is against a new password."""
-    longest = LONGEST_DES if level is PasswordLevel.DES else BOUNDS["password_longest"]
-    if len(new) > longest:
-        return SignOnCode.NEW_PASSWORD_TOO_LONG
-    if len(new) < BOUNDS["password_shortest"]:
-        return SignOnCode.NEW_PASSWORD_TOO_SHORT
-    valid = is_des_password(new) if level is PasswordLevel.DES else new.isprintable() and new[0] != "*"
-    return SignOnCode.GOOD if valid else SignOnCode.NEW_PASSWORD_CHARACTER
+def refused_password(system: System, level: PasswordLevel, new: str) -> SignOnCode:
+    """What is against a new password, by the system values for them; GOOD if nothing is."""
+    values = system.values
+    longest = min(LONGEST_DES if level is PasswordLevel.DES else BOUNDS["password_longest"], values["QPWDMAXLEN"])
+    neighbours = list(itertools.pairwise(new))
+    valid = is_des_password(new) if level is PasswordLevel.DES else new.isprintable() and new[:1] != "*"
+    against = {
+        SignOnCode.NEW_PASSWORD_TOO_LONG: len(new) > longest,
+        SignOnCode.NEW_PASSWORD_TOO_SHORT: len(new) < values["QPWDMINLEN"],
+        SignOnCode.NEW_PASSWORD_CHARACTER: not valid,
+        SignOnCode.NEW_PASSWORD_REPEATS: values["QPWDLMTREP"] == 1 and len(set(new)) < len(new),
+        SignOnCode.NEW_PASSWORD_ADJACENT_DIGITS: values["QPWDLMTAJC"] == 1 and _digits_together(neighbours),
+        SignOnCode.NEW_PASSWORD_REPEATS_AT_ONCE: values["QPWDLMTREP"] == 2 and any(a == b for a, b in neighbours),
+        SignOnCode.NEW_PASSWORD_NO_DIGIT: values["QPWDRQDDGT"] == 1 and not any(one in _DIGITS for one in new),
+    }
+    return next((code for code, holds in against.items() if holds), SignOnCode.GOOD)
+
+
+def _digits_together(neighbours: Iterable[tuple[str, str]]) -> bool:
+    return any(a in _DIGITS and b in _DIGITS for a, b in neighbours)

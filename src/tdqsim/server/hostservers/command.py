@@ -6,17 +6,22 @@ import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.engine import CallCancelled, EngineStopped
-from tdqsim.errors import ConversionError, RegionClosed
+from tdqsim.errors import ConversionError, SystemClosed
 from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError
 from tdqsim.server.hostservers.accounts import BOUNDS
-from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
-from tdqsim.server.hostservers.frames import Frame, FrameError, block, blocks, reply
+from tdqsim.server.hostservers.conversation import Conversation, End, Reply, Step, SystemWork, text10
+from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, blocks, reply
 from tdqsim.server.hostservers.told import message_blocks
 
 __all__ = ["CommandServer", "expanded"]
 
-_OK, _FAILED, _UNRESOLVED, _ESCAPED, _TOO_MUCH = 0x0000, 0x0400, 0x0500, 0x0501, 0x0303
+_OK, _FAILED, _UNRESOLVED, _ESCAPED = 0x0000, 0x0400, 0x0500, 0x0501
+_EXCHANGE_NOT_VALID, _WRONG_SERVER, _WRONG_REQUEST = 0x0101, 0x0202, 0x0205
+_REQUEST_NOT_VALID, _PARAMETER_NOT_VALID, _TOO_MUCH, _CCSID_NOT_VALID = 0x0301, 0x0302, 0x0303, 0x0401
+_REPLIES = {0x1001: (0x8001, 14), 0x1002: (0x8002, 0), 0x1003: (0x8003, 0)}
+"""By request the id of its reply, and bytes that follow the return code there whatever it is."""
 _PARAMETER = 0x1103
 _UNICODE = {1200: "utf-16-be", 13488: "utf-16-be", 1208: "utf-8"}
 _NO_MESSAGES = 1
@@ -27,7 +32,7 @@ _LOG = logging.getLogger(__name__)
 _ESCAPE = 0x1B
 _NULL = 0xFF
 _OUTPUT, _BOTH = 2, 3
-_OVER = (CallCancelled, EngineStopped, JobEnded, RegionClosed)
+_OVER = (CallCancelled, EngineStopped, JobEnded, SystemClosed)
 """What ends a request that nobody waits for any more, and is not the program's."""
 
 
@@ -36,13 +41,15 @@ class CommandServer(Conversation):
 
     server_id = 0xE008
     job_name = "QZRCSRVS"
+    wrong_server = _WRONG_SERVER
 
     def serve(self, frame: Frame) -> Step | None:
         """See the base."""
         job = self.job
         if job is None:
-            raise FrameError("the server job has ended")
+            return End("the server job has ended")
         if frame.request == 0x1001:
+            frame.fixed(20, 14)
             nlv = frame.fixed(24, 4)
             template = bytes(2) + job.page.ccsid.to_bytes(4, "big") + nlv + self.host.vrm
             return Reply(reply(frame, 0x8001, template + BOUNDS["command_level"].to_bytes(2, "big")))
@@ -52,7 +59,14 @@ class CommandServer(Conversation):
             return self._program(frame, job)
         if frame.request == 0x1004:
             return End()
-        raise FrameError(f"request {frame.request:04X} to the remote command server")
+        raise Refused(_WRONG_REQUEST, f"request {frame.request:04X} to the remote command server")
+
+    def refusal(self, frame: Frame, error: FrameError) -> bytes:
+        """See the base."""
+        malformed = _EXCHANGE_NOT_VALID if frame.request == 0x1001 else _REQUEST_NOT_VALID
+        code = error.code if isinstance(error, Refused) else malformed
+        reply_id, more = _REPLIES.get(frame.request, (0x8002, 0))
+        return reply(frame, reply_id, code.to_bytes(2, "big") + bytes(more))
 
     def _command(self, frame: Frame, job: Job) -> Step:
         option, text = frame.number(20, 1), _command_text(frame, job)
@@ -124,21 +138,23 @@ def expanded(data: bytes, most: int) -> bytes:
 
 def _parameters(frame: Frame, count: int) -> list[Parameter]:
     if count > BOUNDS["parameters"]:
-        raise FrameError(f"{count} parameters")
+        raise Refused(_TOO_MUCH, f"{count} parameters")
     found: list[Parameter] = []
     total = 0
     for point, data in blocks(frame.body, 23):
         length, usage = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:6], "big")
         total += length
-        if point != _PARAMETER or len(data) < 6 or total > BOUNDS["parameter_bytes"]:
-            raise FrameError("a parameter that is none, or too much storage")
+        if point != _PARAMETER or len(data) < 6:
+            raise FrameError("a parameter that is none")
+        if total > BOUNDS["parameter_bytes"]:
+            raise Refused(_TOO_MUCH, f"parameters of {total} bytes")
         if usage == _NULL:
             found.append(Parameter(0, None))
             continue
         use, form = usage % 10, usage // 10
         sent = expanded(data[6:], length) if form == 2 else data[6:]
         if use not in (1, _OUTPUT, _BOTH) or len(sent) > length:
-            raise FrameError(f"a parameter with usage {usage} and {len(sent)} of {length} bytes")
+            raise Refused(_PARAMETER_NOT_VALID, f"a parameter with usage {usage} and {len(sent)} of {length} bytes")
         found.append(Parameter(use, bytearray(sent.ljust(length, b"\0"))))
     if len(found) != count:
         raise FrameError(f"{count} parameters are said, {len(found)} are there")
@@ -151,10 +167,17 @@ def _command_text(frame: Frame, job: Job) -> str:
         ccsid, raw = int.from_bytes(found[0x1104][:4], "big"), found[0x1104][4:]
         if ccsid in _UNICODE:
             return raw.decode(_UNICODE[ccsid], "replace")
-        return EBCDIC.printable(raw)
+        return _page_of(ccsid).printable(raw)
     if 0x1101 in found:
         return job.page.printable(found[0x1101])
     raise FrameError("a command without text")
+
+
+def _page_of(ccsid: int) -> CodePage:
+    try:
+        return codepage(ccsid)
+    except ConversionError:
+        raise Refused(_CCSID_NOT_VALID, f"a command in CCSID {ccsid}") from None
 
 
 def _run(job: Job, text: str) -> tuple[int, Sequence[Message]]:

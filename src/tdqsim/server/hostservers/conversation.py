@@ -5,11 +5,12 @@ Bytes are fed in; :meth:`Conversation.next` gives the next step, one at a time a
 for when it is done.
 
 A connection to a server other than the sign-on server begins with 7001 (random seeds) and 7002 (who it is); nothing
-else is taken before.
+else is taken before. A request that cannot be taken is answered by a return code, and the connection goes on.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,8 +20,8 @@ from typing import NamedTuple
 from tdqsim.core.codepage import codepage
 from tdqsim.ibmi import Job, System
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, sign_on
-from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, reply
-from tdqsim.server.hostservers.passwords import PasswordLevel
+from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, Refused, block, reply
+from tdqsim.server.hostservers.passwords import Credential, PasswordLevel
 
 __all__ = [
     "EBCDIC",
@@ -33,9 +34,13 @@ __all__ = [
     "text10",
 ]
 
+_LOG = logging.getLogger(__name__)
 EBCDIC = codepage(37)
 PING, PONG = 0x7FFE, 0xFFFE
+_SEEDS, _START = 0x7001, 0x7002
 _HIGHEST_SEED = 0xDFFFFFFFFFFFFFFF
+_USER, _PASSWORD, _TOKEN = 0x1104, 0x1105, 0x1115
+_LENGTHS = {Credential.DES: 8, Credential.SHA1: 20, Credential.SHA512: 64}
 
 
 class Reply(NamedTuple):
@@ -74,7 +79,6 @@ class HostSystem:
     Attributes:
         system: the system.
         accounts: who may sign on.
-        level: QPWDLVL, 0 to 4.
         release: version, release, modification.
         seed: makes the server's seeds; eight bytes.
         signed_on: when somebody has signed on last, by user.
@@ -82,10 +86,14 @@ class HostSystem:
 
     system: System
     accounts: Accounts
-    level: int = 3
     release: tuple[int, int, int] = (7, 5, 0)
     seed: Callable[[], bytes] = field(default_factory=lambda: random_seed)
     signed_on: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def level(self) -> int:
+        """QPWDLVL, 0 to 4."""
+        return self.system.values["QPWDLVL"]
 
     @property
     def vrm(self) -> bytes:
@@ -118,6 +126,8 @@ class Conversation:
 
     server_id = 0
     job_name = ""
+    wrong_server = 0
+    """Return code, once started, for a frame that names another server."""
 
     def __init__(self, host: HostSystem) -> None:
         self.host = host
@@ -141,11 +151,15 @@ class Conversation:
         while not self._over:
             try:
                 frame = self._reader.next()
-                if frame is None:
-                    return None
+            except FrameError as error:
+                self._over = True
+                return End(str(error))
+            if frame is None:
+                return None
+            try:
                 step = self._answer(frame)
             except FrameError as error:
-                step = End(str(error))
+                step = Reply(self._refusal(frame, error))
             if isinstance(step, End):
                 self._over = True
             if step is not None:
@@ -163,33 +177,75 @@ class Conversation:
         if frame.request == PING:  # whatever server it names
             return Reply(reply(frame, PONG, b""))
         if frame.server != self.server_id:
-            raise FrameError(f"server id {frame.server:04X}, this is {self.server_id:04X}")
-        if frame.request == 0x7001 and not self.user:
+            code = self.wrong_server if self.user else SignOnCode.SERVER_ID_NOT_VALID
+            raise Refused(code, f"server id {frame.server:04X}, this is {self.server_id:04X}")
+        if self.user:
+            return self.serve(frame)
+        if frame.request == _SEEDS:
             return self._seeds(frame)
-        if frame.request == 0x7002 and self._client_seed and not self.user:
+        if frame.request == _START:
             return self._start(frame)
-        if not self.user:
-            raise FrameError(f"request {frame.request:04X} before a sign-on")
-        return self.serve(frame)
+        raise Refused(SignOnCode.REQUEST_ID_NOT_VALID, f"request {frame.request:04X} before a sign-on")
 
-    def attempt(self, frame: Frame, start: int) -> Attempt:
-        """Who signs on by a request, and with what."""
-        found = frame.blocks(start)
-        user, seeds = text10(found.get(0x1104, b"")[:10]), (self._client_seed, self._server_seed)
-        return Attempt(user, frame.number(20, 1), found.get(0x1105, b""), seeds, self.origin)
+    def _refusal(self, frame: Frame, error: FrameError) -> bytes:
+        """The reply to a request that cannot be taken."""
+        _LOG.info("%s: a request was refused: %s", self.job_name, error)
+        if self.user:
+            return self.refusal(frame, error)
+        seeds = frame.request == _SEEDS
+        malformed = SignOnCode.EXCHANGE_NOT_VALID if seeds else SignOnCode.START_NOT_VALID
+        code = error.code if isinstance(error, Refused) else malformed
+        return reply(frame, 0xF001 if seeds else 0xF002, code.to_bytes(4, "big") + bytes(8 if seeds else 0))
+
+    def refusal(self, frame: Frame, error: FrameError) -> bytes:
+        """The reply to a request of somebody who has signed on that cannot be taken."""
+        raise NotImplementedError
+
+    def attempt(self, frame: Frame, start: int, missing: SignOnCode) -> Attempt:
+        """Who signs on by a request, and with what.
+
+        Args:
+            frame: the request.
+            start: where its blocks begin.
+            missing: the return code for one that does not say it.
+        """
+        if not self._client_seed:
+            raise Refused(SignOnCode.SEED_REQUIRED, "no seeds were exchanged")
+        kind, found = frame.number(20, 1), frame.blocks(start)
+        user, sent = found.get(_USER, b""), found.get(_PASSWORD, b"")
+        if _TOKEN in found or kind in (Credential.PROFILE_TOKEN, Credential.TICKET, Credential.IDENTITY_TOKEN):
+            ticket = kind == Credential.TICKET
+            code = SignOnCode.TICKET_NOT_SUPPORTED if ticket else SignOnCode.TOKEN_NOT_VALID
+            raise Refused(code, "a token or ticket; none is given here")
+        if kind not in _LENGTHS:
+            raise Refused(SignOnCode.CREDENTIAL_NOT_VALID, f"a credential of kind {kind}")
+        if not user or not sent:
+            raise Refused(missing, "no user or no password")
+        if len(user) != 10:
+            raise Refused(SignOnCode.USER_LENGTH, f"a user of {len(user)} bytes")
+        if len(sent) != _LENGTHS[Credential(kind)]:
+            raise Refused(SignOnCode.PASSWORD_LENGTH, f"a substitute of {len(sent)} bytes")
+        return Attempt(text10(user), kind, sent, (self._client_seed, self._server_seed), self.origin)
+
+    def keep_seeds(self, client: bytes) -> None:
+        """Take the client's seed, and make the server's."""
+        if not 0 < int.from_bytes(client, "big") <= _HIGHEST_SEED:
+            raise Refused(SignOnCode.SEED_NOT_VALID, f"seed {client.hex()}")
+        self._client_seed, self._server_seed = client, self.host.seed()
 
     def serve(self, frame: Frame) -> Step | None:
         """A request of somebody who has signed on."""
         raise NotImplementedError
 
     def _seeds(self, frame: Frame) -> Step:
-        self._client_seed, self._server_seed = frame.fixed(20, 8), self.host.seed()
+        self.keep_seeds(frame.fixed(20, 8))
         template = bytes(4) + self._server_seed
         return Reply(reply(frame, 0xF001, template, attributes=self.host.level))
 
     def _start(self, frame: Frame) -> Step:
-        frame.fixed(20, 2)
-        attempt = self.attempt(frame, 22)
+        if frame.number(21, 1) > 1:
+            raise Refused(SignOnCode.REPLY_INDICATOR_NOT_VALID, "whether a reply is wanted is neither 0 nor 1")
+        attempt = self.attempt(frame, 22, SignOnCode.START_NOT_VALID)
         user, host = attempt.user, self.host
 
         def start() -> bytes:

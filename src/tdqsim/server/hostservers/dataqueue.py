@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tdqsim.ibmi import EscapeMessage, Job, ParameterError
-from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, Reply, Step, SystemWork, text10
-from tdqsim.server.hostservers.frames import Frame, FrameError, block, reply
+from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
+from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
 
 __all__ = ["DataQueueServer"]
 
 _DONE, _MESSAGE, _SYNTAX, _DESTROYED, _NO_DATA = b"\xf0\x00", b"\xf0\x01", b"\xf0\x03", b"\xf0\x04", b"\xf0\x06"
+_PROTOCOL_ERROR = 0xF002
 _YES, _NO = b"\xf1", b"\xf0"
 _TEXT, _ENTRY, _KEY = 0x5003, 0x5001, 0x5002
 _COMMON, _FOUND = 0x8002, 0x8003
@@ -30,18 +31,20 @@ class DataQueueServer(Conversation):
 
     server_id = 0xE007
     job_name = "QZHQSSRV"
+    wrong_server = _PROTOCOL_ERROR
 
     def serve(self, frame: Frame) -> Step | None:
         """See the base."""
         if frame.request == 0:
+            frame.fixed(20, 6)
             return Reply(reply(frame, 0x8000, _DONE + self.host.vrm + bytes(2)))
         act = _REQUESTS.get(frame.request)
         if act is None:
-            raise FrameError(f"request {frame.request:04X} to the data queue server")
+            raise Refused(_PROTOCOL_ERROR, f"request {frame.request:04X} to the data queue server")
         name, library = text10(frame.fixed(20, 10)), text10(frame.fixed(30, 10))
         job = self.job
         if job is None:
-            raise FrameError("the server job has ended")
+            return End("the server job has ended")
         call = act(job, frame, name, library)
         taken: list[Any] = []
 
@@ -60,6 +63,10 @@ class DataQueueServer(Conversation):
         if frame.request in _QUICK and _wait(frame) == 0:
             return SystemWork(work, undo, lambda: job.waits_for_nobody(name, library))
         return SystemWork(work, undo)
+
+    def refusal(self, frame: Frame, error: FrameError) -> bytes:
+        """See the base."""
+        return reply(frame, _COMMON, error.code.to_bytes(2, "big") if isinstance(error, Refused) else _SYNTAX)
 
 
 _Call = Callable[[list[Any]], bytes]

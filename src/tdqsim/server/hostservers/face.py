@@ -21,7 +21,7 @@ from typing import Any
 
 from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
-from tdqsim.server.hostservers.accounts import BOUNDS, Accounts
+from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, CommandPasswords
 from tdqsim.server.hostservers.command import CommandServer
 from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, Step, SystemWork
 from tdqsim.server.hostservers.dataqueue import DataQueueServer
@@ -37,7 +37,7 @@ _LONGEST_NAME = 32
 
 
 class HostServers:
-    """The servers of one system.
+    """The servers of one system; what it asks of passwords are its system values QPWDLVL and so on.
 
     Args:
         engine: who owns the system.
@@ -46,7 +46,6 @@ class HostServers:
         address: where to listen.
         ports: port by service (``as-signon``, ``as-dtaq``, ``as-rmtcmd``); a service without one gets a free one.
         mapper: port of the port mapper, None for none (449 is the one that clients look for).
-        level: QPWDLVL.
         tls: certificate and key for the same services over TLS (``as-dtaq-s`` and so on), None for none.
 
     Attributes:
@@ -62,11 +61,11 @@ class HostServers:
         address: str = "127.0.0.1",
         ports: Mapping[str, int] | None = None,
         mapper: int | None = None,
-        level: int = 3,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._engine = engine
-        self._host = HostSystem(system, accounts, level)
+        self._host = HostSystem(system, accounts)
+        system.passwords = CommandPasswords(system, accounts)
         self._address = address
         self._wanted = dict(ports or {})
         self._mapper = mapper
@@ -136,7 +135,7 @@ class _Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._lock = Lock()
         self._descriptor: int | None = None
-        self._unsent = False
+        self._unsent = self._choked = False
         self._work: SystemWork | None = None
         self._future: Future[Any] | None = None
         self._gone = False
@@ -165,7 +164,7 @@ class _Connection(asyncio.Protocol):
 
     def _go_on(self) -> None:
         with self._lock:
-            while self._work is None and not self._gone:
+            while self._work is None and not self._gone and not self._choked:
                 step = self._conversation.next()
                 if step is None:
                     return
@@ -191,6 +190,22 @@ class _Connection(asyncio.Protocol):
         assert self._transport is not None
         self._transport.write(data)
         self._unsent = self._transport.get_write_buffer_size() > 0
+
+    def pause_writing(self) -> None:
+        """The client does not read its answers: it gets no more of them, and nothing more is taken from it."""
+        self._choked = True
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """It reads again. Told in the middle of a write, perhaps, so that what follows comes later."""
+        self._choked = False
+        self._loop.call_soon(self._take_more)
+
+    def _take_more(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+            self._go_on()
 
     def _begin(self, work: SystemWork) -> None:
         """Have a work done as a strand, which may wait."""

@@ -2,7 +2,8 @@
 
 A header of 20 bytes (length, header id, server id, CS instance, correlation id, template length, request or reply id),
 fixed fields, and blocks of length, code point and data. Everything in a frame comes from outside: a length is looked at
-before anything is done by it, and what does not fit is a :class:`FrameError`, which ends the connection.
+before anything is done by it, and what does not fit is a :class:`FrameError`: it ends the connection when nobody knows
+where the next frame begins, and is answered by a return code when that is known.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-__all__ = ["HEADER_BYTES", "Frame", "FrameError", "FrameReader", "block", "blocks", "reply"]
+__all__ = ["HEADER_BYTES", "Frame", "FrameError", "FrameReader", "Refused", "block", "blocks", "reply"]
 
 _HEADER = Struct(">IHHIIHH")
 _BLOCK = Struct(">IH")
@@ -21,6 +22,14 @@ _SERVER_MARK = 0xE0
 
 class FrameError(Exception):
     """What came is no frame of this protocol."""
+
+
+class Refused(FrameError):
+    """A whole frame that asks for what cannot be; answered by this return code."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
 
 
 class Frame(NamedTuple):

@@ -33,10 +33,13 @@ _MASK = (1 << 64) - 1
 
 
 class Credential(IntEnum):
-    """The kinds of credential in a request that we know."""
+    """The kinds of credential in a request; no tokens and tickets are given here."""
 
     DES = 1
+    PROFILE_TOKEN = 2
     SHA1 = 3
+    TICKET = 5
+    IDENTITY_TOKEN = 6
     SHA512 = 7
 
 

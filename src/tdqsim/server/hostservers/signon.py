@@ -17,13 +17,21 @@ from tdqsim.server.hostservers.conversation import (
     Step,
     SystemWork,
 )
-from tdqsim.server.hostservers.frames import Frame, FrameError, block, reply
+from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
 from tdqsim.server.hostservers.passwords import PasswordLevel
 from tdqsim.server.hostservers.told import refusal_blocks
 
 __all__ = ["SignOn"]
 
-_EXCHANGE, _RETRIEVE, _CHANGE, _END = 0x7003, 0x7004, 0x7005, 0x7006
+_EXCHANGE, _RETRIEVE, _CHANGE, _END, _TOKEN, _TOKEN_FOR_ANOTHER = 0x7003, 0x7004, 0x7005, 0x7006, 0x7007, 0x7008
+_PROFILE_TOKEN = 1
+_TOKEN_TYPES = (b"\xf1", b"\xf2", b"\xf3")
+_MALFORMED = {
+    _EXCHANGE: SignOnCode.EXCHANGE_NOT_VALID,
+    _CHANGE: SignOnCode.CHANGE_NOT_VALID,
+    _TOKEN: SignOnCode.GENERATE_NOT_VALID,
+}
+"""Return codes for requests that are not what they should be; of any other it is REQUEST_NOT_VALID."""
 _TELL_MESSAGES = 0x1128
 _CURRENT, _LAST = 0x1106, 0x1107
 _REFUSALS = {
@@ -44,31 +52,42 @@ class SignOn(Conversation):
     job_name = "QZSOSIGN"
 
     def _answer(self, frame: Frame) -> Step | None:
-        if frame.server != self.server_id:
-            raise FrameError(f"server id {frame.server:04X}, this is {self.server_id:04X}")
-        if frame.request == _EXCHANGE:
-            return self._exchange(frame)
-        if frame.request == _RETRIEVE and self._client_seed:
-            return self._retrieve(frame)
-        if frame.request == _CHANGE and self._client_seed:
-            return self._change(frame)
-        if frame.request == _END:
-            return End()
         if frame.request == PING:
             return Reply(reply(frame, PONG, b""))
-        raise FrameError(f"request {frame.request:04X} to the sign-on server")
+        if frame.server != self.server_id:
+            raise Refused(SignOnCode.SERVER_ID_NOT_VALID, f"server id {frame.server:04X}")
+        if frame.request == _END:
+            return End()
+        act = {
+            _EXCHANGE: self._exchange, _RETRIEVE: self._retrieve, _CHANGE: self._change, _TOKEN: self._token,
+        }.get(frame.request)  # fmt: skip
+        if frame.request == _TOKEN_FOR_ANOTHER:
+            raise Refused(SignOnCode.GENERATE_NOT_AUTHORIZED, "a profile token of another user")
+        if act is None:
+            raise Refused(SignOnCode.REQUEST_ID_NOT_VALID, f"request {frame.request:04X} to the sign-on server")
+        return act(frame)
+
+    def _refusal(self, frame: Frame, error: FrameError) -> bytes:
+        malformed = _MALFORMED.get(frame.request, SignOnCode.REQUEST_NOT_VALID)
+        code = error.code if isinstance(error, Refused) else malformed
+        return reply(frame, frame.request | 0x8000, code.to_bytes(4, "big"))
 
     def _exchange(self, frame: Frame) -> Step:
-        seed = frame.blocks(20).get(0x1103, b"")
+        found = frame.blocks(20)
+        seed = found.get(0x1103, b"")
         if len(seed) != 8:
             raise FrameError("no client seed of eight bytes")
-        self._client_seed, self._server_seed = seed, self.host.seed()
+        if len(found.get(0x1101, bytes(4))) != 4:
+            raise Refused(SignOnCode.REPLY_INDICATOR_NOT_VALID, "a client version that is none")
+        if len(found.get(0x1102, bytes(2))) != 2:
+            raise Refused(SignOnCode.START_NOT_VALID, "a data stream level that is none")
+        self.keep_seeds(seed)
         rest = block(0x1101, self.host.vrm) + block(0x1102, BOUNDS["sign_on_level"].to_bytes(2, "big"))
         rest += block(0x1103, self._server_seed) + block(0x1119, bytes((self.host.level,)))
         return Reply(reply(frame, 0xF003, bytes(4), rest))
 
     def _retrieve(self, frame: Frame) -> Step:
-        attempt = self.attempt(frame, 21)
+        attempt = self.attempt(frame, 21, SignOnCode.REQUEST_NOT_VALID)
         told = _TELL_MESSAGES in frame.blocks(21)
 
         def retrieve() -> bytes:
@@ -91,11 +110,12 @@ class SignOn(Conversation):
         return at.year.to_bytes(2, "big") + bytes((at.month, at.day, at.hour, at.minute, at.second, 0))
 
     def _change(self, frame: Frame) -> Step:
-        attempt = self.attempt(frame, 21)
+        attempt = self.attempt(frame, 21, SignOnCode.CHANGE_NOT_VALID)
         found = frame.blocks(21)
         told = _TELL_MESSAGES in found
         hidden = NewPassword(
-            _password(found, 0x110C), _password(found, 0x110D),
+            _password(found, 0x110C, SignOnCode.OLD_PASSWORD_NOT_VALID),
+            _password(found, 0x110D, SignOnCode.NEW_PASSWORD_NOT_VALID),
             *(int.from_bytes(found.get(point, b"")[:4], "big") for point in (0x111C, 0x111D)),
         )  # fmt: skip
 
@@ -106,12 +126,33 @@ class SignOn(Conversation):
 
         return SystemWork(change)
 
+    def _token(self, frame: Frame) -> Step:
+        """A profile token is asked for: whoever may have one is told that there are no more."""
+        attempt, found = self.attempt(frame, 22, SignOnCode.GENERATE_NOT_VALID), frame.blocks(22)
+        if frame.number(21, 1) != _PROFILE_TOKEN:
+            raise Refused(SignOnCode.TOKEN_KIND_NOT_VALID, "a token that is no profile token")
+        if found.get(0x1116) not in _TOKEN_TYPES:
+            raise Refused(SignOnCode.TOKEN_TYPE_NOT_VALID, "a type of profile token that is none")
+        if not 1 <= int.from_bytes(found.get(0x1117, b""), "big") <= BOUNDS["token_seconds"]:
+            raise Refused(SignOnCode.TOKEN_SECONDS_NOT_VALID, "seconds that a profile token does not live")
+        told = _TELL_MESSAGES in found
 
-def _password(found: dict[int, bytes], point: int) -> bytes:
+        def token() -> bytes:
+            host = self.host
+            code = sign_on(host.system, host.accounts, PasswordLevel.of(host.level), attempt)
+            code = SignOnCode.NO_MORE_TOKENS if code is SignOnCode.GOOD else code
+            return _refused(frame, 0xF007, code, attempt, told=told)
+
+        return SystemWork(token)
+
+
+def _password(found: dict[int, bytes], point: int, not_valid: SignOnCode) -> bytes:
     """A hidden password: two bytes a character, in whole substitutes."""
     data = found.get(point, b"")
-    if not data or len(data) > 2 * BOUNDS["password_longest"] + 64:
-        raise FrameError(f"a password of {len(data)} bytes")
+    if not data:
+        raise FrameError("a password is not there")
+    if len(data) > 2 * BOUNDS["password_longest"] + 64:
+        raise Refused(not_valid, f"a password of {len(data)} bytes")
     return data
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tdqsim.errors import TdqError
 from tdqsim.server.hostservers.accounts import Account, Accounts
 from tdqsim.server.hostservers.passwords import PasswordLevel, tokens
-from tdqsim.server.users import TooManySignOns, User, Users, hashed
+from tdqsim.server.users import Role, TooManySignOns, User, Users, hashed
 
 __all__ = ["UserAccounts"]
 
@@ -55,12 +55,34 @@ class UserAccounts(Accounts):
     def change(self, account: Account, password: str) -> None:
         """See the base."""
         before = self._known[account.user]
-        made = {int(level): kept for level, kept in tokens(account.user, password).items()}
-        verifiers = {level: kept for level, kept in made.items() if level in before.ibmi}
-        self._users.put(replace(before, ibmi=verifiers, password=hashed(password) if before.password else ""))
-        if self._path is not None:
-            try:
-                self._users.write(self._path)
-            except TdqError:
+        verifiers = {level: kept for level, kept in _verifiers(account.user, password).items() if level in before.ibmi}
+        self._put(before, replace(before, ibmi=verifiers, password=hashed(password) if before.password else ""))
+
+    def keep(self, user: str, password: str | None) -> None:
+        """See the base. No command of the system changes a password that is for other faces too.
+
+        A user who was not there may look at other faces, as the least that a user may, but has no password for them.
+        """
+        before = self._users.get(user)
+        if before is not None and before.password:
+            raise TdqError("this user's is for all faces of the server; tdq users changes it")
+        made = {} if password is None else _verifiers(user, password)
+        self._put(before, replace(before or User(user, frozenset({Role.look})), ibmi=made))
+
+    def _put(self, before: User | None, after: User) -> None:
+        self._users.put(after)
+        if self._path is None:
+            return
+        try:
+            self._users.write(self._path)
+        except TdqError:
+            if before is None:
+                self._users.remove(after.id)
+            else:
                 self._users.put(before)
-                raise
+            raise
+
+
+def _verifiers(user: str, password: str) -> dict[int, bytes]:
+    """What is kept of a password, by password level."""
+    return {int(level): kept for level, kept in tokens(user, password).items()}

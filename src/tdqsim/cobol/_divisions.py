@@ -1,0 +1,120 @@
+"""Where the parts of a program are: its divisions and sections, the programs of a file, the options of a command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tdqsim.cobol._tokens import Word
+
+__all__ = ["Divisions", "options_of_command", "programs_of"]
+
+
+def programs_of(found: list[Word]) -> Iterator[tuple[int, int]]:
+    """The programs of a file that stand one behind the other: from which word to which, those inside them included."""
+    begin = depth = 0
+    for at, word in enumerate(found):
+        if word.is_word("PROGRAM-ID"):
+            depth += 1
+        elif word.is_word("END") and at + 1 < len(found) and found[at + 1].is_word("PROGRAM"):
+            depth = max(depth - 1, 0)
+            end = next((i for i in range(at, min(at + 5, len(found))) if found[i].kind == "stop"), at + 1) + 1
+            if not depth and end < len(found):
+                yield begin, end
+                begin = end
+    yield begin, len(found)
+
+
+class Divisions:
+    """Where the parts of a program are that the translator adds to."""
+
+    def __init__(self, found: list[Word]) -> None:
+        self.program = ""
+        self.identification: list[Word] = []
+        self.storage: Word | None = None
+        self.after_storage: Word | None = None
+        self.programs: list[int] = []
+        self.bodies: list[tuple[int, Word]] = []
+        self.linkage: Word | None = None
+        self.procedure: Word | None = None
+        self.using: Word | None = None
+        self.header_stop: Word | None = None
+        self.using_names: list[Word] = []
+        self.has_data = self.has_commarea = self.has_eib = False
+        self._read(found)
+
+    def _read(self, found: list[Word]) -> None:
+        for at, word in enumerate(found):
+            after = found[at + 1] if at + 1 < len(found) else word
+            third = found[at + 2] if at + 2 < len(found) else word
+            if word.is_word("PROGRAM-ID"):
+                self._program(found, at, after)
+            elif word.is_word("PROCEDURE") and after.is_word("DIVISION"):
+                self._header(word, found, at + 2)
+            elif self.procedure is not None:
+                if word.is_word("END") and after.is_word("DECLARATIVES") and third.kind == "stop":
+                    self.bodies[-1] = (len(self.programs), third)
+            elif word.is_word("DATA") and after.is_word("DIVISION"):
+                self.has_data = True
+            elif after.is_word("SECTION") and third.kind == "stop":
+                self._section(word, third)
+            elif word.is_word("DFHCOMMAREA") and self.linkage is not None:
+                self.has_commarea = True
+            elif word.is_word("DFHEIBLK"):
+                self.has_eib = True
+
+    def _program(self, found: list[Word], at: int, after: Word) -> None:
+        self.programs.append(found[at].start)
+        if not self.program:
+            self.program = _program_name(found[at + 1 : at + 3])
+            self.identification = _sentence(found, at + 2 if after.kind == "stop" else at + 1)[:4]
+
+    def _section(self, word: Word, stop: Word) -> None:
+        if word.is_word("WORKING-STORAGE"):
+            self.storage = stop
+        elif word.is_word("LOCAL-STORAGE", "LINKAGE"):
+            self.after_storage = self.after_storage or word
+            if word.is_word("LINKAGE"):
+                self.linkage = stop
+
+    def _header(self, word: Word, found: list[Word], at: int) -> None:
+        end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), None)
+        stop = word if end is None else found[end]
+        self.bodies.append((len(self.programs), stop))
+        if self.procedure is not None:  # of a program inside the program
+            return
+        self.procedure, self.header_stop = word, stop
+        for each in found[at:end]:
+            if each.is_word("USING"):
+                self.using = each
+            elif self.using is not None:
+                self.using_names.append(each)
+
+
+def _sentence(found: list[Word], at: int) -> list[Word]:
+    """The words from here to the next full stop."""
+    end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), at)
+    return found[at : max(end, at + 1)]
+
+
+def _program_name(after: list[Word]) -> str:
+    name = next((word.text for word in after if word.kind in ("word", "literal", "number")), "")
+    return re.sub(r"['\"]", "", name).upper()
+
+
+def options_of_command(inside: list[Word]) -> Iterator[tuple[Word, list[Word] | None]]:
+    """The words of a command, each with the words of its argument, or None."""
+    at = 0
+    while at < len(inside):
+        name = inside[at]
+        at += 1
+        if at == len(inside) or inside[at].text != "(":
+            if name.kind == "word":
+                yield name, None
+            continue
+        depth, start = 1, at + 1
+        at = start
+        while at < len(inside) and depth:
+            depth += {"(": 1, ")": -1}.get(inside[at].text, 0)
+            at += 1
+        yield name, inside[start : at - 1]

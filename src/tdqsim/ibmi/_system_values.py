@@ -1,0 +1,70 @@
+"""System values: what is known of them is in ``facts/ibmi_system_values.tsv``.
+
+Those that sign-ons follow can be set (``system.values["QPWDMINLEN"] = 6``); the others follow from the system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.facts import table
+from tdqsim.ibmi._errors import ParameterError
+
+__all__ = ["SYSTEM_VALUES", "SystemValues", "shown"]
+
+SYSTEM_VALUES: Final = MappingProxyType({row["name"]: row for row in table("ibmi_system_values")})
+"""What is known of each, by its name."""
+_SETTABLE: Final = tuple(name for name, row in SYSTEM_VALUES.items() if row["least"])
+
+
+class SystemValues(MutableMapping[str, int]):
+    """The system values that can be set, by name; each is a number.
+
+    Raises:
+        ParameterError: a value is set that there is not, or to what it cannot be.
+    """
+
+    def __init__(self) -> None:
+        self._values = {name: int(SYSTEM_VALUES[name]["value"]) for name in _SETTABLE}
+
+    def __getitem__(self, name: str) -> int:
+        return self._values[name]
+
+    def __setitem__(self, name: str, value: int) -> None:
+        if name not in _SETTABLE:
+            raise ParameterError(f"system value {name!r}: those that can be set are {', '.join(_SETTABLE)}")
+        least, most = (int(SYSTEM_VALUES[name][bound]) for bound in ("least", "most"))
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ParameterError(f"system value {name} {value!r}: allowed are {least} to {most}")
+        self._values[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        raise ParameterError(f"system value {name!r}: it can be changed, not be taken away")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def shown(system: Any, name: str) -> int | str:
+    """What a system value is now: a number for a binary one, else characters."""
+    row = SYSTEM_VALUES[name]
+    if row["least"]:
+        value = system.values[name]
+        return value if row["type"] == "B" else f"{value:0{row['length']}d}"
+    what = row["value"][1:]
+    if "%" not in what:
+        found: dict[str, int | str] = {
+            "ccsid": system.ccsid, "date_format": system.date_format[1:], "name": system.name,
+            "libraries": "".join(f"{one:<10}" for one in system.system_libraries),
+        }  # fmt: skip
+        return found[what]
+    at: datetime = datetime.fromtimestamp(system.clock.time_ns() / NS_PER_SECOND, system.timezone)
+    what = what.replace("%C", str(at.year // 100 - 19)).replace("%f", f"{at.microsecond // 1000:03d}")
+    return str(at.strftime(what))

@@ -1,0 +1,44 @@
+"""Names of a package that are loaded when they are first used, so that its import costs next to nothing.
+
+A package with many names, or with some that are dear, writes::
+
+    __getattr__, __dir__ = load_late(__name__, {".crash": ("CrashReport", "enumerate_crashes")})
+
+and repeats the imports under ``TYPE_CHECKING`` for editors and type checkers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["load_late"]
+
+
+def load_late(
+    package: str, modules: Mapping[str, Iterable[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and the ``__dir__`` of a package.
+
+    Args:
+        package: its name.
+        modules: the names by the module that has them; ``.module`` is one of the package's own.
+    """
+    home_of = {name: module for module, names in modules.items() for name in names}
+
+    def load(name: str) -> Any:
+        """Load a name of this package when it is first used."""
+        home = home_of.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(home, package), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        """All names of this package, loaded or not."""
+        return sorted({*vars(sys.modules[package]), *home_of})
+
+    return load, names
