@@ -91,11 +91,15 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
 
 def _place(loc: Iterable[int | str]) -> str:
     """Where in a request; without pydantic's names of its own validators."""
-    return ".".join(str(each) for each in loc if "[" not in str(each))
+    return ".".join(str(each) for each in loc if "[" not in str(each)).removesuffix(".constrained-str")
 
 
 async def not_valid(_request: Request, error: Exception) -> JSONResponse:
     """The answer to a request that is not as the OpenAPI document says."""
     assert isinstance(error, RequestValidationError), error
-    wrong = [f"{_place(each['loc'])}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
+    wrong = [
+        f"{_place(each['loc'])}: {each['msg'].removeprefix('Value error, ')}"
+        for each in error.errors()
+        if each["type"] != "none_required"
+    ]
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "not as documented", "; ".join(wrong[:10]), errors=wrong[:100])
