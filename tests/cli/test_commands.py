@@ -106,6 +106,13 @@ def test_a_schema_of_region_files(tdq: Tdq) -> None:
     assert tdq("schema", "nonsense").code == 2
 
 
+def test_a_schema_of_system_files(tdq: Tdq) -> None:
+    found = json.loads(tdq("schema", "system").out)
+    assert found["title"] == "tdqsim system file"
+    assert set(found["properties"]) == {"name", "ccsid", "time_zone", "definitions", "libraries", "commands"}
+    assert all(each["description"] for each in found["properties"].values())
+
+
 def test_definitions_go_out_as_macros_and_as_cl(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "q.yaml").write_text(
         "group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA, description: payments}\ndtaq:\n- {dtaq: QGPL/ORDERS, maxlen: 9}\n"

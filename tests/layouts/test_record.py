@@ -362,3 +362,10 @@ def test_the_length_of_a_record_by_its_tables():
     assert layout.length_of(ebcdic("00z")) == layout.minimum_length == 3
     assert layout.length_of(ebcdic("x")) == 15  # what tells nothing means the maximum
     assert layout.with_rules(variable_size_occurs="max_size").length_of(ebcdic("00z")) == 15
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
+def test_a_layout_that_is_nested_without_end_is_refused(opening):
+    """To compose it would overflow the stack of the YAML library and end the process."""
+    with pytest.raises(LayoutError, match=r"f:1:\d+.*nested more than 108 levels deep"):
+        parse_layout_yaml(opening * 100_000, file="f")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tracemalloc
 from contextlib import suppress
+from itertools import pairwise
 
 import pytest
 
@@ -198,3 +199,15 @@ def test_operations_are_asked_for_their_line_only_when_shown() -> None:
     texts = [part.text for part in happened.operations(digest) if isinstance(part, Prose)]
     assert asked == list(range(92, 100))
     assert texts[1].splitlines() == [f"line {n}" for n in range(92, 100)]
+
+
+@pytest.mark.parametrize("count", [3, 100, 999, 12_345, 200_000])
+def test_the_line_of_a_long_history_is_as_fine_at_its_beginning_as_at_its_end(count: int) -> None:
+    digest = Digest(steps=50)
+    digest.follow(Moment(number, "WRITEQ TD", queue="PAYQ", change=1) for number in range(count))
+    steps = digest.steps("PAYQ")
+    assert (steps[0].value, steps[-1].value) == (1, count)
+    gaps = [after.order - before.order for before, after in pairwise(steps[:-1])]
+    assert len(steps) <= 102
+    assert max(gaps) <= max(1, count // 10)
+    assert [each.value for each in steps] == sorted(each.value for each in steps)

@@ -318,3 +318,13 @@ def test_a_regions_policy_asks_for_the_groups_of_the_users_file(tmp_path):
             assert (refused["condition"], refused["resp2"]) == ("NOTAUTH", 101)
     finally:
         host.stop()
+
+
+def test_no_request_begins_a_line_of_the_log_of_its_own(browser):
+    with capture_logs() as lines:
+        browser.post(
+            "/api/v1/regions/A%0A2026-11-22 [info] change user=OWNER%1B[2J%00",
+            headers={"Authorization": "Bearer token-of-the-run"},
+        )
+    told = [line["path"] for line in lines if line["event"] == "change"]
+    assert told == ["/api/v1/regions/A\\n2026-11-22 [info] change user=OWNER\\x1b[2J\\x00"]

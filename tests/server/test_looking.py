@@ -39,7 +39,7 @@ security:
     ALICE: {TDQUEUE: READ}
     TELLERS: {TDQUEUE: READ}
   surrogates: {ALICE: [BATCH]}
-  users: [CICSUSER, ALICE, BOB, BATCH]
+  users: [CICSRGN, CICSUSER, ALICE, BOB, BATCH]
 """
 SYSTEM = """\
 name: PAYSYS

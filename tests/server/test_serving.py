@@ -13,6 +13,7 @@ import sys
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -269,3 +270,42 @@ def test_sigterm_ends_what_waits_in_order(place):
         with Client(found["url"], found["token"]) as client:
             assert client.regions()
     # running() asserts that the process ended by itself, with 0
+
+
+def test_a_request_that_waits_is_told_that_the_server_stops(place):
+    """Whether it waits for a state, for a record that another unit of work has, or for an entry."""
+    file = place / "pay" / "pay.yaml"
+    file.write_text(file.read_text() + "- {name: LOGQ, type: INTRA, recovstatus: LOGICAL}\n")
+    region = "/api/v1/regions/PAYREGN"
+    asked = [
+        (f"{region}/wait", {"queue": "PAYQ", "items": 5, "seconds": 300}),
+        (f"{region}/queues/LOGQ/read", None),
+        ("/api/v1/systems/PAYSYS/queues/PAYLIB/ORDERS/receive", {"wait": 300}),
+    ]
+    waiting = []
+    with running(place / "serve.yaml") as found, Client(found["url"], found["token"]) as client:
+        served = client.region("PAYREGN")
+        served.writeq_td("LOGQ", b"one")
+        unit = client.request("POST", "/regions/PAYREGN/units-of-work")["id"]
+        client.request("POST", f"/units-of-work/{unit}/exec", {"text": "READQ TD QUEUE('LOGQ') INTO(R)"})
+        headers = {"Authorization": f"Bearer {found['token']}", "Content-Type": "application/json"}
+        for path, body in asked:
+            one = HTTPConnection("127.0.0.1", found["ports"]["http"], timeout=300)
+            one.request("POST", path, None if body is None else json.dumps(body), headers)
+            waiting.append(one)
+
+        def all_wait():
+            with urlopen(f"{found['url']}/metrics", timeout=300) as metrics:
+                told = metrics.read().decode()
+            return "tdq_requests_waiting 1.0" in told and 'tdq_jobs{system="PAYSYS"} 1.0' in told
+
+        while len(served.tasks()) < 2 or not all_wait():
+            pass
+    for one in waiting:
+        answer = one.getresponse()
+        assert (answer.status, answer.headers["content-type"]) == (503, "application/problem+json")
+        assert json.load(answer)["detail"] == "the server is being stopped"
+        one.close()
+    log = (place / "log").read_text()
+    assert "Traceback" not in log
+    assert "graceful" not in log

@@ -107,6 +107,7 @@ class _Schema(StrEnum):
     REGION = "region"
     PIPELINE = "pipeline"
     SERVE = "serve"
+    SYSTEM = "system"
 
 
 @app.command("schema")
@@ -115,13 +116,14 @@ def schema(
 ) -> None:
     """Print the JSON schema of definition files, or of a file by its name, for editors that complete and check."""
     from tdqsim.definitions import schema as schemas  # noqa: PLC0415
-    from tdqsim.server.schema import serve_json_schema  # noqa: PLC0415
+    from tdqsim.server.schema import serve_json_schema, system_json_schema  # noqa: PLC0415
 
     made = {
         _Schema.DEFINITIONS: schemas.json_schema,
         _Schema.REGION: schemas.region_json_schema,
         _Schema.PIPELINE: schemas.pipeline_json_schema,
         _Schema.SERVE: serve_json_schema,
+        _Schema.SYSTEM: system_json_schema,
     }
     emit_json(made[which]())
 

@@ -39,6 +39,7 @@ __all__ = ["load_layout_yaml", "parse_layout_yaml"]
 MAX_YAML = 4 * 1024 * 1024
 MAX_DEPTH = 49
 MAX_NODES = 500_000
+_NESTING = 2 * MAX_DEPTH + 10  # a field is a mapping in a list
 RECORD_KEYS = ("layout", "code_page", "floating_point", "native_little_endian", "variable_size_occurs", "fields")
 FIELD_KEYS = (
     "name", "filler", "picture", "usage", "sign", "occurs", "redefines", "synchronized", "justified", "blank_when_zero",
@@ -56,6 +57,7 @@ def parse_layout_yaml(text: str, *, file: str = "<layout>") -> Layout:
     if len(text) > MAX_YAML:
         raise LayoutError(f"{file}:1:1: the layout has {len(text)} characters; at most {MAX_YAML} are read")
     try:
+        _check_nesting(text, file)
         root = yaml.compose(text, Loader=_LOADER)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -80,6 +82,17 @@ def parse_layout_yaml(text: str, *, file: str = "<layout>") -> Layout:
         else "shift_record"
     )
     return Layout(name, fields, Rules(native_little_endian=little, **options), renames, occurs)
+
+
+def _check_nesting(text: str, file: str) -> None:
+    """Refuse a text that is nested so deeply that to compose it would overflow the C stack, which ends the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _NESTING:
+            mark = event.start_mark
+            place = SourcePlace(file, mark.line + 1, mark.column + 1) if mark else SourcePlace(file, 1, 1)
+            raise bad(place, "", f"the layout is nested more than {_NESTING} levels deep")
 
 
 def load_layout_yaml(path: str | Path) -> Layout:

@@ -79,6 +79,8 @@ class QueueDigest:
     depth: int = 0
     deepest: int = 0
     steps: list[Point] = field(default_factory=list)
+    width: int = 1  # so many steps are one point, so that old ones are no coarser than new ones
+    joined: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     last: deque[Callable[[], str]] = field(default_factory=lambda: deque(maxlen=_LAST))
@@ -86,10 +88,18 @@ class QueueDigest:
     def step(self, order: int, seconds: float, most: int) -> None:
         """Note the depth; thinned, so that a million steps take the room of hundreds."""
         self.deepest = max(self.deepest, self.depth)
-        self.steps.append(Point(order, seconds, self.depth))
-        if len(self.steps) > 2 * most:
-            pairs = zip(self.steps[::2], self.steps[1::2], strict=False)
-            self.steps[: len(self.steps) // 2 * 2] = [max(pair, key=lambda point: point.value) for pair in pairs]
+        point = Point(order, seconds, self.depth)
+        if self.joined % self.width:
+            self.steps[-1] = max(point, self.steps[-1], key=lambda each: each.value)
+        else:
+            self.steps.append(point)
+        self.joined += 1
+        if len(self.steps) > 2 * most:  # the first stays: the line begins where the queue does
+            pairs = zip(self.steps[1::2], self.steps[2::2], strict=False)
+            self.steps[1 : len(self.steps) - 1 + len(self.steps) % 2] = [
+                max(pair, key=lambda each: each.value) for pair in pairs
+            ]
+            self.width, self.joined = 2 * self.width, 0
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The JSON schema of ``serve.yaml``, so that editors complete and check it while people type."""
+"""The JSON schemas of ``serve.yaml`` and ``system.yaml``, so that editors complete and check them while people type."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 from tdqsim.definitions.schema import described_schema
 from tdqsim.server.linkfile import LinkedRegion, LinkedSystem, ServedLinks
 from tdqsim.server.servefile import Faces, ServedPlace, ServeFile, TlsFiles
+from tdqsim.server.systemfile import SystemFile
 
-__all__ = ["serve_json_schema"]
+__all__ = ["serve_json_schema", "system_json_schema"]
 
 _MODELS = (Faces, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
 _YES: dict[str, Any] = {"type": ["boolean", "string"], "enum": [True, False, "yes", "no", "true", "false"]}
@@ -25,3 +26,8 @@ def serve_json_schema() -> dict[str, Any]:
     faces["control"] = _YES | {"description": faces["control"]["description"]}
     faces["ibmi"]["anyOf"] = [_YES, *(each for each in faces["ibmi"]["anyOf"] if each.get("type") != "boolean")]
     return schema
+
+
+def system_json_schema() -> dict[str, Any]:
+    """The schema of a ``system.yaml`` (JSON Schema 2020-12)."""
+    return described_schema(SystemFile, "tdqsim system file")

@@ -26,7 +26,7 @@ class DepthChart:
                 "animation": False,
                 "grid": {"left": 50, "right": 20, "top": 15, "bottom": 30},
                 "tooltip": {"trigger": "axis", "renderMode": "richText"},
-                "xAxis": {"type": "time", **axis},
+                "xAxis": {"type": "time", **axis, "axisLabel": {"color": _GREY, "hideOverlap": True}},
                 "yAxis": {
                     "type": "value",
                     "min": 0,

@@ -27,6 +27,7 @@ from tdqsim.server.console.door import Caller, Door
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.host import Host
+from tdqsim.server.http.access import one_line
 from tdqsim.server.users import Role
 
 __all__ = ["REFUSED", "Console", "Visit", "frame", "path_to"]
@@ -136,8 +137,10 @@ class Visit:
     def audit(self, action: str) -> None:
         """Write the line that says who changes what, from where."""
         origin = self.request.client.host if self.request.client else "local"
-        path = self.request.url.path[:200]
-        _audit.info("change", user=self.caller.name, origin=origin, method="console", path=path, action=action)
+        path = one_line(self.request.url.path)
+        _audit.info(
+            "change", user=self.caller.name, origin=origin, method="console", path=path, action=one_line(action)
+        )
 
     async def _waited(self, what: str, call: Callable[[], Any]) -> Any:
         asked = asyncio.ensure_future(self.console.host.ask(call, name=what))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from fastapi import FastAPI
 from nicegui import core, ui
+from nicegui.logging import log
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -18,7 +20,7 @@ from tdqsim.server.console.live import Live
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.console.pages import add_pages
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate
+from tdqsim.server.http.access import Gate, one_line
 
 __all__ = ["PREFIX", "mount"]
 
@@ -45,6 +47,7 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
         host: what is served.
         gate: who may ask.
     """
+    log.addFilter(_in_one_line)
     console = Console(host, Live(host), Door(gate), MessageLog(), PREFIX)
     for region in host.regions.values():
         host.engine.outside(partial(console.messages.listen, region)).result()
@@ -60,6 +63,12 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
     assert isinstance(route, Mount), route
     route.app = _with_headers(route.app)
     return console
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """NiceGUI tells of pages that are not there, in the words of whoever asked for them."""
+    record.msg, record.args = one_line(record.getMessage()), ()
+    return True
 
 
 def _with_headers(pages: ASGIApp) -> ASGIApp:

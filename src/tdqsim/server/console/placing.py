@@ -7,7 +7,7 @@ from typing import Any, Final
 
 __all__ = ["placed"]
 
-_ACROSS: Final = 300
+_ACROSS: Final = 380
 _DOWN: Final = 56
 _WIDTH: Final = 150
 _HEIGHT: Final = 30

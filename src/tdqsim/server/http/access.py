@@ -36,7 +36,7 @@ from tdqsim.server.http.problems import problem
 from tdqsim.server.http.sessions import Session, Sessions
 from tdqsim.server.users import Role, User, Users
 
-__all__ = ["OPEN", "Breaker", "Gate", "Looker", "Operator", "requires", "signed_on"]
+__all__ = ["OPEN", "Breaker", "Gate", "Looker", "Operator", "one_line", "requires", "signed_on"]
 
 OPEN: Final = frozenset({"/health", "/ready", "/sign-on", "/api/v1/session"})
 """What answers to nobody in particular."""
@@ -45,6 +45,11 @@ _USER: Final = "tdqsim.user"
 _SESSION: Final = "tdqsim.session"
 _OWNER: Final = User("", frozenset({Role.break_}))
 _audit = structlog.get_logger("tdqsim.audit")
+
+
+def one_line(text: str) -> str:
+    """What a client sent, for a line of the log: nothing in it begins another line or reaches a terminal."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[:200])
 
 
 class Gate:
@@ -214,7 +219,7 @@ class _Signed:
             client = scope.get("client")
             _audit.info(
                 "change", user=None if user is None else user.id or "(owner)", origin=client[0] if client else "local",
-                method=scope["method"], path=scope["path"][:200], status=status,
+                method=scope["method"], path=one_line(scope["path"]), status=status,
             )  # fmt: skip
 
 

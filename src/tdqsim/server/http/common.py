@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
-from fastapi import Request
+from fastapi import HTTPException, Request
 
 from tdqsim.cics import Region, Task
 from tdqsim.cics.kernel.conditions import TaskReturn
@@ -39,20 +40,25 @@ async def attended(request: Request, answer: asyncio.Future[Any], seconds: float
     """What comes of something that may wait, as long as the client is there: what nobody waits for is given up.
 
     Raises:
-        TimeoutError: it took too long.
+        TimeoutError: it took too long. HTTPException: 503: the server is being stopped.
     """
     await asyncio.wait({answer}, timeout=_SOON)
     if answer.done():
         return answer.result()
-    gone = asyncio.ensure_future(_gone(request))
+    streams = request.app.state.streams
+    stopped = streams.open()
+    others = {asyncio.ensure_future(_gone(request)), asyncio.ensure_future(stopped.wait())}
     try:
-        await asyncio.wait({answer, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({answer, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if answer.done():
             return answer.result()
+        if streams.ending:
+            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "the server is being stopped")
         raise TimeoutError("what was waited for did not come")
     finally:
-        answer.cancel()
-        gone.cancel()
+        streams.close(stopped)
+        for each in (answer, *others):
+            each.cancel()
 
 
 async def _gone(request: Request) -> None:

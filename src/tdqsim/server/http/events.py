@@ -21,7 +21,7 @@ _STILL_HERE: Final = 15
 
 
 class Streams:
-    """The open event streams, so that they end when the server does.
+    """The open event streams and the requests that wait, so that they end when the server does.
 
     Attributes:
         ending: the server is being stopped.
@@ -32,8 +32,10 @@ class Streams:
         self._open: set[asyncio.Event] = set()
 
     def open(self) -> asyncio.Event:
-        """What wakes a new stream."""
+        """What wakes a new stream, or a request that waits."""
         there = asyncio.Event()
+        if self.ending:
+            there.set()
         self._open.add(there)
         return there
 

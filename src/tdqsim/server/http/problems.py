@@ -9,6 +9,7 @@ an IBM i message       409     message_id; 404 where an object is not found, 403
 what is not there      404
 a bad argument         422     errors, where the request is not as documented
 not in time            504
+the server is stopped  503     while a request waited
 =====================  ======  ==================================================================
 """
 
@@ -44,7 +45,7 @@ _SCHEMA: Final = {
         "errors": {"type": "array", "items": {"type": "string"}},
     },
 }
-_REFUSALS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 431, 504)
+_REFUSALS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 431, 503, 504)
 DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
     status: {"description": HTTPStatus(status).phrase, "content": {"application/problem+json": {"schema": _SCHEMA}}}
     for status in _REFUSALS
@@ -90,11 +91,15 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
 
 def _place(loc: Iterable[int | str]) -> str:
     """Where in a request; without pydantic's names of its own validators."""
-    return ".".join(str(each) for each in loc if "[" not in str(each))
+    return ".".join(str(each) for each in loc if "[" not in str(each)).removesuffix(".constrained-str")
 
 
 async def not_valid(_request: Request, error: Exception) -> JSONResponse:
     """The answer to a request that is not as the OpenAPI document says."""
     assert isinstance(error, RequestValidationError), error
-    wrong = [f"{_place(each['loc'])}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
+    wrong = [
+        f"{_place(each['loc'])}: {each['msg'].removeprefix('Value error, ')}"
+        for each in error.errors()
+        if each["type"] != "none_required"
+    ]
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "not as documented", "; ".join(wrong[:10]), errors=wrong[:100])

@@ -135,7 +135,7 @@ def _drawn(waits: tuple[Wait, ...]) -> tuple[list[dict[str, Any]], list[dict[str
         {
             "source": one,
             "target": other,
-            "lineStyle": {"curveness": 0.25},
+            "lineStyle": {"curveness": 0.1},
             "label": {"formatter": what.replace("{", "(").replace("}", ")")},
         }
         for one, other, what in edges

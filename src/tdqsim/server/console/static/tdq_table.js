@@ -29,9 +29,11 @@ export default {
               <span v-else-if="row.cells[at].tone" class="tdq-chip" :class="row.cells[at].tone">{{ row.cells[at].text }}</span>
               <span v-else-if="row.cells[at].lines" class="tdq-lines"><span v-for="line in row.cells[at].lines">{{ line }}</span></span>
               <template v-else>{{ row.cells[at].text }}</template>
-              <button v-for="button in row.cells[at].buttons || []" :key="button.id" type="button" class="tdq-button small"
-                      :class="button.tone || null" :aria-label="button.title || button.label"
-                      @click="$emit('act', { row: row.id, act: button.id })">{{ button.label }}</button>
+              <span v-if="row.cells[at].buttons" class="tdq-acts">
+                <button v-for="button in row.cells[at].buttons" :key="button.id" type="button" class="tdq-button small"
+                        :class="button.tone || null" :aria-label="button.title || button.label"
+                        @click="$emit('act', { row: row.id, act: button.id })">{{ button.label }}</button>
+              </span>
             </template>
             <template v-else>{{ row.cells[at] }}</template>
           </td>
