@@ -15,7 +15,7 @@ from tdqsim.ibmi import DataQueueEntriesRow, Job, SeedEntry, seed_entries
 from tdqsim.server.host import Host
 from tdqsim.server.http.common import BOUNDS, PREFIX, attended
 from tdqsim.server.http.in_jobs import JobLooker, JobOperator, ObjectName, in_a_job, plain
-from tdqsim.server.http.values import HEX, Encoding, Record, RequestBody, Whole, bytes_of, shown_bytes
+from tdqsim.server.http.values import HEX, WHOLE, Encoding, Record, RequestBody, bytes_of, shown_bytes
 
 __all__ = ["add_data_queues"]
 
@@ -38,7 +38,7 @@ class _Entry(RequestBody):
 class _Receive(RequestBody):
     """What to receive."""
 
-    wait: Annotated[Whole, Field(ge=0, le=BOUNDS["wait_seconds"], description="seconds at most")] = 0
+    wait: Annotated[int, Field(ge=0, le=BOUNDS["wait_seconds"], description="seconds at most"), WHOLE] = 0
     order: Annotated[_Order, Field(description="of a keyed queue")] = "EQ"
     key: Annotated[Record | None, Field(description="of a keyed queue")] = None
     remove: Annotated[bool, Field(description="False looks at the entry and leaves it")] = True

@@ -19,6 +19,7 @@ from tdqsim.layouts import Layout, parse_copybook, parse_layout_yaml
 
 __all__ = [
     "HEX",
+    "WHOLE",
     "AwaitedState",
     "Decoding",
     "Encoding",
@@ -45,7 +46,9 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
+WHOLE: Final = BeforeValidator(_whole)
+"""Stands behind the bounds of a number, so that the document has them."""
+Whole = Annotated[int, WHOLE]
 
 
 class RequestBody(BaseModel):
@@ -161,7 +164,7 @@ class AwaitedState(RequestBody):
     queue: Annotated[str | _Given, Field(min_length=1, max_length=4, description="the queue that is to have items")] = (
         None
     )
-    items: Annotated[Whole, Field(ge=0, description="so many at least")] = 1
+    items: Annotated[int, Field(ge=0, description="so many at least"), WHOLE] = 1
     tasks_ended: Annotated[Literal[True], Field(description="wait until no task is left")] | _Given = None
     seconds: Annotated[float, Field(gt=0, le=300, description="at most so long")] = 30
 
