@@ -218,6 +218,28 @@ def test_messages_that_no_region_sends_do_no_harm(two, what):
     assert two.left() == []
 
 
+@pytest.mark.parametrize(
+    "kinds", [("COMMIT",), ("PREPARE", "REQUEST")], ids=["a commit before its prepare", "a request behind its prepare"]
+)
+def test_what_no_unit_of_work_can_be_asked_for_any_more_or_yet_is_a_lost_link(two, kinds):
+    seen = frames(two)
+    with two["NEAR"].task() as task:
+        task.writeq_td("LOCL", b"new")
+        task.writeq_td("REMQ", b"new")
+        far, request = next((to, *FrameDecoder(KINDS).feed(frame)) for to, frame in seen)
+        key = request.fields["key"]
+        fields = {"COMMIT": {"key": key, "urgent": False}, "PREPARE": {"key": key}, "REQUEST": request.fields}
+        for number, kind in enumerate(kinds, request.number + 1):
+            data = request.data if kind == "REQUEST" else b""
+            far.take(encode(MessageFrame(kind, fields[kind], data, number, 0)))
+            two.run()
+        assert not two.link().acquired
+        assert outcome(task.syncpoint) == "ROLLEDBACK"
+    two.link().restore()
+    assert everywhere(two) == {()}
+    assert two.left() == []
+
+
 # -- resynchronisation ------------------------------------------------------------------------------------------------
 
 

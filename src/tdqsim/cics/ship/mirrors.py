@@ -21,7 +21,7 @@ from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
-from tdqsim.facts import LIMITS, REGION_DEFAULTS, Resp
+from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.region import Region
@@ -170,7 +170,12 @@ class Mirrors:
         return MirrorOutcome({"held": key in self.mirrors, **failure_fields(error)}, record)
 
     def _mirror(self, fields: Mapping[str, Any]) -> Mirror:
-        """The mirror for a request, the one there is or a new one."""
+        """The mirror for a request, the one there is or a new one.
+
+        Raises:
+            Condition: the region takes none.
+            MessageError: its unit of work is in doubt, where nothing more can be asked for.
+        """
         region = self.region
         if region.closed:
             raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed")
@@ -178,6 +183,8 @@ class Mirrors:
         if not 0 < fields["hops"] <= LONGEST_CHAIN:
             raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {fields['hops']} regions already")
         mirror = self.mirrors.get(fields["key"]) or self._attach(fields)
+        if mirror.part is not None and mirror.part.state is Cvda.INDOUBT:
+            raise MessageError(f"a request of {fields['key']:.80}, which is in doubt")
         task, current = mirror.task, region.dispatcher.current
         task.hops = fields["hops"]
         task.dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
@@ -268,11 +275,16 @@ class Mirrors:
         return MirrorOutcome({"vote": vote, **failure_fields(None)})
 
     def decided(self, key: str, *, commit: bool, urgent: bool) -> MirrorOutcome:
-        """The other region's unit of work is decided. Not done: it stays in doubt, and asks when the link is back."""
+        """The other region's unit of work is decided. Not done: it stays in doubt, and asks when the link is back.
+
+        Raises:
+            LinkDown: the link was lost meanwhile.
+            MessageError: a commit of what was never prepared.
+        """
         try:
             with self.region.hardening.at_once() if urgent else nullcontext():
                 self._end_part(key, commit=commit)
-        except LinkDown:
+        except (LinkDown, MessageError):
             raise
         except StoreError as error:
             self.region.log.warning("decision_not_carried_out", coordinator=key, reason=str(error))
@@ -288,6 +300,8 @@ class Mirrors:
             if uow is not None:
                 resolve(self.region, uow, commit=commit)
             return
+        if commit and mirror.part.state is Cvda.INFLIGHT:
+            raise MessageError(f"a commit of {key:.80}, which was not prepared")
         mirror.task.detach_uow()
         try:
             if commit:
