@@ -277,6 +277,18 @@ def test_discarding_that_is_interrupted_brings_nothing_back(place: Path, monkeyp
         assert [queue.take(), queue.take()] == [b"y", None]
 
 
+def test_what_is_discarded_after_a_clean_close_is_another_file_from_then_on(place: Path) -> None:
+    for record in (b"one", b"two"):
+        with Store(place) as store:
+            store.discard_volatile()
+            store.volatile.create_queue(b"V").put(record)
+    with Store(place, readonly=True) as store:
+        assert [queue.name for queue in store.volatile.queues()] == [b"V"]
+        queue = store.volatile.queue(b"V")
+        assert queue is not None
+        assert queue.count == 1
+
+
 # -- one writer, many readers -----------------------------------------------------------------------------------------
 
 

@@ -66,11 +66,11 @@ def options(kind: Any, path: Path, **more: Any) -> Any:
     return read_queue_options(kind, {"path": str(path), **{name: str(value) for name, value in more.items()}})
 
 
-def everything(kind: Any, path: Path, tests: Any = (), **more: Any) -> list[dict[str, Any]]:
+def everything(kind: Any, path: Path, **more: Any) -> list[dict[str, Any]]:
     chosen = options(kind, path, **more)
     columns = schema_of(chosen).names
-    tasks = plan_read(chosen, tests)
-    return [row for task in tasks for batch in read_task(chosen, task, columns, tests) for row in batch.to_pylist()]
+    tasks = plan_read(chosen)
+    return [row for task in tasks for batch in read_task(chosen, task, columns) for row in batch.to_pylist()]
 
 
 def write(kind: Any, path: Path, rows: dict[str, list[Any]], *, overwrite: bool = False, **more: Any) -> int:
@@ -181,25 +181,6 @@ def test_a_long_queue_is_read_by_several_tasks(store: Path) -> None:
     assert [row["data"] for row in everything("tdqueue", store, queue="ONE", rowsPerPartition=300)] == data(
         store, "ONE"
     )
-
-
-@pytest.mark.parametrize(
-    ("tests", "wanted"),
-    [
-        ([("queue", "equal", "TWO")], [b"two"]),
-        ([("queue", "is_in", ["TWO", "NONE"])], [b"two"]),
-        ([("seq", "less_equal", 2), ("queue", "equal", "ONE")], [b"one0", b"one1"]),
-        ([("seq", "greater", 4)], [b"one4"]),
-        ([("data", "equal", b"one3")], [b"one3"]),
-        ([("seq", "greater", "what"), ("data", "equal", b"two")], [b"two"]),
-    ],
-)
-def test_what_comparisons_rule_out_is_not_read(store: Path, tests: Any, wanted: list[bytes]) -> None:
-    assert [row["data"] for row in everything("tdqueue", store, tests)] == wanted
-
-
-def test_comparisons_with_the_queue_open_only_that(store: Path) -> None:
-    assert [task.name for task in plan_read(options("tdqueue", store), [("queue", "equal", "TWO")])] == ["TWO"]
 
 
 def test_what_is_not_there_is_said(tmp_path: Path, store: Path, system: Path) -> None:

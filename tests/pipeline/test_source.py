@@ -187,7 +187,9 @@ def test_one_file_of_a_thousand_that_cannot_be_read(tmp_path):
     assert table(chosen)[0].num_rows == 1000
     splits = plan(chosen)
     (tmp_path / "f0567").unlink()
-    with pytest.raises(DatasetError, match=r"f0567: cannot be read: .*No such file"):
+    with pytest.raises(
+        DatasetError, match=r"f0567: cannot be read: there is no such file on .+: tasks and whoever plans them"
+    ):
         [list(SplitReader(chosen).read(split)) for split in splits]
     (tmp_path / "f0567").symlink_to(tmp_path / "gone")
     with pytest.raises(DatasetError, match=r"f0567: cannot be read: No such file"):

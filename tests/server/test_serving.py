@@ -108,13 +108,18 @@ def test_each_region_has_the_handlers_of_its_own_directory(place):
             assert region.peek("DONE") == [f"{name} later".encode()]
 
 
-def test_without_handlers_no_code_of_a_directory_is_imported(place):
+def test_the_handlers_that_transactions_name_are_imported_without_being_listed(place):
     (place / "pay" / "pay.yaml").write_text(
-        "group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\ntransaction:\n- {name: POST, handler: 'posting:post'}\n"
+        "group: PAY\ntdqueue:\n- {name: DONE, type: INTRA}\n"
+        "- {name: PAYQ, type: INTRA, atifacility: FILE, transid: POST, triggerlevel: 1}\n"
+        "transaction:\n- {name: POST, handler: 'posting:post'}\n"
     )
-    (place / "pay" / "posting.py").write_text("raise SystemExit('imported')\n")
-    with running(place / "serve.yaml") as found:
-        assert found["regions"] == ["PAYREGN", "SHIPREGN"]
+    (place / "pay" / "posting.py").write_text("def post(task):\n    task.writeq_td('DONE', task.readq_td('PAYQ'))\n")
+    with running(place / "serve.yaml") as found, Client(found["url"], found["token"]) as client:
+        region = client.region("PAYREGN")
+        region.writeq_td("PAYQ", b"one")
+        region.wait("DONE", 1, seconds=120)
+        assert region.peek("DONE") == [b"one"]
 
 
 @pytest.mark.skipif(shutil.which("cobc") is None, reason="GnuCOBOL is not installed")

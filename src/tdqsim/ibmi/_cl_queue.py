@@ -208,9 +208,9 @@ class QueueCommands(DescribeApi):
 def _diagnostic(problem: Problem, page: CodePage) -> Message:
     """What is wrong with a definition as a command tells it: by its id, else as a value with its reason."""
     found, keyword = _CPD.search(problem.message), problem.attribute.upper()
-    if found is not None and found[1] in MESSAGES:
-        return message(found[1], keyword, page=page)
     shown = problem.value if problem.value.isascii() and problem.value.isprintable() else ""
+    if found is not None and found[1] in MESSAGES:
+        return message(found[1], *(keyword, shown)[: MESSAGES[found[1]].values], page=page)
     told = message("CPD0084", len(shown), keyword, shown, page=page)
     given = f" (given: {problem.value})" if problem.value else ""
     return told._replace(text=f"{keyword} {problem.message}{given}".lstrip())

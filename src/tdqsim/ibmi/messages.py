@@ -62,6 +62,11 @@ class MessageDescription(NamedTuple):
     source: str
     help: str = ""
 
+    @property
+    def values(self) -> int:
+        """How many values it takes: one for each variable that has bytes."""
+        return sum(1 for _, length in self.data if length)
+
 
 _HELP = {row["id"]: row["help"] for row in table("cpf_help")}
 
@@ -115,9 +120,8 @@ def message(message_id: str, *values: str | int, page: CodePage | None = None, k
         ValueError: another number of values than the message has variables.
     """
     described = MESSAGES[message_id]
-    expected = sum(1 for _, length in described.data if length)
-    if len(values) != expected:
-        raise ValueError(f"{message_id} has {expected} variables, {len(values)} values were given")
+    if len(values) != described.values:
+        raise ValueError(f"{message_id} has {described.values} variables, {len(values)} values were given")
     page = page if page is not None else codepage(37)
     remaining = iter(values)
     filled = ["" if length == 0 else next(remaining) for _, length in described.data]

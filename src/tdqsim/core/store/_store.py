@@ -273,14 +273,15 @@ def _opened(
     closed: Mapping[str, Sequence[int]], note: Callable[[str], None],
 ) -> Durable:  # fmt: skip
     """One half of a store; the volatile one is made when the file ``made`` does not say that it is finished."""
-    place = path / kind
+    place, as_closed = path / kind, closed.get(kind, ())
     if kind == "volatile" and not (place / "made").exists():
         shutil.rmtree(place, ignore_errors=True)
         make_half(place, KINDS.index(kind), store_id, limit)
         (place / "made").touch(mode=0o600)
+        as_closed = ()  # that was another file, which has been discarded since
     return open_half(
         place, KINDS.index(kind), store_id, limit=limit, sync=sync and kind == "durable", readonly=readonly,
-        closed=closed.get(kind, ()), note=note,
+        closed=as_closed, note=note,
     )  # fmt: skip
 
 
