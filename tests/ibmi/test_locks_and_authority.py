@@ -51,6 +51,23 @@ def test_the_lock_table(officer, other, work, held, asked):
     other.alcobj([("APPLIB/WORK", "*EXCL")], wait=0) if held == "*EXCL" else None  # a job's own locks never conflict
 
 
+@pytest.mark.rule("DTAQ-LOCK-ALCOBJ")
+@pytest.mark.parametrize("held", STATES)
+@pytest.mark.parametrize("asked", STATES)
+def test_the_lock_table_by_stepping_two_jobs(system, work, held, asked):
+    def program(job, state):
+        job.alcobj([("APPLIB/WORK", state)], wait=60)
+        job.dlcobj([("APPLIB/WORK", state)])
+
+    one, two = system.stepped(program, held, name="ONE"), system.stepped(program, asked, name="TWO")
+    assert one.step() == "dlcobj"
+    assert two.step() == ("dlcobj" if (held, asked) in TOGETHER else "")
+    one.step()
+    assert one.done
+    assert (two.before, two.waits_for) == ("dlcobj", "")
+    two.result()
+
+
 def test_all_locks_or_none(officer, other, work):
     officer.crtdtaq(dtaq="APPLIB/REST", maxlen=10)
     other.alcobj([("APPLIB/REST", "*EXCL")])

@@ -396,6 +396,31 @@ def test_a_unit_of_work_in_doubt_survives_damage_to_what_it_has_read(tmp_path, d
         assert last_answer(region, "LOGQ").startswith("IOERR" if bad in expected else "QZERO")
 
 
+@pytest.mark.parametrize("bit", range(0, 8 * 24, 7))
+def test_a_salvaged_store_starts_without_the_definition_of_a_queue_with_a_unit_of_work_in_doubt(tmp_path, bit):
+    """One bit of its catalogue entry: the records are kept for who installs the queue anew."""
+    path, key = tmp_path / "store", b"cat/TDQUEUE/LOGQ"
+    records = [b"record %d" % number for number in range(30)]
+    region = make(store=path)
+    write_each(region, "LOGQ", records)
+    prepared(region, ("READQ", "LOGQ"), (WRITEQ, "LOGQ"))
+    region.close(clean=False)
+    Store(path).close(clean=False)
+    file = path / "durable" / "data.mdb"
+    data = bytearray(file.read_bytes())
+    at = -1
+    while (at := data.find(key, at + 1)) >= 0:  # older copies of the page too
+        data[at + len(key) + bit // 8] ^= 1 << bit % 8
+    file.write_bytes(data)
+    storecheck.salvage(path, tmp_path / "saved")
+    with make(store=tmp_path / "saved") as region:
+        assert len(region.shunted) == 1
+        with pytest.raises(Condition, match="QIDERR"):
+            region.peek("LOGQ")
+        region.install([queue("LOGQ")])
+        assert region.peek("LOGQ") == records
+
+
 @pytest.mark.parametrize("clean", [True, False], ids=["closed", "failed"])
 def test_a_salvaged_store_is_started_as_the_damaged_one_would_have_been(tmp_path, clean):
     path = tmp_path / "store"

@@ -48,6 +48,24 @@ def test_every_cell_among_units_of_work_in_flight(region, theirs, mine, end):
 
 
 @pytest.mark.rule("LOCK-CONFLICTS")
+@pytest.mark.parametrize(("theirs", "mine"), CONFLICTS)
+def test_every_cell_by_stepping_two_tasks(region, theirs, mine):
+    def program(task, kind):
+        request(task, kind, "LOGQ", nohandle=True)  # behind a DELETEQ there is QZERO
+        task.syncpoint()
+
+    region.seed("LOGQ", [b"one", b"two"])
+    one, other = (region.stepped(program, kind) for kind in (theirs, mine))
+    assert one.step() == "syncpoint"
+    assert other.step() == ("syncpoint" if CONFLICTS[theirs, mine] else "")
+    assert bool(other.waits_for) is not CONFLICTS[theirs, mine]
+    one.step()
+    assert one.done
+    assert (other.before, other.waits_for) == ("syncpoint", "")
+    other.result()
+
+
+@pytest.mark.rule("LOCK-CONFLICTS")
 @pytest.mark.parametrize("mine", REQUESTS)
 @pytest.mark.parametrize("theirs", REQUESTS)
 def test_a_unit_of_work_is_never_in_its_own_way(region, theirs, mine):

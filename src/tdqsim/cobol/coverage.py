@@ -46,7 +46,7 @@ def leave_part(folder: Path) -> None:
     """Leave what was reached for :func:`merged`, under a name of this process."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps({file: {str(line): hit for line, hit in lines.items()} for file, lines in collected().items()})
-    (folder / f"part-{os.getpid()}.json").write_text(text, "utf-8")
+    _put(folder / f"part-{os.getpid()}.json", text)
 
 
 def merged(folder: Path) -> dict[str, dict[int, bool]]:
@@ -69,17 +69,23 @@ def write(coverage: Coverage, folder: Path) -> None:
         folder: where; it is made.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "lcov.info").write_text("".join(_lcov(file, coverage[file]) for file in sorted(coverage)), "utf-8")
+    _put(folder / "lcov.info", "".join(_lcov(file, coverage[file]) for file in sorted(coverage)))
     rows = []
     for number, file in enumerate(sorted(coverage), 1):
         page = f"{number:03d}-{Path(file).stem}.html"
-        (folder / page).write_text(_page(file, coverage[file]), "utf-8")
+        _put(folder / page, _page(file, coverage[file]))
         lines = coverage[file]
         share = 100 * sum(lines.values()) / max(len(lines), 1)
         row = f'<tr><td><a href="{html.escape(page)}">{html.escape(file)}</a>'
         rows.append(f"{row}<td>{sum(lines.values())} of {len(lines)}<td>{share:.0f}%</tr>\n")
     table = f"<table><tr><th>Source<th>Lines reached<th></tr>\n{''.join(rows)}</table>"
-    (folder / "index.html").write_text(_document("COBOL statement coverage", table), "utf-8")
+    _put(folder / "index.html", _document("COBOL statement coverage", table))
+
+
+def _put(file: Path, text: str) -> None:
+    """Write a file of the folder anew: a link of that name goes, and what it leads to stays as it is."""
+    file.unlink(missing_ok=True)
+    file.write_text(text, "utf-8")
 
 
 def _lcov(file: str, lines: Mapping[int, bool]) -> str:

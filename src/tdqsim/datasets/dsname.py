@@ -216,6 +216,7 @@ class DataSetDirectory:
         temporary = label.with_name(f"{label.name}.{os.getpid()}.new")
         try:
             label.parent.mkdir(parents=True, exist_ok=True)
+            temporary.unlink(missing_ok=True)  # a link of that name would be written through
             temporary.write_text(f"{kept.text}\n", "ascii")
             temporary.replace(label)
         except OSError as error:

@@ -127,6 +127,7 @@ class JobLog:
         temporary = root / f".{job.id}.new"
         try:
             root.mkdir(parents=True, exist_ok=True)
+            temporary.unlink(missing_ok=True)  # a link of that name would be written through
             write_records(temporary, [header.encode(), *job.cards], _KEPT_AS)
             temporary.replace(root / job.id)
         except OSError as error:

@@ -119,6 +119,7 @@ def published(path: Path) -> Iterator[Path]:
     fresh = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.unlink(missing_ok=True)  # a link of that name would be written through
         yield fresh
         fresh.replace(path)
     except OSError as error:

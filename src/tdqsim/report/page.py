@@ -77,8 +77,9 @@ class Page:
         """
         target = Path(path)
         fresh = target.with_name(f".{target.name}.{os.getpid()}")
+        fresh.unlink(missing_ok=True)  # a link of that name would be written through
         try:
-            with fresh.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+            with fresh.open("x", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.writelines(self.html())
             fresh.replace(target)
         finally:

@@ -253,3 +253,30 @@ def test_a_length_beyond_the_record_is_refused_in_both_forms(region: Region, que
     region.writeq_td(queue, bytearray(b"abc"), 3)
     region.writeq_td(queue, memoryview(b"abcd"), 2)
     assert region.peek(queue) == [b"abc", b"ab"]
+
+
+@pytest.mark.rule("EXEC-FLAGS-PYTHON")
+@pytest.mark.parametrize("value", ["NO", "YES", 0, None])
+def test_a_word_is_no_flag(value: object) -> None:
+    with Region([define_tdqueue(name="LOGQ", type="INTRA")]) as region:
+        region.writeq_td("LOGQ", b"kept")
+        with region.task() as task:
+            for call in (
+                lambda: task.readq_td("LOGQ", nosuspend=value),
+                lambda: task.readq_td("NONE", nohandle=value),
+                lambda: task.writeq_td("NONE", b"x", nohandle=value),
+                lambda: task.deleteq_td("NONE", nohandle=value),
+                lambda: task.enq("A", nosuspend=value),
+                lambda: task.syncpoint(nohandle=value),
+                lambda: task.set_tdqueue("LOGQ", enablestatus="DISABLED", nohandle=value),
+            ):
+                assert repr(value) in str(expect_rule("EXEC-FLAGS-PYTHON", call))
+        assert region.inquire_tdqueue("LOGQ", "ENABLESTATUS").enablestatus is Cvda.ENABLED
+        assert region.readq_td("LOGQ", nosuspend=True) == b"kept"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_flag_is_given_by_its_name(name: str) -> None:
+    """What is looked at are named arguments: a flag by place would be taken as it is."""
+    flags = {option.parameter for option in COMMANDS[name].options if option.kind == "flag"}
+    assert all(each.kind is each.KEYWORD_ONLY for each in COMMANDS[name].parameters if each.name in flags)

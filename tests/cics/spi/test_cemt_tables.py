@@ -117,6 +117,29 @@ def test_units_of_work(word, kept):
         assert reg.peek("LOGQ") == kept
 
 
+@pytest.mark.parametrize("resource", ["UOW", "UOWENQ", "UOWLINK", "CONNECTION", "TDQUEUE(Z*)", "TASK(9999999)"])
+def test_nothing_there_is_one_error(resource):
+    """What the screen says, who asks for the number is told, and so is who runs the command."""
+    with made() as reg:
+        result = cemt(reg, f"I {resource}")
+        assert "RESPONSE: 1 ERROR" in result.text
+        assert "NOT FOUND" in result.text
+        assert (result.errors, result.as_dict()["errors"]) == (1, 1)
+        assert cemt(reg, f"I {resource.partition('(')[0]} ?").errors == 0
+
+
+@pytest.mark.parametrize("word", ["COMMIT", "BACKOUT", "FORCE"])
+def test_a_unit_of_work_of_a_running_task_is_not_decided_from_the_screen(word):
+    with made() as reg, reg.task(transid="HOLD") as task:
+        task.writeq_td("LOGQ", b"kept")
+        (found,) = cemt(reg, "I UOW").rows
+        result = cemt(reg, f"S UOW({found.name}) {word}")
+        assert (result.errors, result.rows[0].condition.name) == (1, "INVREQ")
+        assert result.rows[0].values.uowstate is Cvda.INFLIGHT
+        task.syncpoint()
+        assert reg.peek("LOGQ") == [b"kept"]
+
+
 @pytest.mark.rule("CONN-STATUS", "CONN-NOT-FOUND", "CEMT-TABLES")
 def test_connections():
     acquired, released = rule("CONN-STATUS").message.split()

@@ -19,8 +19,9 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib, completion
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.errors import TdqError
 
-__all__ = ["Hook", "Issuer", "Recorder", "WatchedRegion", "issued"]
+__all__ = ["Hook", "Issuer", "Recorder", "WatchedRegion", "check_flag", "issued"]
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Issuer")
@@ -114,6 +115,16 @@ class Issuer(Protocol):
         """Give ready tasks their turn."""
 
 
+def check_flag(name: str, word: str, value: object) -> None:
+    """Refuse what is neither True nor False for an option that is there or not: a word such as ``"NO"`` would be true.
+
+    Raises:
+        TdqError: it is something else.
+    """
+    if value is not True and value is not False:
+        raise TdqError(f"{name}: {word} is {value!r:.40}; allowed are True and False")
+
+
 @cache
 def _signature(work: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(work)
@@ -124,6 +135,7 @@ def issued(
 ) -> Callable[Concatenate[S, P], T]:
     """The command whose work is a function; see :func:`tdqsim.cics.kernel.command.command`."""
     done = completion(name)
+    flags = frozenset(each for each, hint in work.__annotations__.items() if hint in {"Flag", "bool"})
 
     def arguments(task: S, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What the program gave, by parameter, for those who look on."""
@@ -135,6 +147,8 @@ def issued(
         region = task.region
         if task.ended or region.closed or get_ident() != region.dispatcher.thread:
             task.refuse(name)
+        for each in kwargs.keys() & flags:
+            check_flag(name, each, kwargs[each])
         shown = ""
         if resource:
             first = args[0] if args else kwargs.get(resource)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 from tdqsim.cics.kernel.command import Flag, Opt, declared
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handling import NO_HANDLES
+from tdqsim.cics.kernel.issue import check_flag
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.queues.directory import empty, fit
 from tdqsim.errors import TdqError
@@ -111,7 +112,11 @@ def readq_td(
         if length is not None and length < 0:
             return found.read_negative(task, length)  # type: ignore[no-any-return]
         # HANDLE CONDITION QBUSY is as good as NOSUSPEND
-        busy = nosuspend or (task.handles is not NO_HANDLES and not nohandle and task.handles_condition(Resp.QBUSY))
+        if nosuspend is False:
+            busy = task.handles is not NO_HANDLES and not nohandle and task.handles_condition(Resp.QBUSY)
+        else:
+            check_flag(_READQ, "nosuspend", nosuspend)
+            busy = True
         record: bytes | None = found.read(task, busy, length)
         if length is not None and record is not None:
             record = fit(record, length)

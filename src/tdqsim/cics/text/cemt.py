@@ -159,7 +159,9 @@ class CemtResult:
 
     @property
     def errors(self) -> int:
-        """How many things could not be inquired or changed."""
+        """How many things could not be inquired or changed; 1 where there is nothing of what was asked for."""
+        if not self.rows:
+            return 0 if self.request.syntax_only else 1
         return sum(row.condition is not None for row in self.rows)
 
     def as_dict(self) -> dict[str, Any]:

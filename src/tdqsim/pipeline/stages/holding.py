@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Final
 
-from tdqsim.core.portable import FileLock
+from tdqsim.core.portable import OWN_FILE, FileLock
 from tdqsim.pipeline.publishing import no_room
 
 __all__ = ["holding"]
@@ -36,7 +37,7 @@ def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[Non
         return
     path = run / _LOCK
     try:
-        file = path.open("wb")
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | OWN_FILE, 0o666), "wb")
     except OSError as error:
         raise no_room(path, error) or error from error
     with file:
