@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
@@ -47,6 +51,39 @@ definitions: [queues.yaml]
 commands:
 - CRTUSRPRF USRPRF(ALICE)
 - GRTOBJAUT OBJ(PAYLIB/ORDERS) OBJTYPE(*DTAQ) USER(ALICE) AUT(*CHANGE)
+"""
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tdqsim.core.store._durable import Durable
+from tdqsim.server.systemfile import system_from_directory
+
+directory, plain = Path(sys.argv[1]), Durable.commit
+for at in range(1, 1000):
+    store = directory / f"store{at}"
+    if at % 2:
+        store.mkdir()
+    child = os.fork()
+    if not child:
+        left = at
+        def commit(*given, **named):
+            global left
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            plain(*given, **named)
+        Durable.commit = commit
+        system_from_directory(directory, store).close()
+        os._exit(0)
+    killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    system = system_from_directory(directory, store)
+    with system.job("PAY", user="ALICE") as job:
+        job.qsnddtaq("ORDERS", "PAYLIB", b"order")
+    system.close()
+    if not killed:
+        break
+print(at)
 """
 
 
@@ -157,6 +194,38 @@ def test_a_command_that_is_refused_makes_no_system(tmp_path):
     with pytest.raises(DefinitionError, match=r"commands\.1 = 'FROB NOW\(\*YES\)': CPF0006"):
         system_from_directory(tmp_path, tmp_path / "store")
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="it forks")
+def test_a_system_that_was_killed_while_it_was_made_is_made_anew(tmp_path):
+    (tmp_path / "system.yaml").write_text(SYSTEM)
+    (tmp_path / "queues.yaml").write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 80, aut: '*EXCLUDE'}\n")
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert int(ended.stdout) > 5  # commits that it was killed at
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_the_user_made_for_a_store_stays_when_a_command_is_refused(tmp_path, linked):
+    place = tmp_path / "place"
+    place.mkdir()
+    store = tmp_path / "store" if linked else place
+    if linked:
+        store.symlink_to(place)
+    system = tmp_path / "system.yaml"
+    system.write_text(
+        "commands: ['CRTUSRPRF USRPRF(ALICE)', 'GRTOBJAUT OBJ(NO/SUCH) OBJTYPE(*DTAQ) USER(ALICE) AUT(*USE)']\n"
+    )
+    with pytest.raises(DefinitionError, match=r"system\.yaml:1: commands\.1 = 'GRTOBJAUT .*CPF"):
+        system_from_directory(tmp_path, store)
+    assert place.is_dir()
+    assert store.is_symlink() == linked
+    system.write_text("commands: ['CRTUSRPRF USRPRF(ALICE)']\n")
+    made = system_from_directory(tmp_path, store)
+    made.job("PAY", user="ALICE").end()
+    made.close()
 
 
 @settings(max_examples=60, deadline=None)
