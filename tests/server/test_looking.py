@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 pytest.importorskip("httpx2", reason="httpx2 is not installed")
 
+from fastapi.exceptions import HTTPException, RequestValidationError
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -253,3 +255,18 @@ def test_a_page_of_what_is_not_committed_is_a_part_of_all(steps, skip, limit):
             page = region.peek("LOGQ", skip=skip, limit=limit, uncommitted=True)
             assert page == there[skip:][:limit]
             task.syncpoint_rollback()
+
+
+@pytest.mark.parametrize("body", [b"[" * 200_000, b"{", b'{"data": 1}'])
+def test_a_body_that_is_refused_is_let_go_at_once(host, body):
+    client = TestClient(application(host, host.gate), base_url="http://localhost")
+    head = {"Authorization": "Bearer all", "Content-Type": "application/json"}
+    gc.collect()
+    gc.disable()
+    try:
+        answer = client.post("/api/v1/regions/PAYREGN/queues/PAYQ/records", content=body, headers=head)
+        kept = [each for each in gc.get_objects() if isinstance(each, (HTTPException, RequestValidationError))]
+    finally:
+        gc.enable()
+    assert answer.status_code in (400, 422)
+    assert not kept
