@@ -237,3 +237,26 @@ def test_layout_finds_a_record_in_a_data_set_of_any_format(tdq, tmp_path):
     ):
         refused = tdq("layout", "pay.cpy", *words)
         assert (refused.code, said in refused.err) == (2, True), refused.err
+
+
+def test_check_reads_the_directory_of_a_system(tdq: Tdq, tmp_path: Path) -> None:
+    queues = tmp_path / "queues.yaml"
+    queues.write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 80}\n")
+    system = tmp_path / "system.yaml"
+    system.write_text("definitions: [queues.yaml]\ncommands:\n- CRTUSRPRF USRPRF(ALICE)\n")
+    assert "1 resources" in tdq("check", tmp_path).out
+    assert tdq("check", system).code == 0
+    system.write_text(
+        "libraries: [PAYLIB, 1BAD]\nsystem_values: {QPWDLVL: 9}\ncommands:\n"
+        "- CRTUSRPRF USRPRF(ALICE)\n- CRTUSRPRF\n- FROB NOW(*YES)\nport: 7\n"
+    )
+    ended = tdq("check", tmp_path)
+    assert ended.code == 2
+    for told in ("system.yaml:1: libraries.1", "system.yaml:2: system_values", "system.yaml:5: commands.1",
+                 "system.yaml:6: commands.2 = 'FROB NOW(*YES)': CPF0006", "system.yaml:7: port"):  # fmt: skip
+        assert told in ended.err
+    system.write_text("definitions: [queues.yaml]\n")
+    queues.write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 0}\n")
+    assert "queues.yaml:2" in tdq("check", tmp_path).err
+    system.write_text("ccsid: 37\n")
+    assert tdq("check", tmp_path).code == 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tdqsim.report.parts import Prose, Section
 from tests.report.test_page import HOSTILE, page_with
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore")]
@@ -57,3 +58,22 @@ def test_a_page_of_hostile_names(browser: Any, tmp_path: Path, width: int, schem
     assert first.get_attribute("aria-pressed") == "true"
     assert heard == []
     context.close()
+
+
+def test_what_nobody_has_scrolled_to_is_drawn_too(browser: Any, tmp_path: Path) -> None:
+    page = page_with("first")
+    for number in range(20):
+        page.parts += [Prose("many lines\n" * 100, code=True), *page_with(f"at {number}").parts]
+    for part in page.parts:
+        if isinstance(part, Section):
+            part.folded = False
+    path = page.write(tmp_path / "page.html")
+    tab = browser.new_page()
+    tab.goto(path.as_uri())
+    tab.wait_for_function(
+        "() => [...document.querySelectorAll('.plot')].every(each => each.querySelector('svg.main-svg'))",
+        timeout=120_000,
+    )
+    assert tab.locator(".plot").count() == 63
+    assert tab.evaluate("scrollY") == 0
+    tab.close()

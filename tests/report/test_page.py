@@ -146,3 +146,14 @@ def test_without_the_library_it_is_said_how_to_get_it(tmp_path: Path, monkeypatc
     monkeypatch.setitem(__import__("sys").modules, "plotly", None)
     with pytest.raises(TdqError, match=r"pip install 'tdqsim\[report\]'"):
         check_target(tmp_path / "new.html")
+
+
+def test_short_tasks_at_the_end_of_a_long_run_are_seen_beside_one_that_lasted_all_the_time() -> None:
+    long = Stretch("reader", "task", "", (1, 2_500_000), (0.0, 0.0))
+    short = [
+        Stretch(f"task {at}", "task", "", (2_499_000 + 30 * at, 2_499_020 + 30 * at), (0.0, 0.0)) for at in range(20)
+    ]
+    drawing = time_line("", [long, *short], {"task": ("#123456", 0.8)}, "", Table((), []))
+    lengths = drawing.data[0]["x"]
+    assert min(lengths) * 50 >= max(lengths)
+    assert sorted(drawing.data[0]["base"]) == drawing.data[0]["base"]

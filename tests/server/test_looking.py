@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import subprocess
+import sys
+
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 pytest.importorskip("httpx2", reason="httpx2 is not installed")
 
+from fastapi.exceptions import HTTPException, RequestValidationError
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,6 +53,39 @@ definitions: [queues.yaml]
 commands:
 - CRTUSRPRF USRPRF(ALICE)
 - GRTOBJAUT OBJ(PAYLIB/ORDERS) OBJTYPE(*DTAQ) USER(ALICE) AUT(*CHANGE)
+"""
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tdqsim.core.store._durable import Durable
+from tdqsim.server.systemfile import system_from_directory
+
+directory, plain = Path(sys.argv[1]), Durable.commit
+for at in range(1, 1000):
+    store = directory / f"store{at}"
+    if at % 2:
+        store.mkdir()
+    child = os.fork()
+    if not child:
+        left = at
+        def commit(*given, **named):
+            global left
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            plain(*given, **named)
+        Durable.commit = commit
+        system_from_directory(directory, store).close()
+        os._exit(0)
+    killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    system = system_from_directory(directory, store)
+    with system.job("PAY", user="ALICE") as job:
+        job.qsnddtaq("ORDERS", "PAYLIB", b"order")
+    system.close()
+    if not killed:
+        break
+print(at)
 """
 
 
@@ -159,6 +198,38 @@ def test_a_command_that_is_refused_makes_no_system(tmp_path):
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="it forks")
+def test_a_system_that_was_killed_while_it_was_made_is_made_anew(tmp_path):
+    (tmp_path / "system.yaml").write_text(SYSTEM)
+    (tmp_path / "queues.yaml").write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 80, aut: '*EXCLUDE'}\n")
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert int(ended.stdout) > 5  # commits that it was killed at
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_the_user_made_for_a_store_stays_when_a_command_is_refused(tmp_path, linked):
+    place = tmp_path / "place"
+    place.mkdir()
+    store = tmp_path / "store" if linked else place
+    if linked:
+        store.symlink_to(place)
+    system = tmp_path / "system.yaml"
+    system.write_text(
+        "commands: ['CRTUSRPRF USRPRF(ALICE)', 'GRTOBJAUT OBJ(NO/SUCH) OBJTYPE(*DTAQ) USER(ALICE) AUT(*USE)']\n"
+    )
+    with pytest.raises(DefinitionError, match=r"system\.yaml:1: commands\.1 = 'GRTOBJAUT .*CPF"):
+        system_from_directory(tmp_path, store)
+    assert place.is_dir()
+    assert store.is_symlink() == linked
+    system.write_text("commands: ['CRTUSRPRF USRPRF(ALICE)']\n")
+    made = system_from_directory(tmp_path, store)
+    made.job("PAY", user="ALICE").end()
+    made.close()
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     steps=st.lists(st.sampled_from(["write", "read", "delete"]), max_size=6),
@@ -184,3 +255,18 @@ def test_a_page_of_what_is_not_committed_is_a_part_of_all(steps, skip, limit):
             page = region.peek("LOGQ", skip=skip, limit=limit, uncommitted=True)
             assert page == there[skip:][:limit]
             task.syncpoint_rollback()
+
+
+@pytest.mark.parametrize("body", [b"[" * 200_000, b"{", b'{"data": 1}'])
+def test_a_body_that_is_refused_is_let_go_at_once(host, body):
+    client = TestClient(application(host, host.gate), base_url="http://localhost")
+    head = {"Authorization": "Bearer all", "Content-Type": "application/json"}
+    gc.collect()
+    gc.disable()
+    try:
+        answer = client.post("/api/v1/regions/PAYREGN/queues/PAYQ/records", content=body, headers=head)
+        kept = [each for each in gc.get_objects() if isinstance(each, (HTTPException, RequestValidationError))]
+    finally:
+        gc.enable()
+    assert answer.status_code in (400, 422)
+    assert not kept

@@ -52,7 +52,7 @@ COMMANDS: Final = {
     "stats": _Where("operate", "The statistics of the queues."),
     "jobs": _Where("operate", "The jobs that were submitted through the internal reader."),
     "sysout": _Where("operate", "The SYSOUT data sets that output queues wrote, by class."),
-    "check": _Where("define", "Check definition files and region directories."),
+    "check": _Where("define", "Check definition files, and directories of regions and systems."),
     "schema": _Where("define", "Print a JSON schema, for editors that complete and check files."),
     "import": _Where("define", "Read definitions as shops have them: CSD, DCT and CL text."),
     "export": _Where("define", "Write definitions for other programs: CSD, DCT and CL text."),

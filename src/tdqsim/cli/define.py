@@ -42,10 +42,12 @@ Encoding = Annotated[str, typer.Option(help="How the text is encoded: utf-8, lat
 
 @app.command("check")
 def check(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Definition files, or region directories.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Definition files, or directories of regions and systems.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Check definition files and region directories; all problems are listed, with their lines."""
+    """Check definition files, and the directories of regions and systems; all problems are listed, with their lines."""
     from tdqsim.errors import DefinitionError, Problem  # noqa: PLC0415  (a command imports what it uses)
 
     problems: list[Problem] = []
@@ -53,7 +55,7 @@ def check(
     for path in paths:
         try:
             found = _load(path)
-            if not found.entries:
+            if not found.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
                 problems.append(
                     Problem(str(path), 0, "", "", "", "defines nothing; a section such as tdqueue is needed")
                 )
@@ -74,6 +76,11 @@ def _load(path: Path) -> Definitions:
     from tdqsim.definitions import load_definitions  # noqa: PLC0415
     from tdqsim.definitions.regionfile import load_region_file  # noqa: PLC0415
 
+    system = path.parent if path.name == "system.yaml" else path
+    if (system / "system.yaml").is_file() and path.name != "region.yaml":
+        from tdqsim.server.systemfile import load_system_file  # noqa: PLC0415
+
+        return load_system_file(system)[1]
     if path.name != "region.yaml" and not (path / "region.yaml").is_file():
         return load_definitions(path)
     from tdqsim.report.layouts import queue_layouts  # noqa: PLC0415
@@ -210,7 +217,9 @@ def _write(text: str, output: Path | None) -> None:
         output.write_text(text, "utf-8")
 
 
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Definition files, or region directories.")]
+Paths = Annotated[
+    list[Path], typer.Argument(metavar="PATH...", help="Definition files, or directories of regions and systems.")
+]
 
 
 @exports.command("csd")

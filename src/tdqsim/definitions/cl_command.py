@@ -21,7 +21,17 @@ from tdqsim.core.codepage import codepage
 from tdqsim.definitions.cl_expression import ClWord, Diagnostic, evaluated, shown
 from tdqsim.facts import LIMITS, table
 
-__all__ = ["COMMANDS", "Checked", "ClCommand", "ClParameter", "ClWord", "Diagnostic", "check_command", "read_command"]
+__all__ = [
+    "COMMANDS",
+    "Checked",
+    "ClCommand",
+    "ClParameter",
+    "ClWord",
+    "Diagnostic",
+    "check_command",
+    "joined_lines",
+    "read_command",
+]
 
 LONGEST_COMMAND = 32_702
 _TOKEN = re.compile(
@@ -87,6 +97,9 @@ def _definitions() -> Mapping[str, tuple[ClParameter, ...]]:
     return {name: tuple(parameters) for name, parameters in found.items()}
 
 
+_CONTINUED = re.compile(r"\+[ \t]*\r?\n[ \t]*|-[ \t]*\r?\n")
+"""The end of a line that goes on with the next: + without the blanks that begin that, - with them."""
+
 COMMANDS = _definitions()
 """The parameters of every known command, by its name."""
 
@@ -94,6 +107,11 @@ _NAME = re.compile({row["kind"]: row["pattern"] for row in table("name_character
 
 
 # -- taking a text apart ----------------------------------------------------------------------------------------------
+
+
+def joined_lines(text: str) -> str:
+    """A command that was written on several lines, as one."""
+    return _CONTINUED.sub("", text)
 
 
 def read_command(text: str) -> ClCommand:

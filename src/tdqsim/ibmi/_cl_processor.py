@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, read_command
+from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, joined_lines, read_command
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi._cl_authority import AuthorityCommands
 from tdqsim.ibmi._cl_journal import JournalCommands
@@ -31,8 +31,6 @@ __all__ = ["CommandProcessor"]
 
 Values = Mapping[str, Any]
 _WHOLE_DIGITS, _FRACTION, _SHORTEST_TEXT = 10, 5, 32  # how CALL passes a literal
-_CONTINUED = re.compile(r"\+[ \t]*\r?\n[ \t]*|-[ \t]*\r?\n")
-"""The end of a line that goes on with the next: + without the blanks that begin that, - with them."""
 _NUMBER = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,10}(?:\.[0-9]{0,5})?", re.ASCII)
 
 
@@ -62,7 +60,7 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
             raise
 
     def _run(self, text: str) -> Any:
-        text = _CONTINUED.sub("", text)
+        text = joined_lines(text)
         try:
             self.page.encode(text)
         except ConversionError as error:

@@ -70,7 +70,7 @@ def tasks(digest: Digest) -> list[Part]:
         "Tasks, units of work and waits",
     )
     lanes = len({bar.lane for bar in found})
-    line: Drawing = time_line("Tasks and units of work", found, _LOOKS, "events in order", table)
+    line: Drawing = time_line("Tasks and units of work", found, _LOOKS, "their beginnings and ends in order", table)
     parts: list[Part] = [line]
     if left_out:
         which = "the last that abended, backed out or waited, and the last others"

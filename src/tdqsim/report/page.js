@@ -1,5 +1,6 @@
 "use strict";
-// Pictures are drawn when they come into sight, and again when the reader's system turns light or dark.
+// Pictures are drawn when they come into sight, the others when nothing else is to do and before the page is printed,
+// and all again when the reader's system turns light or dark.
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const narrow = matchMedia("(max-width: 600px)");
@@ -50,6 +51,18 @@
     }
   }, { rootMargin: "400px" });
   for (const plot of document.querySelectorAll(".plot")) sight.observe(plot);
+
+  // Those in folded parts have no width to be drawn in.
+  const waiting = () => [...document.querySelectorAll(".plot:not([data-drawn])")].filter((plot) => plot.offsetWidth);
+  const later = window.requestIdleCallback || ((work) => setTimeout(work, 100));
+  function rest() {
+    const next = waiting()[0];
+    if (!next) return;
+    draw(next);
+    later(rest);
+  }
+  later(rest);
+  addEventListener("beforeprint", () => waiting().forEach(draw));
 
   function again() {
     for (const plot of document.querySelectorAll(".plot[data-drawn]")) draw(plot);

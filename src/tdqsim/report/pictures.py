@@ -122,6 +122,9 @@ def time_line(
 ) -> Drawing:
     """Bars in lanes, by order, or by clock where nothing has an order.
 
+    By order, the beginnings and ends that are shown stand evenly: by the numbers of their events the bars of the last
+    tasks of a long run were hairs beside one that lasted all the time.
+
     Args:
         title: what is seen.
         given: the bars; lanes stand in the order in which they come, at most 60 of them.
@@ -131,13 +134,15 @@ def time_line(
     """
     lanes = list(dict.fromkeys(each.lane for each in given))[:_MOST_LANES]
     kept = [each for each in given if each.lane in set(lanes)]
+    place = {order: at for at, order in enumerate(sorted({end for each in kept for end in each.order}))}
     data, by_order, by_clock = [], _Places(), _Places()
     first = by_order if any(each.order[1] for each in kept) else by_clock
     for kind, (colour, width) in looks.items():
         of_kind = [each for each in kept if each.kind == kind]
         if not of_kind:
             continue
-        by_order.add([(each.order[0], max(each.order[1], each.order[0] + 0.3)) for each in of_kind])
+        ends = [(place[each.order[0]], place[each.order[1]]) for each in of_kind]
+        by_order.add([(begun, max(ended, begun + 0.3)) for begun, ended in ends])
         by_clock.add([each.seconds for each in of_kind])
         data.append(
             {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from tdqsim.core.portable import OWN_FILE
 from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 
-__all__ = ["read_model", "read_plain", "read_private"]
+__all__ = ["line_of", "read_model", "read_plain", "read_private"]
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -106,14 +106,25 @@ def _plain(node: Node) -> Any:
     return {key: _plain(item) for key, item in node.items.items()}
 
 
-def _problem(file: str, root: Node, item: Mapping[str, Any], *, secrets: bool) -> Problem:
+def _at(root: Node, steps: Iterable[Any]) -> tuple[Node, int]:
+    """What stands at a place, as far as there is something, and its line."""
     node, line = root, root.line
-    for step in item["loc"]:
+    for step in steps:
         if isinstance(node, MapNode) and step in node.items:
             line, node = node.lines[str(step)], node.items[str(step)]
         elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
             node = node.items[step]
             line = node.line
+    return node, line
+
+
+def line_of(path: Path, *steps: str | int) -> int:
+    """The line of a place in a file that was right, such as ``"commands", 1``."""
+    return _at(read_yaml(read_plain(path), str(path)) or MapNode({}, {}, 1), steps)[1]
+
+
+def _problem(file: str, root: Node, item: Mapping[str, Any], *, secrets: bool) -> Problem:
+    node, line = _at(root, item["loc"])
     message = {"extra_forbidden": "is not known here", "missing": "is required"}.get(item["type"], item["msg"])
     shown = node.value[:80] if isinstance(node, ScalarNode) and not secrets else ""
     return Problem(file, line, "", ".".join(map(str, item["loc"])), shown, message.removeprefix("Value error, "))

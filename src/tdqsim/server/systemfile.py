@@ -19,22 +19,30 @@ where a store has kept what they did.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from tdqsim.core.store import Store
 from tdqsim.definitions import Definitions, Dtaq, load_definitions
+from tdqsim.definitions.cl_command import check_command, joined_lines, read_command
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
-from tdqsim.server._yamlfile import read_model, read_plain
+from tdqsim.ibmi.messages import message
+from tdqsim.server._yamlfile import line_of, read_model, read_plain
 
 __all__ = ["SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "system_from_directory"]
 
 SYSTEM_FILE_NAME: Final = "system.yaml"
 _OWNER: Final = "QSECOFR"
+_OF_STORE: Final = frozenset({"durability", "limit_bytes", "memory_bytes"})
+_UNFINISHED: Final = b"system/unfinished"
+"""The durable record of a store whose system is being made; the one that runs the last command takes it away."""
 _NAME = r"^[A-Z$#@][A-Z0-9$#@_.]{0,9}$"
 
 
@@ -44,6 +52,17 @@ def _check_values(given: dict[str, int]) -> dict[str, int]:
     except ParameterError as error:
         raise ValueError(str(error)) from None
     return given
+
+
+def _check_command(text: str) -> str:
+    faults = check_command(read_command(joined_lines(text))).diagnostics
+    if faults:
+        said = [message("CPF0006"), *(message(each.message_id, *each.values) for each in faults)]
+        raise ValueError("; ".join(map(str, said)))
+    return text
+
+
+_Command = Annotated[str, Field(min_length=1, max_length=32702), AfterValidator(_check_command)]
 
 
 class SystemFile(BaseModel):
@@ -65,7 +84,7 @@ class SystemFile(BaseModel):
     time_zone: Annotated[str, Field(max_length=64)] = "UTC"
     definitions: Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=1000)] = ()
     libraries: Annotated[tuple[Annotated[str, Field(pattern=_NAME)], ...], Field(max_length=10000)] = ()
-    commands: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=32702)], ...], Field(max_length=10000)] = ()
+    commands: Annotated[tuple[_Command, ...], Field(max_length=10000)] = ()
     system_values: Annotated[dict[str, int], AfterValidator(_check_values)] = {}
 
 
@@ -83,38 +102,59 @@ def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
 def system_from_directory(directory: Path, store: Path | None = None, **options: Any) -> System:
     """The system that ``system.yaml`` in a directory describes; what its store has already stays as it is.
 
+    A store that was killed before the last command had been run is made anew from the beginning: a mark in it says so.
+
     Raises:
         DefinitionError: something in a file is wrong, or a command was refused. StoreError: the store cannot be used.
     """
     found, definitions = load_system_file(directory)
-    new = store is None or not store.is_dir() or not any(store.iterdir())
-    system = System(found.name, store, ccsid=found.ccsid, timezone=found.time_zone, **options)
-    system.values.update(found.system_values)
-    try:
-        for library in found.libraries:
-            if library not in system.libraries:
-                system.crtlib(library)
-        if definitions.entries:
-            known = {(queue.library, queue.name) for queue in system.queues()}
-            missing = [each for each in definitions.dtaqs if (_library(each), each.name) not in known]
-            system.install(Definitions.of(missing), create_libraries=True)
+    made = store is not None and not os.path.lexists(store)
+    with ExitStack() as undo:
+        if made and store is not None:
+            undo.callback(rmtree, store, ignore_errors=True)
+        opened = Store(store, **{key: options.pop(key) for key in _OF_STORE & options.keys()})
+        undo.callback(opened.close, clean=False)
+        new = _begin(opened)
+        system = System(found.name, opened, ccsid=found.ccsid, timezone=found.time_zone, **options)
+        undo.callback(system.close, clean=False)
+        system.values.update(found.system_values)
+        _install(system, found.libraries, definitions)
         if new:
-            _run(system, found.commands, str(directory / SYSTEM_FILE_NAME))
-    except BaseException:
-        system.close(clean=False)
-        if new and store is not None:
-            rmtree(store)  # else the commands would not be run again
-        raise
+            _run(system, found.commands, directory / SYSTEM_FILE_NAME)
+            opened.durable.commit(meta={_UNFINISHED: None})
+        undo.pop_all()
     return system
 
 
-def _run(system: System, commands: Sequence[str], file: str) -> None:
+def _begin(store: Store) -> bool:
+    """Whether the system is still to be made: nothing is in its store, or what was cut short, which is thrown away."""
+    durable = store.durable
+    empty = not any(durable.metas()) and not any(durable.queues()) and not any(store.volatile.queues())
+    if not empty and durable.get_meta(_UNFINISHED) is None:
+        return False
+    store.clear({_UNFINISHED: b"{}"})
+    return True
+
+
+def _install(system: System, libraries: Sequence[str], definitions: Definitions) -> None:
+    for library in libraries:
+        if library not in system.libraries:
+            system.crtlib(library)
+    if definitions.entries:
+        known = {(queue.library, queue.name) for queue in system.queues()}
+        missing = [each for each in definitions.dtaqs if (_library(each), each.name) not in known]
+        system.install(Definitions.of(missing), create_libraries=True)
+
+
+def _run(system: System, commands: Sequence[str], file: Path) -> None:
     with system.job("TDQSETUP", user=_OWNER) as job:
         for at, command in enumerate(commands):
             try:
                 job.command(command)
             except (EscapeMessage, ParameterError) as error:
-                raise DefinitionError([Problem(file, 0, "", f"commands.{at}", command[:80], str(error))]) from error
+                line = line_of(file, "commands", at)
+                problem = Problem(str(file), line, "", f"commands.{at}", command[:80], str(error))
+                raise DefinitionError([problem]) from error
 
 
 def _library(queue: Dtaq) -> str:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tdqsim.facts import table
-from tdqsim.server.http.problems import problem
+from tdqsim.server.http.problems import let_go, problem
 
 __all__ = ["install_guard", "same_site"]
 
@@ -58,6 +58,7 @@ def install_guard(app: FastAPI, body_bytes: int, request_seconds: float, *, any_
         answer.headers.update(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             answer.headers["Allow"] = ", ".join(sorted(_methods(app, request.url.path)))
+        let_go(error)
         return answer
 
 

@@ -30,7 +30,7 @@ from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import UnknownRegion
 from tdqsim.server.units import TooManyUnits, UnknownUnit
 
-__all__ = ["DOCUMENTED", "answer_for", "not_valid", "problem"]
+__all__ = ["DOCUMENTED", "answer_for", "let_go", "not_valid", "problem"]
 
 _STATUS: Final = {"QIDERR": HTTPStatus.NOT_FOUND, "NOTAUTH": HTTPStatus.FORBIDDEN, "TASKIDERR": HTTPStatus.NOT_FOUND}
 _NOT_FOUND_MESSAGES: Final = frozenset({"CPF9801", "CPF9810"})
@@ -89,6 +89,15 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, type(error).__name__, str(error))
 
 
+def let_go(error: BaseException) -> None:
+    """Part an error that was answered from the frames it came through.
+
+    A frame that names the error it raises is a ring with it, which keeps the body of the request until rings are
+    looked for: a megabyte each, for thousands of requests.
+    """
+    error.__cause__ = error.__context__ = error.__traceback__ = None
+
+
 def _place(loc: Iterable[int | str]) -> str:
     """Where in a request; without pydantic's names of its own validators."""
     return ".".join(str(each) for each in loc if "[" not in str(each)).removesuffix(".constrained-str")
@@ -102,4 +111,5 @@ async def not_valid(_request: Request, error: Exception) -> JSONResponse:
         for each in error.errors()
         if each["type"] != "none_required"
     ]
+    let_go(error)
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "not as documented", "; ".join(wrong[:10]), errors=wrong[:100])
