@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,29 @@ def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str) -> N
             break
     assert fired == number - 1 > 10
     assert found == (FIRST if name == "ROLLBACK" else expected[0])
+
+
+def test_a_task_whose_end_was_interrupted_has_ended_for_the_next_start_too(tmp_path: Path) -> None:
+    """What it had read of a PHYSICAL queue is not given back, although the region fails at once."""
+    number = 0
+    while True:
+        number += 1
+        store = tmp_path / str(number)
+        region = made(store)
+        region.seed("PHYQ", [b"one", b"two"])
+        task = region.task()
+        task.readq_td("PHYQ")
+        interrupt = RaiseAt(number, Boom, PACKAGE)
+        with suppress(Boom), interrupt:
+            task.end(normal=True)
+        task.end(normal=True)
+        region.close(clean=False)
+        with made(store) as again:
+            assert again.peek("PHYQ") == [b"two"], interrupt.where
+        shutil.rmtree(store)
+        if not interrupt.where:
+            break
+    assert number > 10
 
 
 def deep(left: int, call: Callable[[], object]) -> object:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tdqsim.cics import Condition, Region
-from tdqsim.definitions import define_tdqueue, define_transaction
+from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import StoreDamaged, TdqError
 from tdqsim.facts import Cvda
 from tests.rules import expect_rule, rule
@@ -161,6 +161,34 @@ def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, 
     assert second.tdqueues["TRGQ"].signature == signature
     assert second.transactions["NEWT"].dtimout_ns == 90 * 10**9
     assert second.facility("TERMINAL", "T001").inservice
+
+
+@pytest.mark.rule("RESTART-ORDER")
+@pytest.mark.parametrize("clean", [True, False])
+def test_the_order_of_installation_is_kept(make_region: Make, tmp_path: Path, clean: bool) -> None:
+    store = tmp_path / "store"
+    queues = ["ZZZZ", "AAAA", "MMMM", "GONE"]
+    first = make_region(
+        *(define_tdqueue(name=name, type="INTRA") for name in queues),
+        *(define_transaction(name=name) for name in ("TRN9", "TRN1")),
+        *(define_terminal(name=name) for name in ("T009", "T001")),
+        store=store,
+    )
+    first.set_tdqueue("ZZZZ", triggerlevel=7)
+    for name in ("AAAA", "GONE"):
+        first.set_tdqueue(name, enablestatus="DISABLED")
+    first.create_tdqueue("AAAA", "TYPE(INTRA)")
+    first.discard_tdqueue("GONE")
+    first.create_tdqueue("BBBB", "TYPE(INTRA)")
+    first.install([define_tdqueue(name="GONE", type="INTRA")])
+    region = first
+    for _ in range(2):
+        names = [each.tdqueue for each in region.browse_tdqueue("TYPE")]
+        assert names == ["ZZZZ", "AAAA", "MMMM", "BBBB", "GONE"]
+        assert list(region.transactions)[:2] == ["TRN9", "TRN1"]
+        assert list(region.terminals) == ["T009", "T001"]
+        region.close(clean=clean)
+        region = make_region(store=store)
 
 
 def test_a_damaged_catalogue_is_named(make_region: Make, tmp_path: Path) -> None:

@@ -89,12 +89,13 @@ class ResourceCatalogue:
         self._region = region
         self.kept = kept
         self._order = 0
+        self._orders: dict[bytes, int] = {}
 
     def save(self, resource: defs.Resource) -> None:
         """Keep a transaction, terminal, connection or model of temporary storage."""
         if self.kept:
-            record = {"kind": resource.kind, "fields": _fields(resource)}
             key = f"cat/{resource.kind}/{resource.resource_name}".encode()
+            record = {"kind": resource.kind, "order": self._place(key), "fields": _fields(resource)}
             self._region.hardening.note(key, _json(record))
 
     def save_queue(self, queue: TdQueue, *, was_set: bool = False) -> None:
@@ -102,10 +103,9 @@ class ResourceCatalogue:
         if not self.kept:
             return
         key = _QUEUES + queue.name.encode()
-        self._order += 1
         record: dict[str, Any] = {
             "kind": queue.definition.type,
-            "order": self._order,
+            "order": self._place(key),
             "fields": _fields(queue.definition),
             "signature": [int(value) if isinstance(value, Cvda) else value for value in queue.signature],
         }
@@ -113,38 +113,51 @@ class ResourceCatalogue:
             record["set"] = {name: getattr(queue, name) for name in _SETTABLE}
         self._region.hardening.note(key, _json(record))
 
+    def _place(self, key: bytes) -> int:
+        """The number in the order of installation: SET and a replacement leave a resource where it is."""
+        place = self._orders.get(key)
+        if place is None:
+            self._order += 1
+            place = self._orders[key] = self._order
+        return place
+
     def forget_queue(self, queue: TdQueue) -> None:
         """A queue was discarded."""
         if self.kept:
-            self._region.hardening.note(_QUEUES + queue.name.encode(), None)
+            key = _QUEUES + queue.name.encode()
+            self._orders.pop(key, None)
+            self._region.hardening.note(key, None)
 
     def load(self) -> None:
-        """Install everything that the catalogue holds, queues in the order in which they were installed."""
+        """Install everything that the catalogue holds, in the order in which it was installed."""
         region = self._region
-        queues = []
         for half in (region.store.durable, region.store.volatile):
             half.know_queues()
+        found = []
         for key, value in region.store.durable.metas(_PREFIX):
             record = _record(region, key, value)
-            resource = _resource(region, key, record)
-            kind = record["kind"]
-            if kind == "TRANSACTION":
-                region.transactions[resource.name] = TransactionEntry(resource)
-            elif kind == "TERMINAL":
-                region.terminals[resource.name] = resource
-            elif kind == "CONNECTION":
-                region.connections[resource.name] = resource
-            elif kind == "TSMODEL":
-                region.ts.install(resource)
-            else:
-                queues.append((record["order"], resource, _signature(tuple(record["signature"])), record.get("set")))
-        queues.sort(key=itemgetter(0))
-        if queues:
-            self._order = queues[-1][0]
-        for _, definition, signature, changed in queues:
-            self._load_queue(definition, signature, changed)
+            self._orders[key] = order = record.get("order", 0)
+            found.append((order, record, _resource(region, key, record)))
+        found.sort(key=itemgetter(0))
+        if found:
+            self._order = found[-1][0]
+        for _, record, resource in found:
+            self._load(record, resource)
         region.refresh_all()
         region.refresh_facilities()
+
+    def _load(self, record: dict[str, Any], resource: Any) -> None:
+        region, kind = self._region, record["kind"]
+        if kind == "TRANSACTION":
+            region.transactions[resource.name] = TransactionEntry(resource)
+        elif kind == "TERMINAL":
+            region.terminals[resource.name] = resource
+        elif kind == "CONNECTION":
+            region.connections[resource.name] = resource
+        elif kind == "TSMODEL":
+            region.ts.install(resource)
+        else:
+            self._load_queue(resource, _signature(tuple(record["signature"])), record.get("set"))
 
     def _load_queue(self, definition: defs.Tdqueue, signature: Signature, changed: dict[str, Any] | None) -> None:
         region = self._region

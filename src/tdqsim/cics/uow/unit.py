@@ -359,6 +359,8 @@ class UnitOfWork:
             self._outcome = _BACKOUT
             self.committed()
             self.finish()
+            if not isinstance(error, StoreError):
+                self.region.force()
 
     def _forget_later(self, meta: Meta) -> None:
         for key in self._forgotten_reads():
