@@ -96,6 +96,8 @@ class MessageChannel:
             self._give_up(str(error))
             return
         for message in messages:
+            if self.is_lost:
+                return  # one of them was such that the link was given up
             if message.number != self._received + 1:
                 self._give_up(f"message {message.number} came where {self._received + 1} was due")
                 return
