@@ -128,6 +128,7 @@ def list_(file: _FileOption = _FILE) -> None:
     from tdqsim.server.users import Role  # noqa: PLC0415
 
     for user in users:
-        words = [user.id, ",".join(role.value for role in Role if role in user.roles), ",".join(user.groups) or "-"]
+        roles = ",".join(role.value for role in Role if role in user.roles)
+        words = [user.id, roles or "-", ",".join(user.groups) or "-"]
         marks = [mark for mark, there in (("ibmi", user.ibmi), ("disabled", user.disabled)) if there]
         typer.echo("  ".join([*words, *marks]))

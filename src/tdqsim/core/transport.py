@@ -96,11 +96,16 @@ class MessageChannel:
             self._give_up(str(error))
             return
         for message in messages:
-            if message.number != self._received + 1:
-                self._give_up(f"message {message.number} came where {self._received + 1} was due")
-                return
-            self._received = message.number
-            self._receive(message)
+            self._take(message)
+
+    def _take(self, message: MessageFrame) -> None:
+        if self.is_lost:
+            return  # one before it was such that the link was given up
+        if message.number != self._received + 1:
+            self._give_up(f"message {message.number} came where {self._received + 1} was due")
+            return
+        self._received = message.number
+        self._receive(message)
 
     def _give_up(self, why: str) -> None:
         self._gone(why)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -148,7 +149,7 @@ class DdmLink:
         try:
             answer: MessageFrame = self._dispatcher.wait(attempt, self._awaited)
         except BaseException:
-            if not self._channel.is_lost:
+            with suppress(LinkDown):  # what ends the wait is not to be hidden by that
                 self._channel.send("ABANDON", {"request": number})
             raise
         return answer

@@ -85,7 +85,7 @@ class User:
 
     Attributes:
         id: 1 to 10 characters, capitals; the user id of its tasks and jobs. Empty for the default user of each region.
-        roles: what it may do.
+        roles: what it may do; none for one whom only IBM i clients sign on as.
         groups: the groups that it is in.
         password: the Argon2 hash of its password; empty for none, so that it cannot sign on by one.
         ibmi: what IBM i clients prove the password by, by password level (0, 2, 4); password-equivalent.
@@ -421,7 +421,7 @@ _Id = Annotated[str, Field(max_length=20), AfterValidator(_check_id)]
 class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     id: _Id
-    roles: Annotated[frozenset[Role], Field(min_length=1)]
+    roles: frozenset[Role]
     groups: Annotated[tuple[_Id, ...], Field(max_length=100)] = ()
     password: Annotated[str, Field(max_length=512), AfterValidator(_check_hash)] = ""
     ibmi: Annotated[dict[int, bytes], BeforeValidator(_check_verifiers)] = {}

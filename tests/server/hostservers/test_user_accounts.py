@@ -93,6 +93,7 @@ def test_commands_give_passwords_to_those_who_are_at_no_other_face(system, tmp_p
     again = UserAccounts(Users.load(path))
     for known in (accounts, again):
         assert sign_on(system, known, PasswordLevel.SHA1, attempt()) is SignOnCode.GOOD
+    assert not any(Users.load(path).get("ANNA").may(role) for role in Role)
     with pytest.raises(SignOnRefused):
         users.authenticate("ANNA", "Secret1pw")
     with pytest.raises(ParameterError, match="tdq users"):

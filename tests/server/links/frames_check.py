@@ -28,7 +28,7 @@ _WORDS = (
     "", "Q", "K", "QGPL", "ANNA", "QSECOFR", "*LIBL", "*CURLIB", "NOBODY", "FARQ", "FARN", "FAR", "EQ", "GT", "WRITEQ TD",
     "READQ TD", "DELETEQ TD", "FARAPPL", "NEARAPPL", "FARAPPL.1", "COMMIT", "BACKOUT", "INDOUBT", "COLD", "CONDITION",
     "ABEND ASRA", "FOREVER", "CLOSED", "MEIN", "\0", "x" * 300, "é", "\ud800", "1", "-1", "99999999999", "escape",
-    "CPF9801", "MCH3401",
+    "CPF9801", "MCH3401", "NEARAPPL.00000000000000FF", "OTHER.1",
 )  # fmt: skip
 _NUMBERS = (-1, 0, 1, 2, 3, 10, 1000, 65535, 1 << 31, (1 << 63) - 1, -(1 << 63))
 _DEVICES = 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import signal
 
 import pytest
 
@@ -22,8 +22,10 @@ class Pair:
     def __init__(self, sides, who: str, fault: str) -> None:  # noqa: F811  (the fixture's value)
         self.near, self.far = sides
         for name, one in (("far", self.far), ("near", self.near)):
-            with suppress(AssertionError):  # killed before it says that it serves
+            try:
                 one.start(**({"TDQ_LINK_FAULT": fault} if name == who else {}))
+            except AssertionError:  # killed before it says that it serves
+                assert one.process.wait(timeout=300) == -signal.SIGKILL
         self.revive()
 
     def revive(self) -> None:

@@ -16,16 +16,16 @@ out what the other has decided (:data:`RESYNC_STEPS`)::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.core.messages import Kinds, MessageFrame
-from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever
 from tdqsim.facts import Resp
 
-__all__ = ["ANSWERS", "KINDS", "RESYNC_STEPS", "STEPS", "failure_fields", "raise_failure"]
+__all__ = ["ANSWERS", "DECISIONS", "KINDS", "RESYNC_STEPS", "STEPS", "failure_fields", "is_answer", "raise_failure"]
 
 STEPS: Final = ("REQUEST", "REPLY", "PREPARE", "VOTE", "COMMIT", "COMMITTED", "BACKOUT", "BACKED_OUT")
 """The messages that go over a link, in the order of a distributed unit of work."""
@@ -60,6 +60,11 @@ ANSWERS: Final[Mapping[str, str]] = {
     "REMIND": "REMINDED",
 }  # fmt: skip
 """What each question is answered by."""
+DECISIONS: Final = ("COMMIT", "BACKOUT", "INDOUBT", "COLD")
+"""What was decided."""
+_CONDITIONS: Final = frozenset(int(resp) for resp in Resp if resp is not Resp.NORMAL)
+_ENDS: Final[Mapping[str, type[TdqError]]] = {"FOREVER": WouldWaitForever, "CLOSED": RegionClosed}
+_ABEND: Final = re.compile(r"ABEND [^\0]{1,4}")
 _DETAIL_LIMIT: Final = 2000
 _WELL: Final = {"failure": "", "resp": 0, "resp2": 0, "length": 0, "detail": ""}
 
@@ -77,34 +82,36 @@ def failure_fields(error: Exception | None) -> dict[str, Any]:
         return {**_WELL, "failure": "CONDITION", **values, "detail": detail[:_DETAIL_LIMIT]}
     if isinstance(error, Abend):
         return {**_WELL, "failure": f"ABEND {error.code}", "detail": error.detail[:_DETAIL_LIMIT]}
-    kind = (
-        "FOREVER" if isinstance(error, WouldWaitForever) else "CLOSED" if isinstance(error, RegionClosed) else "ERROR"
-    )
+    kind = next((name for name, ends in _ENDS.items() if isinstance(error, ends)), "ERROR")
     return {**_WELL, "failure": kind, "detail": str(error)[:_DETAIL_LIMIT]}
+
+
+def is_answer(kind: str, answer: MessageFrame) -> bool:
+    """Whether a region answers a question of that kind so: by the kind that is due, with an outcome that there is."""
+    fields = answer.fields
+    if answer.kind != ANSWERS[kind] or fields.get("decision", "COMMIT") not in DECISIONS:
+        return False
+    failure = fields.get("failure", "")
+    if failure == "CONDITION":
+        return fields["resp"] in _CONDITIONS
+    return failure in ("", "ERROR", *_ENDS) or _ABEND.fullmatch(failure) is not None
 
 
 def raise_failure(answer: MessageFrame) -> None:
     """Raise what an answer says, if it says that something failed.
 
+    Args:
+        answer: one that :func:`is_answer` lets pass.
+
     Raises:
         Condition, Abend, WouldWaitForever, RegionClosed, TdqError: as it was over there.
-        LinkDown: it says what no region says.
     """
     fields = answer.fields
     failure, detail = fields["failure"], fields["detail"]
     if not failure:
         return
     if failure == "CONDITION":
-        raise _condition(answer)
+        raise Condition(Resp(fields["resp"]), fields["resp2"], detail, data=answer.data, length=fields["length"])
     if failure.startswith("ABEND "):
         raise Abend(failure.removeprefix("ABEND "), detail=detail)
-    raise {"FOREVER": WouldWaitForever, "CLOSED": RegionClosed}.get(failure, TdqError)(detail)
-
-
-def _condition(answer: MessageFrame) -> Condition:
-    fields = answer.fields
-    try:
-        resp = Resp(fields["resp"])
-    except ValueError as error:
-        raise LinkDown(f"the other region answered with RESP {fields['resp']}, which there is not") from error
-    return Condition(resp, fields["resp2"], fields["detail"], data=answer.data, length=fields["length"])
+    raise _ENDS.get(failure, TdqError)(detail)

@@ -9,14 +9,17 @@ Sources: Transient data (function shipping), Application programming for CICS fu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.ship.messages import failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
+from tdqsim.cics.uow.unit import UOW_ID_LENGTH
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
 from tdqsim.core.transport import LinkDown
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.core.dispatch import Strand
 
-__all__ = ["LONGEST_CHAIN", "Mirror", "MirrorOutcome", "MirrorTask", "Mirrors"]
+__all__ = ["LONGEST_CHAIN", "Mirror", "MirrorOutcome", "MirrorTask", "Mirrors", "Turn"]
 
 LONGEST_CHAIN: Final = LIMITS["daisy_chain_maximum"]
+_OURS: Final = re.compile(rf"[0-9A-F]{{{2 * UOW_ID_LENGTH}}}")
 _MIRROR: Final = REGION_DEFAULTS["mirror_transaction"]
 _SHIPPED: Final = frozenset(
     {
@@ -38,6 +42,12 @@ _SHIPPED: Final = frozenset(
     }
 )  # fmt: skip
 """What the other region can answer; anything else arrives as ISCINVREQ."""
+_BEHIND: Final[Mapping[str, tuple[str, ...]]] = {
+    "BACKOUT": ("REQUEST", "PREPARE", "BACKOUT"),
+    "COMMIT": ("COMMIT", "REMIND"),
+    "REMIND": ("COMMIT", "REMIND"),
+}
+"""What each message may come behind while that is still carried out: it waits for its turn. No other may come."""
 
 
 class MirrorTask(Task):
@@ -58,17 +68,27 @@ class Mirror:
     Attributes:
         task: the task.
         part: its part; None before it has touched anything recoverable.
-        strand: what carries out a request for it at the moment, or None.
-        free: where the next message for it waits.
     """
 
-    __slots__ = ("free", "part", "strand", "task")
+    __slots__ = ("part", "task")
 
     def __init__(self, task: MirrorTask) -> None:
         self.task = task
         self.part: Subordinate | None = None
-        self.strand: Strand | None = None
-        self.free = WaitQueue(f"mirror task {task.number}")
+
+
+class Turn(NamedTuple):
+    """A message about a unit of work of the other region that is being carried out.
+
+    Attributes:
+        kind: of the message.
+        strand: by what.
+        over: where the next one about it waits.
+    """
+
+    kind: str
+    strand: Strand
+    over: WaitQueue
 
 
 class MirrorOutcome(NamedTuple):
@@ -95,6 +115,7 @@ class Mirrors:
     Attributes:
         mirrors: mirror tasks by the other region's name for their unit of work.
         waits_turn: whether messages for one mirror may come while it is at work.
+        turns: what is being carried out, by the same names, where messages may come meanwhile.
         orphans: mirrors whose link is gone, and whose units of work have not been dealt with yet.
     """
 
@@ -103,18 +124,32 @@ class Mirrors:
         self.name = name
         self.mirrors: dict[str, Mirror] = {}
         self.waits_turn = False
+        self.turns: dict[str, Turn] = {}
         self.orphans: list[tuple[str, Mirror]] = []
         self._losing = 0
         self._settled = WaitQueue(f"what connection {name} has left behind")
         self._is_open = is_open
 
     def serve(self, message: MessageFrame) -> MirrorOutcome:
-        """Do what a message asks for.
+        """Do what a message asks for, when its turn has come.
 
         Raises:
             LinkDown: the link was lost meanwhile; nobody waits for the answer.
+            MessageError: no region asks for that, or not now.
         """
-        kind, key = message.kind, str(message.fields["key"])
+        key = message.fields["key"]
+        if not self.waits_turn or message.kind == "ASK":
+            return self._carry_out(message, key)
+        turn = Turn(message.kind, self.region.dispatcher.current, WaitQueue(f"the turn of {key:.80}"))
+        self.turns[key] = turn
+        try:
+            return self._carry_out(message, key)
+        finally:
+            del self.turns[key]
+            turn.over.wake_all()
+
+    def _carry_out(self, message: MessageFrame, key: str) -> MirrorOutcome:
+        kind = message.kind
         if kind == "ASK":
             return self.asked(key)
         if kind == "REQUEST":
@@ -126,19 +161,26 @@ class Mirrors:
         return self.decided(key, commit=kind == "COMMIT", urgent=message.fields["urgent"])
 
     def wait_turn(self, message: MessageFrame) -> None:
-        """Over a network the next message may come before the last one is answered: the requester has given it up."""
-        mirror = self.mirrors.get(message.fields["key"])
-        if not self.waits_turn or mirror is None or mirror.strand is None:
-            return
-        if message.kind in ("COMMIT", "BACKOUT", "REMIND"):
-            self.abandoned(message.fields["key"])
-        self.region.dispatcher.wait(lambda: None if mirror.strand is None else WAIT, mirror.free)
+        """Over a network a message may come before the last one is answered: the requester has given that one up.
+
+        Raises:
+            MessageError: it is none that may come then.
+        """
+        kind, key = message.kind, message.fields["key"]
+        while kind != "ASK" and (turn := self.turns.get(key)) is not None:
+            if turn.kind not in _BEHIND.get(kind, ()):
+                raise MessageError(f"{kind} of {key:.80} came while its {turn.kind} was carried out")
+            self.abandoned(key)
+            self.region.dispatcher.wait(partial(self._until_over, key, turn), turn.over)
+
+    def _until_over(self, key: str, turn: Turn) -> Any:
+        return WAIT if self.turns.get(key) is turn else None
 
     def abandoned(self, key: str) -> None:
-        """The requester does not wait any more: neither does its mirror."""
-        mirror = self.mirrors.get(key)
-        if mirror is not None and mirror.strand is not None:
-            mirror.strand.cancel(LinkDown(f"task {mirror.task.number}: the requester has given up"))
+        """The requester does not wait for its request any more: neither does its mirror."""
+        turn = self.turns.get(key)
+        if turn is not None and turn.kind == "REQUEST":
+            turn.strand.cancel(LinkDown(f"{key:.80}: the requester has given up"))
 
     # -- requests -------------------------------------------------------------------------------------------------
 
@@ -151,9 +193,7 @@ class Mirrors:
             mirror = self._mirror(fields)
         except Condition as condition:
             return MirrorOutcome({"held": False, **failure_fields(condition)})
-        strand = self.region.dispatcher.current
         try:
-            mirror.strand = strand
             record = _do(mirror.task, fields, message.data)
         except Condition as condition:
             error, record = self.answer(condition), condition.data
@@ -164,9 +204,7 @@ class Mirrors:
         except TdqError as failed:
             error = Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {failed}")
         finally:
-            mirror.strand = None
             self._release_if_idle(key, mirror)
-            mirror.free.wake_all()
         return MirrorOutcome({"held": key in self.mirrors, **failure_fields(error)}, record)
 
     def _mirror(self, fields: Mapping[str, Any]) -> Mirror:
@@ -260,10 +298,17 @@ class Mirrors:
     # -- the end of the unit of work ------------------------------------------------------------------------------
 
     def prepare(self, key: str) -> MirrorOutcome:
-        """Prepare the mirror's part; a mirror that is gone has nothing to promise."""
+        """Prepare the mirror's part; a mirror that is gone has nothing to promise.
+
+        Raises:
+            LinkDown: the link was lost meanwhile.
+            MessageError: it has promised already.
+        """
         mirror = self.mirrors.get(key)
         if mirror is None or mirror.part is None:
             return MirrorOutcome({"vote": False, **failure_fields(None)})
+        if mirror.part.state is Cvda.INDOUBT:
+            raise MessageError(f"a second prepare of {key:.80}")
         try:
             vote = mirror.part.prepare()
         except LinkDown:
@@ -300,7 +345,7 @@ class Mirrors:
             if uow is not None:
                 resolve(self.region, uow, commit=commit)
             return
-        if commit and mirror.part.state is Cvda.INFLIGHT:
+        if commit and mirror.part.state in (Cvda.INFLIGHT, Cvda.BACKOUT):
             raise MessageError(f"a commit of {key:.80}, which was not prepared")
         mirror.task.detach_uow()
         try:
@@ -324,10 +369,10 @@ class Mirrors:
         Raises:
             MessageError: that is no name of one.
         """
-        try:
-            ours = bytes.fromhex(key.rpartition(".")[2])
-        except ValueError as error:
-            raise MessageError(f"{key!r:.80} is no unit of work of this region") from error
+        name = _OURS.fullmatch(key.removeprefix(f"{self.region.applid}."))
+        if name is None:
+            raise MessageError(f"{key!r:.80} is no unit of work of this region")
+        ours = bytes.fromhex(name[0])
         return MirrorOutcome({"decision": "INDOUBT" if self._is_open(ours) else decision_of(self.region, ours)})
 
     # -- the link goes --------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.ship.messages import ANSWERS, KINDS, raise_failure
+from tdqsim.cics.ship.messages import ANSWERS, KINDS, is_answer, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitQueue
@@ -293,7 +293,7 @@ class LinkEnd:
             found = self._wait(attempt, task, late)
         finally:
             answers.pop(number, None)
-        if found.kind != ANSWERS[kind]:
+        if not is_answer(kind, found):
             channel.close()
             raise LinkDown(f"{self!r}: {kind} was answered by {found.kind}")
         return found
@@ -350,22 +350,32 @@ class LinkEnd:
             went()
 
     def _arrived(self, answers: dict[int, MessageFrame | None], message: MessageFrame) -> None:
-        if message.answers:
-            if message.answers in answers:
+        if not self._may_come(message):
+            self._open_channel().close()
+        elif message.answers:
+            if message.answers in answers:  # else it was given up meanwhile
                 answers[message.answers] = message
                 self._awaited.wake_all()
         elif message.kind == "HELLO":
             self.netname = message.fields["applid"]
         elif message.kind == "ABANDON":
             self.served.abandoned(message.fields["key"])
-        elif message.kind not in ANSWERS:
-            self._open_channel().close()
         elif self.at_once:
             self._serve(self._open_channel(), message)
         else:
             name = f"{message.kind} of {self.netname or self.name}"
             serve = partial(self._serve, self._open_channel(), message)
             self.region.dispatcher.spawn(serve, name=name, owner=self.region)
+
+    def _may_come(self, message: MessageFrame) -> bool:
+        """Whether the other region may say that: of its own units of work, save for the question what was decided."""
+        kind = message.kind
+        if message.answers:
+            return kind in ANSWERS.values() and message.answers <= self._open_channel().sent
+        if kind == "HELLO":
+            return self.netname in ("", message.fields["applid"])
+        whose = self.region.applid if kind == "ASK" else self.netname
+        return (kind in ANSWERS or kind == "ABANDON") and message.fields["key"].startswith(f"{whose}.")
 
     def _serve(self, channel: MessageChannel, message: MessageFrame) -> None:
         """Carry a message out and answer it; where the link goes meanwhile, nobody waits for the answer any more."""

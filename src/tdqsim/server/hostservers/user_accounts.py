@@ -8,7 +8,7 @@ from pathlib import Path
 from tdqsim.errors import TdqError
 from tdqsim.server.hostservers.accounts import Account, Accounts
 from tdqsim.server.hostservers.passwords import PasswordLevel, tokens
-from tdqsim.server.users import Role, TooManySignOns, User, Users, hashed
+from tdqsim.server.users import TooManySignOns, User, Users, hashed
 
 __all__ = ["UserAccounts"]
 
@@ -61,13 +61,13 @@ class UserAccounts(Accounts):
     def keep(self, user: str, password: str | None) -> None:
         """See the base. No command of the system changes a password that is for other faces too.
 
-        A user who was not there may look at other faces, as the least that a user may, but has no password for them.
+        A user who was not there has neither a role nor a password for the other faces.
         """
         before = self._users.get(user)
         if before is not None and before.password:
             raise TdqError("this user's is for all faces of the server; tdq users changes it")
         made = {} if password is None else _verifiers(user, password)
-        self._put(before, replace(before or User(user, frozenset({Role.look})), ibmi=made))
+        self._put(before, replace(before or User(user), ibmi=made))
 
     def _put(self, before: User | None, after: User) -> None:
         self._users.put(after)
