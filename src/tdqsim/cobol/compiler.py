@@ -31,7 +31,7 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "12"
+_FORMAT: Final = "13"
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _PROGRAMS: Final = (".cbl", ".cob")
@@ -75,6 +75,7 @@ class Module:
         commands: its EXEC CICS commands by number.
         labels: its labels by number, from 1.
         symbols: its items and statements.
+        headers: places of statements that are nobody's.
         following: the programs behind it in its file, which its CALLs find.
         plans: what its commands come to, once it has run.
     """
@@ -85,6 +86,7 @@ class Module:
     commands: tuple[ExecCommand, ...]
     labels: tuple[str, ...]
     symbols: Symbols
+    headers: tuple[str, ...] = ()
     following: tuple[Module, ...] = ()
     plans: list[Any] = field(default_factory=list, repr=False)
 
@@ -300,6 +302,7 @@ def _make_one(
     return {
         "program": stem,
         "labels": translation.labels,
+        "headers": translation.headers,
         "commands": [asdict(command) for command in translation.commands],
         "symbols": symbols.as_json(),
     }
@@ -330,4 +333,6 @@ def _load_one(kept: dict[str, Any], place: Path, source: Path) -> Module:
         for row in kept["commands"]
     )
     symbols = Symbols.from_json(kept["symbols"])
-    return Module(program, place / f"{program}.so", source, commands, tuple(kept["labels"]), symbols)
+    return Module(
+        program, place / f"{program}.so", source, commands, tuple(kept["labels"]), symbols, tuple(kept["headers"])
+    )
