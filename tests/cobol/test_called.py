@@ -9,6 +9,8 @@ import pytest
 
 from tdqsim import Abend
 from tdqsim.cobol import CobolError
+from tdqsim.facts import Resp
+from tests.rules import rule
 
 pytestmark = pytest.mark.cobc
 
@@ -315,3 +317,58 @@ def test_a_program_behind_another_is_told_with_its_own_line(workshop):
     with pytest.raises(CobolError) as met:
         workshop.programs.handler("PAIR")
     assert met.value.problems == (f"{workshop.folder / 'PAIR.cbl'}:9: DFHRESP(NOSUCH): there is no such condition",)
+
+
+def test_a_called_program_that_has_branched_begins_anew_with_the_next_call(workshop):
+    workshop.program("CALLER", "77 N PIC 9.", "CALL 'SUB'.\nCALL 'SUB'.\nEXEC CICS RETURN END-EXEC.")
+    workshop.program(
+        "SUB",
+        "77 REC PIC X(4).\n77 BEGUN PIC X VALUE 'B'.\n77 NONE-LEFT PIC X VALUE 'N'.",
+        """
+        EXEC CICS HANDLE CONDITION QZERO(EMPTIED) END-EXEC.
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(BEGUN) END-EXEC.
+        EXEC CICS READQ TD QUEUE('IN') INTO(REC) END-EXEC.
+        EMPTIED SECTION.
+            EXEC CICS WRITEQ TD QUEUE('OUT') FROM(NONE-LEFT) END-EXEC.
+            EXEC CICS READQ TD QUEUE('IN') INTO(REC) NOHANDLE END-EXEC.
+            GOBACK.
+        """,
+    )
+    workshop.run("CALLER")
+    assert workshop.out() == [b"B", b"N", b"B", b"N"]
+
+
+@pytest.mark.rule("PGM-LENGERR")
+def test_a_commarea_is_at_most_so_long(workshop):
+    refused = "".join(
+        f"        EXEC CICS {command} RESP(R) RESP2(R2) END-EXEC\n"
+        "        MOVE R TO S1 MOVE R2 TO S2\n"
+        "        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC\n"
+        for command in (
+            "LINK PROGRAM('LONGEST') COMMAREA(BIG)",
+            "LINK PROGRAM('LONGEST') COMMAREA(BIG) LENGTH(32764)",
+            "XCTL PROGRAM('LONGEST') COMMAREA(BIG)",
+            "XCTL PROGRAM('LONGEST') COMMAREA(BIG) LENGTH(-1)",
+            "RETURN COMMAREA(BIG)",
+            "RETURN COMMAREA(BIG) LENGTH(32764)",
+            "LINK PROGRAM('LONGEST') COMMAREA(BIG) LENGTH(32763)",
+        )
+    )
+    workshop.program(
+        "BIGGER",
+        "01 BIG.\n   02 FILLER PIC X(32764).\n77 R PIC S9(8) COMP.\n77 R2 PIC S9(8) COMP.\n"
+        "01 SHOWN.\n   02 S1 PIC 9(4).\n   02 S2 PIC 9(4).",
+        f"{refused}        EXEC CICS RETURN COMMAREA(BIG) LENGTH(32763) END-EXEC.\n",
+    )
+    workshop.program("LONGEST", "77 N PIC 9(5).", LONGEST, linkage="01 DFHCOMMAREA PIC X(32763).")
+    workshop.run("BIGGER")
+    found = rule("PGM-LENGERR")
+    met = f"{Resp[found.resp]:04d}{found.resp2:0>4}".encode()
+    assert workshop.out() == [*[met] * 6, b"32763", b"00000000"]
+
+
+LONGEST = """
+MOVE EIBCALEN TO N
+EXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC
+EXEC CICS RETURN END-EXEC.
+"""

@@ -45,11 +45,18 @@ def test_a_task_waits_for_its_post_while_others_run(workshop):
     assert region.clock.time_ns() - began >= 10 * 10**9
 
 
+@pytest.mark.rule("IC-POST-MINUTES", "IC-POST-SECONDS", "IC-INTERVAL-INVREQ", "IC-MINUTES-INVREQ", "IC-SECONDS-INVREQ")
 @pytest.mark.rule("IC-POST-INVREQ", "WAIT-EVENT-INVREQ", "PGM-LOAD-PGMIDERR", "PGM-LOAD-PROGRAM", "PGM-RELEASE-INVREQ")
 @pytest.mark.parametrize(
     ("command", "row"),
     [
-        ("POST INTERVAL(75) SET(P)", "IC-POST-INVREQ"),
+        ("POST HOURS(100) SET(P)", "IC-POST-INVREQ"),
+        ("POST INTERVAL(6000) SET(P)", "IC-POST-MINUTES"),
+        ("POST HOURS(0) MINUTES(60) SET(P)", "IC-POST-MINUTES"),
+        ("POST SECONDS(360000) SET(P)", "IC-POST-SECONDS"),
+        ("DELAY HOURS(100)", "IC-INTERVAL-INVREQ"),
+        ("DELAY FOR MINUTES(6000)", "IC-MINUTES-INVREQ"),
+        ("DELAY INTERVAL(75)", "IC-SECONDS-INVREQ"),
         ("WAIT EVENT ECADDR(P) NAME('E')", "WAIT-EVENT-INVREQ"),
         ("LOAD PROGRAM('NONE') SET(P)", "PGM-LOAD-PGMIDERR"),
         ("LOAD PROGRAM('REFUSED') SET(P)", "PGM-LOAD-PROGRAM"),

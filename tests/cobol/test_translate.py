@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from tdqsim.cobol import CobolError
@@ -56,7 +58,38 @@ def test_labels_are_numbered_in_the_program_and_branched_to_after_each_command()
     assert translation.labels == ("NO-MORE", "BAD")
     assert translation.commands[0].labels == (("QZERO", 1), ("LENGERR", 2), ("NOTOPEN", 0))
     assert translation.commands[1].labels == (("LABEL", 2),)
-    assert translation.text.count("GO TO NO-MORE BAD") == 3  # and once where the program is entered again
+    assert translation.text.count("GO TO NO-MORE BAD DEPENDING ON") == 1  # where the program is entered, too
+    assert translation.text.count("GO TO DFHEI-BRANCH") == 2
+
+
+def of_size(commands: int, labels: int, lines: int) -> str:
+    handles = "".join(f" EXEC CICS HANDLE CONDITION QZERO(L{at}) END-EXEC.\n" for at in range(labels))
+    issued = " EXEC CICS READQ TD QUEUE('IN') INTO(REC) END-EXEC.\n" * (commands - labels)
+    return PROGRAM.format(handles + issued + " MOVE 1 TO R.\n" * lines)
+
+
+def calls_of(text: str) -> tuple[int, int]:
+    """How many calls a translation takes, and how long its text is."""
+    called = 0
+
+    def count(_frame, event, _argument):
+        nonlocal called
+        called += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        translation = translate(text, "pay.cbl")
+    finally:
+        sys.setprofile(before)
+    return called, len(translation.text) - len(text)
+
+
+def test_a_long_program_is_translated_in_linear_time_and_room():
+    calls, added = calls_of(of_size(200, 20, 10_000))
+    ten_times_calls, ten_times_added = calls_of(of_size(2000, 200, 100_000))
+    assert ten_times_calls < 11 * calls
+    assert ten_times_added < 11 * added
 
 
 @pytest.mark.parametrize(

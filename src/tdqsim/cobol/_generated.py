@@ -46,9 +46,11 @@ CONTROL: Final = """ 01 DFHEI-CONTROL GLOBAL.
  02 DFHEI-POINTER-1 USAGE POINTER.
  02 DFHEI-POINTER-2 USAGE POINTER.
  02 DFHEI-LOCAL USAGE POINTER.
+ 02 DFHEI-LABEL PIC S9(9) COMP-5 VALUE 0.
 """
 """The control area: the number of a command goes in, the number of a label comes back, with RESP and RESP2; pointers
-for ADDRESS OF, and where the LOCAL-STORAGE of the program is, which each of its commands says anew."""
+for ADDRESS OF, and where the LOCAL-STORAGE of the program is, which each of its commands says anew;
+the label that DFHEI-BRANCH goes to."""
 LOCAL: Final = " 01 DFHEI-LOCAL-BASE PIC X(16).\n"
 """What is put before all else in LOCAL-STORAGE."""
 DIB: Final = """ 01 DLZDIB.

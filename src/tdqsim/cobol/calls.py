@@ -12,6 +12,7 @@ alone when it is written. It is told as a warning.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import memmove, string_at
 from struct import Struct
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "plans_of"]
 
 _SIZES: Final = {"halfword": 2, "fullword": 4, "cvda": 4}
-_LENGTHS: Final = ("length", "fromlength", "keylength", "textlength")
+_LENGTHS: Final = ("length", "fromlength", "short")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
 _AREAS: Final = (AddressOf, Reference)
+_VALUE: Final = re.compile(r"[-+]?[0-9]|['\"]|LENGTH\s+OF\s", re.IGNORECASE)
 _HALF: Final = 0x8000
 _HALFWORD: Final = 2
 _PLAIN: Final = ("READQ", "WRITEQ", "DELETEQ", "SYNCPOINT", "ENQ", "DEQ", "FORMATTIME", "ASSIGN")
@@ -120,9 +122,8 @@ class _Call:
                 self.numbers.append((each.parameter, _at(option)))
             else:
                 self.values.append((each.parameter, _at(option), _reader(each.kind, each.length)))
-        self.receivers = [
-            (_at(option), each.word, _writer(each.kind, each.length)) for each, option in resolved.receives
-        ]
+        receives = [(each, option) for each, option in resolved.receives if not _fixed(declared, _at(option))]
+        self.receivers = [(_at(option), each.word, _writer(each.kind, each.length)) for each, option in receives]
         words = [word for _a, word, _w in self.receivers]
         self.into = next((at for at, word, _w in self.receivers if word == "INTO"), -1)
         self.sets = "SET" in words
@@ -130,7 +131,7 @@ class _Call:
         self.measured = self.measured and "maxlength" not in given
         self.before, self.wanted = _positional(resolved)
         self.record = _record(self.receivers, plain=self.before is None and not self.sets)
-        areas = [*resolved.sends, *resolved.receives]
+        areas = [*resolved.sends, *receives]
         self.checks = [(each, _at(option)) for each, option in areas if isinstance(option.argument, _AREAS)]
         self.resource = next((name for name in ("queue", "file") if name in given), "")
 
@@ -208,6 +209,9 @@ class _Call:
         if result is None:
             return
         values = self._received(result)
+        image = getattr(result, "image", None) if self.sets else None  # a control block, as of EXTRACT STATISTICS
+        if image is not None:
+            values = {**values, "SET": image(level.task.region.codepage)}
         for at, word, store in self.receivers:
             value = values.get(word)
             if value is None:
@@ -280,7 +284,14 @@ def _companion(word: str, given: set[str]) -> str:
     """The parameter that says how long an area is."""
     if word == "RIDFLD":
         return "keylength" if "keylength" in given else ""
-    return next((name for name in _LENGTHS if name in given and name != "keylength"), "")
+    if word == "ROUTECODES":
+        return "numroutes" if "numroutes" in given else ""
+    return next((name for name in _LENGTHS if name in given), "")
+
+
+def _fixed(declared: ExecCommand, at: int) -> bool:
+    """Whether an argument is a value and no area, such as ``LENGTH(80)`` or ``LENGTH(LENGTH OF REC)``."""
+    return _VALUE.match(declared.written[at]) is not None
 
 
 def _at(option: Any) -> int:

@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -31,13 +32,16 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "12"
+_FORMAT: Final = "13"
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _PROGRAMS: Final = (".cbl", ".cob")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
 _INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC(?:\s*\.)?", re.IGNORECASE)
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
+_WORD: Final = re.compile(rb"[A-Z0-9@#$_-]+", re.IGNORECASE)
+_SHELVES: Final = 64
+"""Lists of copybooks that are kept."""
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 
 
@@ -75,6 +79,7 @@ class Module:
         commands: its EXEC CICS commands by number.
         labels: its labels by number, from 1.
         symbols: its items and statements.
+        headers: places of statements that are nobody's.
         following: the programs behind it in its file, which its CALLs find.
         plans: what its commands come to, once it has run.
     """
@@ -85,6 +90,7 @@ class Module:
     commands: tuple[ExecCommand, ...]
     labels: tuple[str, ...]
     symbols: Symbols
+    headers: tuple[str, ...] = ()
     following: tuple[Module, ...] = ()
     plans: list[Any] = field(default_factory=list, repr=False)
 
@@ -188,45 +194,68 @@ def expand(source: Path, options: Options) -> str:
     return named(done.stdout)
 
 
-def _library(folder: Path, sources: Sequence[Path], text: bytes) -> tuple[Path, dict[str, str]]:
-    """One folder in which COPY finds every copybook, whatever the case of its name and its suffix: links to the files.
+@dataclass(frozen=True, slots=True)
+class _Shelf:
+    """What COPY finds in some folders.
 
-    A BMS source beside them is its symbolic map where the text or its copybooks name it, unless that is there too. The
-    user's file is given for each name.
+    Attributes:
+        copybooks: the file for each name, whatever the case of its own and its suffix.
+        maps: BMS sources, each the symbolic map of its name.
+    """
+
+    copybooks: Mapping[str, Path]
+    maps: Mapping[str, Path]
+
+
+@lru_cache(_SHELVES)
+def _shelf(folders: tuple[Path, ...], _stamp: tuple[int, ...]) -> _Shelf:
+    """Listed once in a process for each state of the folders, which their times tell."""
+    copybooks: dict[str, Path] = {}
+    maps: dict[str, Path] = {}
+    files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
+    for programs in (False, True):  # a program may be called as its copybook is
+        for path in files:
+            name, suffix = f"{path.stem.upper()}.cpy", path.suffix.lower()
+            if (suffix in _PROGRAMS) is programs and suffix in _COPYBOOKS and name not in copybooks and path.is_file():
+                copybooks[name] = path
+            elif suffix == ".bms":
+                maps.setdefault(name, path)
+    return _Shelf(copybooks, maps)
+
+
+def _library(folder: Path, sources: Sequence[Path], text: bytes) -> tuple[Path, dict[str, str]]:
+    """One folder in which COPY finds what the text and its copybooks name: links to the files.
+
+    A BMS source beside them is its symbolic map, unless that is there too. The user's file is given for each name.
     """
     library = folder / "copybooks"
     library.mkdir()
+    shelf = _shelf(tuple(sources), tuple(each.stat().st_mtime_ns if each.is_dir() else 0 for each in sources))
     originals: dict[str, str] = {}
-    maps: dict[str, Path] = {}
-    files = [path for source in sources if source.is_dir() for path in sorted(source.iterdir())]
-    for programs in (False, True):  # a program may be called as its copybook is
-        for path in files:
-            link = library / f"{path.stem.upper()}.cpy"
-            wanted = (path.suffix.lower() in _PROGRAMS) is programs and path.suffix.lower() in _COPYBOOKS
-            if wanted and path.is_file() and not link.is_symlink():
-                link.symlink_to(path.absolute())
-                originals[link.name] = str(path)
-            elif path.suffix.lower() == ".bms":
-                maps.setdefault(f"{path.stem.upper()}.cpy", path)
-    for name in _copied_names(text, originals) if maps else ():
-        if name in maps and name not in originals:
-            path = maps[name]
+    for name in _copied_names(text, shelf):
+        path = shelf.copybooks.get(name) or shelf.maps[name]
+        if name in shelf.copybooks:
+            (library / name).symlink_to(path.absolute())
+        else:
             (library / name).write_text(symbolic_map(parse_bms(path.read_text("latin-1"), str(path))))
-            originals[name] = str(path)
+        originals[name] = str(path)
     return library, originals
 
 
-def _copied_names(text: bytes, copybooks: Mapping[str, str]) -> list[str]:
-    """The copybooks that a text names, and those that they name."""
+def _copied_names(text: bytes, shelf: _Shelf) -> list[str]:
+    """The copybooks and maps that a text names, and those that they name.
+
+    Any word that is the name of a copybook may stand behind a COPY; a map must.
+    """
     found: dict[str, None] = {}
     texts = [text]
     while texts:
-        for match in _COPY.finditer(texts.pop()):
-            name = f"{match[1].decode('latin-1').upper()}.cpy"
-            if name not in found:
-                found[name] = None
-                if name in copybooks:
-                    texts.append(Path(copybooks[name]).read_bytes())
+        text = texts.pop()
+        words = (f"{word.decode('latin-1').upper()}.cpy" for word in set(_WORD.findall(text)))
+        named = sorted(word for word in words if word in shelf.copybooks and word not in found)
+        texts += [shelf.copybooks[name].read_bytes() for name in named]
+        maps = (f"{match[1].decode('latin-1').upper()}.cpy" for match in _COPY.finditer(text)) if shelf.maps else ()
+        found.update(dict.fromkeys([*named, *(name for name in maps if name in shelf.maps)]))
     return list(found)
 
 
@@ -300,6 +329,7 @@ def _make_one(
     return {
         "program": stem,
         "labels": translation.labels,
+        "headers": translation.headers,
         "commands": [asdict(command) for command in translation.commands],
         "symbols": symbols.as_json(),
     }
@@ -330,4 +360,6 @@ def _load_one(kept: dict[str, Any], place: Path, source: Path) -> Module:
         for row in kept["commands"]
     )
     symbols = Symbols.from_json(kept["symbols"])
-    return Module(program, place / f"{program}.so", source, commands, tuple(kept["labels"]), symbols)
+    return Module(
+        program, place / f"{program}.so", source, commands, tuple(kept["labels"]), symbols, tuple(kept["headers"])
+    )

@@ -46,7 +46,7 @@ __all__ = ["AbendLabel", "CobolFailure", "Level", "begin_coverage", "reached_sta
 
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """What libcob puts before its messages; the line in it is not always the statement's."""
-_GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET")
+_GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET", "IF")
 _WELL: Final = (DONE, LEFT)
 _ROWS: Final = HEADING * 8
 _RUNS: Final = count(1)
@@ -382,6 +382,7 @@ class Level:
         if self._commands is None:
             programs = (self.module, *(module for module, _entry in self.called.values()))
             self._commands = {str(each.place) for module in programs for each in module.commands}
+            self._commands.update(*(module.headers for module in programs))
         return verb in _GENERATED and place in self._commands
 
     def take_branch(self, label: int) -> Callable[[Condition], None]:

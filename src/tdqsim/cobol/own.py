@@ -26,6 +26,7 @@ __all__ = ["OWN", "Own", "Unserved", "options_of", "own_command", "quiet"]
 
 _UNSET: Final = b"\x9f"
 """What fills storage that nobody has asked to be cleared."""
+_LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
 _NO_AREA: Final = next(int(row["value"], 16) for row in table("cobol") if row["name"] == "no_area")
 
 
@@ -144,7 +145,7 @@ def _commarea(level: Level, area: Area, length: int | None, declared: ExecComman
     """
     if length is None or 0 <= length <= area.size:
         return area.view() if length != 0 else None
-    if length < 0:
+    if not 0 <= length <= _LONGEST:  # which is refused
         return area.view()
     over(level, declared, "COMMAREA", area, length)
     return area.view(min(length, max(level.room_from(area.address), area.size)))

@@ -77,11 +77,11 @@ def _moment(task: Any, options: _Options) -> int:
     """When it is to be posted.
 
     Raises:
-        Condition: INVREQ 4: that is no time. EXPIRED: it is past.
+        Condition: INVREQ 4, 5, 6: hours, minutes, seconds are out of range. EXPIRED: it is past.
     """
     of_day = "TIME" in options or "AT" in options
     whole = _number(options, "TIME") if "TIME" in options else _number(options, "INTERVAL")
-    parts = (_number(options, word) for word in ("HOURS", "MINUTES", "SECONDS"))
+    parts = (_number(options, word) if word in options else None for word in ("HOURS", "MINUTES", "SECONDS"))
     pause = interval_ns(whole, *parts)
     now = int(task.region.clock.time_ns())
     if not of_day:

@@ -8,16 +8,18 @@ arguments of the options, in the order in which they were written, data areas by
     MOVE 4 TO DFHEI-NUMBER
     CALL 'DFHEIP' USING DFHEI-NUMBER BY CONTENT 'PAYQ' BY REFERENCE REC END-CALL
     MOVE DFHEI-RESP TO R
-    GO TO NO-MORE FAILED DEPENDING ON DFHEI-NUMBER
+    IF DFHEI-NUMBER NOT = 0 GO TO DFHEI-BRANCH END-IF
 
 What the command was, and where in the user's sources, is kept beside the program (:class:`ExecCommand`), with the text
-in which the arguments are called A1, A2 and so on: that is the text the region is given. The GO TO stands there when
-the program has labels in HANDLE CONDITION, HANDLE AID or HANDLE ABEND; the simulator puts the label's number into
+in which the arguments are called A1, A2 and so on: that is the text the region is given. The IF stands there when the
+program has labels in HANDLE CONDITION, HANDLE AID or HANDLE ABEND; the simulator puts the label's number into
 DFHEI-NUMBER, and 0 to go on. A program that is to end is left by the run-time, not by the generated code, so that
 RETURN leaves the link level from a CALLed program too.
 
-The same GO TO stands at the beginning of a program that has HANDLE ABEND labels, since a program that failed is entered
-again to go there. All of a CALL is on one line, so that the lines that the compiler marks are the user's.
+DFHEI-BRANCH is the first paragraph of such a program, and the one place that names its labels, so that the text grows
+with the commands and with the labels but not with their product. It comes before all else since a program that failed
+is entered again to go to the label of its abend exit; otherwise it falls through, the number being 0. All of a CALL is
+on one line, so that the lines that the compiler marks are the user's.
 
 The EIB comes first in the LINKAGE SECTION, since programs write ``OCCURS DEPENDING ON EIBCALEN`` in DFHCOMMAREA. It and
 the control area, which is in WORKING-STORAGE, are GLOBAL: programs inside the program issue commands too.
@@ -92,6 +94,7 @@ class Translation:
         commands: the commands by number.
         labels: the labels by number, from 1.
         using: the names behind USING of the PROCEDURE DIVISION.
+        headers: the places of DFHEI-BRANCH, whose statements are nobody's.
         following: the programs behind it in the same file, which its CALLs find.
     """
 
@@ -100,6 +103,7 @@ class Translation:
     commands: tuple[ExecCommand, ...]
     labels: tuple[str, ...]
     using: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
     following: tuple[Translation, ...] = ()
 
 
@@ -157,8 +161,8 @@ class _Translator:
         self.words = list(words(text, file))
         self.edits: list[tuple[int, int, str]] = []
         self.commands: list[ExecCommand] = []
-        self.labels: dict[int, list[str]] = {}
-        self.abend_labels: set[int] = set()
+        self.labels: dict[int, dict[str, int]] = {}
+        self.headers: list[str] = []
         self.problems: list[str] = []
         self.program = ""
         self.using: tuple[str, ...] = ()
@@ -184,28 +188,36 @@ class _Translator:
             if divisions.local is not None:
                 place = divisions.local
                 self.edits.append((place.end, place.end, f"\n{LOCAL}{self._mark(place)}"))
-        self._insert_reentry()
+        self._insert_branches()
         if any(command.verb == "DLI" for command in self.commands) and divisions.storage is not None:
             storage = divisions.storage
             self.edits.append((storage.end, storage.end, f"\n{DIB}{self._mark(storage)}"))
         if self.problems:
             raise CobolError(self.problems)
         return Translation(
-            self.program, self._edited(), tuple(self.commands), tuple(self.labels.get(1, ())), self.using
+            self.program,
+            self._edited(),
+            tuple(self.commands),
+            tuple(self.labels.get(1, ())),
+            self.using,
+            tuple(self.headers),
         )
 
-    def _labels_of(self, word: Word) -> list[str]:
-        """The labels of the program in which a word stands: a program inside another has its own."""
-        return self.labels.setdefault(bisect(self.divisions.programs, word.start), [])
+    def _labels_of(self, word: Word) -> dict[str, int]:
+        """The labels of the program in which a word stands, by number: a program inside another has its own."""
+        return self.labels.setdefault(bisect(self.divisions.programs, word.start), {})
 
-    def _insert_reentry(self) -> None:
-        """A program that failed is entered again, to go to the label of its abend exit."""
+    def _insert_branches(self) -> None:
+        """Each program with labels begins with the paragraph that goes to them."""
         for at, place in self.divisions.bodies:
-            if at in self.abend_labels:
-                labels = " ".join(self.labels[at])
-                self.edits.append(
-                    (place.end, place.end, f" GO TO {labels} DEPENDING ON DFHEI-NUMBER.\n{self._mark(place)}")
+            labels = " ".join(self.labels.get(at, ()))
+            if labels:
+                text = (
+                    " DFHEI-BRANCH. MOVE DFHEI-NUMBER TO DFHEI-LABEL MOVE 0 TO DFHEI-NUMBER"
+                    f" GO TO {labels} DEPENDING ON DFHEI-LABEL.\n{self._mark(place)}"
                 )
+                self.edits.append((place.end, place.end, text))
+                self.headers.append(str(place.place))
 
     def _insert_control(self, divisions: Divisions) -> None:
         """The control area goes to WORKING-STORAGE, which is made where there is none."""
@@ -372,8 +384,6 @@ class _Translator:
                     parts.append(word)
             elif labelled or (names == ("HANDLE", "ABEND") and word == "LABEL"):
                 labels[word] = self._label(first, argument)
-                if not labelled:
-                    self.abend_labels.add(bisect(self.divisions.programs, first.start))
             elif word in _RESPONSES and argument:
                 responses[word] = argument
             else:
@@ -408,9 +418,7 @@ class _Translator:
     def _label(self, first: Word, argument: list[Word]) -> int:
         name = argument[0].text.upper() if argument else ""
         labels = self._labels_of(first)
-        if name not in labels:
-            labels.append(name)
-        return labels.index(name) + 1
+        return labels.setdefault(name, len(labels) + 1)
 
     def _as_written(self, argument: list[Word]) -> str:
         if len(argument) == 1:
@@ -437,7 +445,7 @@ class _Translator:
 
     @staticmethod
     def _call(
-        number: int, arguments: Sequence[str], moves: Sequence[str], labels: Sequence[str], *, local: bool
+        number: int, arguments: Sequence[str], moves: Sequence[str], labels: Mapping[str, int], *, local: bool
     ) -> str:
         pointers: list[tuple[str, str]] = []
         passed = []
@@ -452,7 +460,7 @@ class _Translator:
         parts += [f"SET {address} TO {pointer}" for pointer, address in pointers]
         parts += moves
         if labels:
-            parts.append(f"GO TO {' '.join(labels)} DEPENDING ON DFHEI-NUMBER")
+            parts.append("IF DFHEI-NUMBER NOT = 0 GO TO DFHEI-BRANCH END-IF")
         return " ".join(parts)
 
     # -- the program around them -------------------------------------------------------------------------------------

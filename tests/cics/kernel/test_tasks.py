@@ -433,14 +433,41 @@ def test_start_runs_later_on_the_simulated_clock(region: Region) -> None:
     ]
 
 
+OUT_OF_RANGE = (
+    ("IC-INTERVAL-INVREQ", {"interval": 1_000_000}),
+    ("IC-INTERVAL-INVREQ", {"interval": -1}),
+    ("IC-INTERVAL-INVREQ", {"hours": 100}),
+    ("IC-INTERVAL-INVREQ", {"hours": -1, "minutes": 99}),
+    ("IC-MINUTES-INVREQ", {"interval": 6000}),
+    ("IC-MINUTES-INVREQ", {"minutes": 6000}),
+    ("IC-MINUTES-INVREQ", {"hours": 0, "minutes": 60}),
+    ("IC-SECONDS-INVREQ", {"interval": 70}),
+    ("IC-SECONDS-INVREQ", {"seconds": 360_000}),
+    ("IC-SECONDS-INVREQ", {"minutes": 0, "seconds": 60}),
+)
+
+
+def test_a_part_alone_may_be_more_than_a_time_has(region: Region) -> None:
+    begun = region.clock.time_ns()
+    with region.task() as task:
+        for given in ({"hours": 99}, {"minutes": 5999}, {"seconds": 359_999}):
+            task.delay(**given)
+    assert (region.clock.time_ns() - begun) // 10**9 >= 99 * 3600 + 5999 * 60 + 359_999
+
+
 @pytest.mark.rule("IC-START-TRANSIDERR", "IC-START-TERMIDERR", "IC-CANCEL-NOTFND", "IC-INTERVAL-INVREQ")
+@pytest.mark.rule("IC-MINUTES-INVREQ", "IC-SECONDS-INVREQ")
 def test_start_and_cancel_conditions(region: Region) -> None:
     region.register("LATE", drain("NOQ"))
     with region.task() as task:
         expect_rule("IC-START-TRANSIDERR", task.start, "NONE")
         expect_rule("IC-START-TERMIDERR", task.start, "LATE", termid="T999")
-        expect_rule("IC-INTERVAL-INVREQ", task.start, "LATE", interval=70)
-        expect_rule("IC-INTERVAL-INVREQ", task.delay, interval=9999)
+        for id_, given in OUT_OF_RANGE:
+            for call in (task.delay, lambda **words: task.start("LATE", **words)):
+                expect_rule(id_, call, **given)
+            text = " ".join(f"{word.upper()}({value})" for word, value in given.items())
+            for command in ("DELAY", "START TRANSID('LATE')"):
+                expect_rule(id_, task.execute, f"{command} {text}", {})
         name = task.start("LATE", hours=1)
         assert task.eib.eibreqid == name
         task.cancel(name)

@@ -7,7 +7,7 @@ START, RETRIEVE, CANCEL, DELAY (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -149,20 +149,29 @@ class Starts:
             request.timer = self._region.dispatcher.call_at(deadline_ns, request.due)
 
 
-def interval_ns(interval: int, hours: int, minutes: int, seconds: int) -> int:
-    """Nanoseconds of INTERVAL(hhmmss), or of HOURS, MINUTES and SECONDS.
+def interval_ns(interval: int, hours: int | None = None, minutes: int | None = None, seconds: int | None = None) -> int:
+    """Nanoseconds of INTERVAL(hhmmss), or of HOURS, MINUTES and SECONDS; None for a part that is not given.
+
+    A part alone may be more than its place in a time: MINUTES to 5999, SECONDS to 359999.
 
     Raises:
-        Condition: INVREQ: a part is negative, or minutes or seconds of INTERVAL are over 59.
+        Condition: INVREQ 4, 5, 6: the hours, the minutes, the seconds are out of range.
     """
     if interval:
-        hours, rest = divmod(interval, 10_000)
+        hours, rest = divmod(abs(interval), 10_000)
+        hours = hours if interval > 0 else -1
         minutes, seconds = divmod(rest, 100)
-        if interval < 0 or minutes > 59 or seconds > 59:
-            raise Condition(Resp.INVREQ, 4, f"INTERVAL({interval}) is not hhmmss")
-    if min(hours, minutes, seconds) < 0:
-        raise Condition(Resp.INVREQ, 4, "HOURS, MINUTES and SECONDS cannot be negative")
-    return (hours * 3600 + minutes * 60 + seconds) * _NS
+    given = (hours, minutes, seconds)
+    alone = given.count(None) == len(given) - 1
+    for value, (resp2, word, longest, most) in zip(given, _PARTS, strict=True):
+        if value is not None and not 0 <= value <= (most if alone else longest):
+            allowed = most if alone else longest
+            raise Condition(Resp.INVREQ, resp2, f"{word} is {value}; allowed are 0 to {allowed}")
+    return ((hours or 0) * 3600 + (minutes or 0) * 60 + (seconds or 0)) * _NS
+
+
+_PARTS: Final = ((4, "HOURS", 99, 99), (5, "MINUTES", 59, 5999), (6, "SECONDS", 59, 359_999))
+"""RESP2 of each part of an interval, its name, the most it may be beside others and alone."""
 
 
 @command(
@@ -174,9 +183,9 @@ def start(
     from_: Annotated[bytes | None, Opt("data", word="FROM")] = None,
     *,
     interval: Annotated[int, Opt("fullword", 4)] = 0,
-    hours: Annotated[int, Opt("fullword", 4)] = 0,
-    minutes: Annotated[int, Opt("fullword", 4)] = 0,
-    seconds: Annotated[int, Opt("fullword", 4)] = 0,
+    hours: Annotated[int | None, Opt("fullword", 4)] = None,
+    minutes: Annotated[int | None, Opt("fullword", 4)] = None,
+    seconds: Annotated[int | None, Opt("fullword", 4)] = None,
     reqid: Annotated[str, Opt("name", 8)] = "",
     termid: Annotated[str, Opt("name", 4)] = "",
     userid: Annotated[str, Opt("name", 8)] = "",
@@ -215,8 +224,8 @@ def start(
         The request's name.
 
     Raises:
-        Condition: TRANSIDERR, TERMIDERR, INVREQ (the interval, or the name is in use), IOERR (it is in use, and there
-            is data), LENGERR, CHANNELERR 1, USERIDERR 8 (the user id is not
+        Condition: TRANSIDERR, TERMIDERR, INVREQ (4, 5, 6: hours, minutes, seconds; else: the name is in
+            use), IOERR (it is in use, and there is data), LENGERR, CHANNELERR 1, USERIDERR 8 (the user id is not
             known), NOTAUTH 9 (the issuer is no surrogate of the user).
     """
     region = task.region
@@ -308,9 +317,9 @@ def delay(
     task: TaskBase,
     interval: Annotated[int, Opt("fullword", 4)] = 0,
     *,
-    hours: Annotated[int, Opt("fullword", 4)] = 0,
-    minutes: Annotated[int, Opt("fullword", 4)] = 0,
-    seconds: Annotated[int, Opt("fullword", 4)] = 0,
+    hours: Annotated[int | None, Opt("fullword", 4)] = None,
+    minutes: Annotated[int | None, Opt("fullword", 4)] = None,
+    seconds: Annotated[int | None, Opt("fullword", 4)] = None,
     millisecs: Annotated[int, Opt("fullword", 4)] = 0,
     time: Annotated[int | None, Opt("fullword", 4)] = None,
     until: Flag = False,
@@ -331,7 +340,7 @@ def delay(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ: the interval is not valid. EXPIRED: the time of the day is past.
+        Condition: INVREQ 4, 5, 6: hours, minutes, seconds are out of range. EXPIRED: the time of the day is past.
     """
     if reqid:
         task.eib.eibreqid = reqid

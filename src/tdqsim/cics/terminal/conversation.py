@@ -82,12 +82,12 @@ def return_(
     if below and (commarea is not None or channel is not None or immediate):
         raise Condition(Resp.INVREQ, 2, "COMMAREA, CHANNEL and IMMEDIATE are for the program at the top")
     given = passed(task, channel)
+    size = len(commarea or b"") if length is None else length
+    if not 0 <= size <= _LONGEST:
+        raise Condition(Resp.LENGERR, 11, f"LENGTH is {size}; allowed are 0 to {_LONGEST}")
     if transid is not None:
         if task.facility is None:
             raise Condition(Resp.INVREQ, 1, "TRANSID in a task without terminal")
-        size = len(commarea or b"") if length is None else length
-        if not 0 <= size <= _LONGEST:
-            raise Condition(Resp.LENGERR, 11, f"LENGTH is {size}; allowed are 0 to {_LONGEST}")
         screen = task.region.screens.screen(task.facility.name)
         screen.next_transid = transid.rstrip(" ")
         screen.next_commarea = bytes(commarea or b"")[:size].ljust(size, b"\0")
