@@ -9,15 +9,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
 import tdqsim
-from tdqsim import Region, define_connection, define_tdqueue, define_transaction
+from tdqsim import Region, Task, define_connection, define_tdqueue, define_transaction
 from tdqsim.cics import ConnectionInfo, TaskInfo, TdqueueInfo, TransactionInfo, UowInfo
 from tdqsim.cics.spi import rows
 from tdqsim.cics.spi.row_types import row_types_source
+from tdqsim.client import RemoteRegion
 from tdqsim.definitions import _attributes
 from tdqsim.definitions.attribute_types import attribute_types_source
 
@@ -28,6 +29,7 @@ GOOD = """\
 from tdqsim import (
     Cvda, Region, System, Task, define_connection, define_dtaq, define_tdqueue, define_terminal, define_transaction,
 )
+from tdqsim.client import Client
 from tdqsim.ibmi import Job
 from tdqsim.definitions import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Transaction
 
@@ -64,12 +66,32 @@ with Region([intra, extra, alias, far, paid]) as region:
 
 
 def receive(job: Job) -> bytes:
-    entry = job.qrcvdtaq("QGPL/ORDERS", wait=0)
+    entry = job.qrcvdtaq("QGPL/ORDERS", wait=0, key_order="GE", key=b"0001")
     return b"" if entry is None else entry.data
 
 
+def send(job: Job, *entries: bytes, key: bytes = b"0001") -> int:
+    for entry in entries:
+        job.qsnddtaq("QGPL/ORDERS", data=entry, key=key)
+    return len(entries)
+
+
 with System() as system:
+    with system.job(ccsid=273, default_wait=5) as maker:
+        maker.crtdtaq("QGPL/ORDERS", maxlen=80, seq="*KEYED", keylen=4)
+        maker.crtdtaq(dtaq="QGPL/NOTES", maxlen=80)
+        maker.crtdtaq(define_dtaq(dtaq="QGPL/TEXTS", maxlen=80))
+    sent: int = system.start(send, b"1", b"2", run_priority=20).result()
     received: bytes = system.start(receive).result()
+
+
+def from_far(client: Client) -> int:
+    far = client.region("PAYREGN")
+    far.set_tdqueue("PAYQ", enablestatus="ENABLED", triggerlevel=5)
+    for each in far.peek("PAYQ", limit=7):
+        far.writeq_td("PAYX", each + b"!")
+    entry = client.system("PAYSYS").qrcvdtaq("ORDERS", "QGPL", 5, "GE", b"0001")
+    return 0 if entry is None else len(entry.data)
 """
 BAD = [
     ('define_tdqueue(name="PAYQ", type="INTRA", trigerlevel=5)', "trigerlevel"),
@@ -96,12 +118,66 @@ BAD = [
     ("region.inquire_connection_next().connection.upper().real", "real"),
     ('region.inquire_uow(b"12345678").uowstat', "uowstat"),
     ('region.start(receive, "PAYQ").result().upper().real', "real"),
+    ("region.start(receive)", "queue"),
+    ("region.start(receive, 7)", "int"),
+    ("region.stepped(receive, 7)", "int"),
+    ('region.start("PAYP", terminl="T001")', "terminl"),
+    ('region.writeq_td("PAYQ", 7)', "int"),
+    ('region.readq_td("PAYQ", lenght=80)', "lenght"),
+    ('region.readq_td("PAYQ").encode()', "encode"),
+    ('region.inquire_transaction("PAYP").statsu', "statsu"),
+    ('region.inquire_connection("CIC2").connstatsu', "connstatsu"),
+    ("region.inquire_task(7).transactoin", "transactoin"),
+    ("region.inquire_uowenq_next().qualifer", "qualifer"),
+    ('[row.numitems.upper() for row in region.browse_tdqueue("NUMITEMS")]', "upper"),
+    ('region.set_uow(b"12345678", uowstate="COMMITED")', "uowstate"),
+    ('region.set_tdqueue("PAYQ", triggerlevel="5")', "triggerlevel"),
+    ('define_tdqueue(name="DAYI", type="EXTRA", typefile="INPTU")', "typefile"),
+    ('define_tdqueue(name="PAYX", type="INDIRECT", transid="PAYP")', "transid"),
+    ('define_tdqueue(name="FARQ", remotesystem="CIC2", remotelenght=80)', "remotelenght"),
+    ('define_tsmodel(name="M", location="DISK")', "location"),
+    ('Region(durability="powr")', "durability"),
+    ("system.start(take).result().real", "real"),
+    ("system.start(take, 7)", "int"),
+    ('system.job("A", ccsdi=37)', "ccsdi"),
+    ('job.crtdtaq("QGPL/ORDERS", maxlen="80")', "maxlen"),
+    ('job.crtdtaq("QGPL/ORDERS", maxlen=80, seq="FIFO")', "seq"),
+    ('job.crtdtaq("QGPL/ORDERS", maxlen=80, forc="*YES")', "forc"),
+    ("job.crtdtaq(maxlen=80)", "dtaq"),
+    ('job.qsnddtaq("QGPL/ORDERS", date=b"x")', "date"),
+    ('job.qrcvdtaq("QGPL/ORDERS").data', "None"),
+    ('job.qrcvdtaq("QGPL/ORDERS", key_order="EX", key=b"1")', "key_order"),
+    ('job.qclrdtaq("QGPL/ORDERS", key_order="EX", key=b"1")', "key_order"),
+    ('job.qmhqrdqd("QGPL/ORDERS").nubmer_of_messages', "nubmer_of_messages"),
+    ('job.qmhqrdqd("QGPL/ORDERS", format="RDQD0300")', "format"),
+    ('job.qmhqcdq("QGPL/ORDERS", atuomatic_reclaim=True)', "atuomatic_reclaim"),
+    ("[row.curent_messages for row in job.qsys2.data_queue_info()]", "curent_messages"),
+    ('Client.sign_on("http://127.0.0.1:1", "ANNA", "secret", timeuot=7)', "timeuot"),
+    ('Client.from_ready_file("ready", timeuot=7)', "timeuot"),
+    ('far.set_tdqueue("PAYQ", enablestatus="DISBLED")', "enablestatus"),
+    ('far.set_tdqueue("PAYQ", enabelstatus="DISABLED")', "enabelstatus"),
+    ('far.set_task(7, purgetype="PRUGE")', "purgetype"),
+    ('far.set_uow(b"12345678", uowstate="COMMITED")', "uowstate"),
+    ('far.readq_td("PAYQ").encode()', "encode"),
+    ('far.peek("PAYQ", limt=7)', "limt"),
+    ('box.qrcvdtaq("ORDERS", "QGPL").data', "None"),
+    ('box.qclrdtaq("ORDERS", "QGPL", key_order="EX")', "key_order"),
+    ('box.qmhqrdqd("ORDERS", "QGPL", "RDQD0300")', "RDQD0300"),
+    ('box.qmhqcdq("ORDERS", "QGPL", atuomatic_reclaim=True)', "atuomatic_reclaim"),
 ]
 BAD_HEAD = """\
-from tdqsim import Cvda, Region, Task
+from tdqsim import Cvda, Region, System, Task
 from tdqsim import define_connection, define_dtaq, define_tdqueue, define_terminal, define_transaction
+from tdqsim.client import Client
+from tdqsim.definitions import define_tsmodel
+from tdqsim.ibmi import Job
 
 region = Region()
+system = System()
+job = system.job()
+client = Client("http://127.0.0.1:1", "token")
+far, box = client.region("PAYREGN"), client.system("PAYSYS")
+def take(job: Job) -> bytes: return job.user.encode()
 def receive(task: Task, queue: str) -> str: return task.text(task.readq_td(queue))
 """
 
@@ -155,6 +231,22 @@ def test_every_slip_is_found(tmp_path: Path, checker: Checker) -> None:
     found = checker(tmp_path / "bad.py")[1]
     assert [line for number, (line, _) in enumerate(BAD, BAD_HEAD.count("\n") + 1) if number not in found] == []
     assert not any(number <= BAD_HEAD.count("\n") for number in found), found
+
+
+def test_a_far_region_takes_words_of_a_task_only() -> None:
+    for method in ("set_task", "set_uow", "set_tdqueue"):
+        near, far = (get_type_hints(getattr(each, method)) for each in (Task, RemoteRegion))
+        given = far.pop("options", None)
+        far |= {} if given is None else get_type_hints(get_args(given)[0])
+        told = {name: _words(hint) for name, hint in far.items() if _words(hint)}
+        assert told
+        for name, words in told.items():
+            assert words <= _words(near[name]), (method, name)
+
+
+def _words(hint: object) -> set[object]:
+    """The words of the literals in a type."""
+    return {word for each in (hint, *get_args(hint)) if get_origin(each) is Literal for word in get_args(each)}
 
 
 def test_what_is_returned_is_what_the_types_say() -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, TypeVarTuple, Unpack, overload
 
 from tdqsim.cics.commands import SteppedTask, Task
 from tdqsim.cics.kernel.channels import Channel
@@ -64,6 +64,7 @@ __all__ = ["Region", "StartType"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _T = TypeVar("_T")
+_Arguments = TypeVarTuple("_Arguments")
 
 
 class Region(RegionCommands, RegionParts):
@@ -308,18 +309,8 @@ class Region(RegionCommands, RegionParts):
     @overload
     def start(
         self,
-        program: Callable[[Task], _T],
-        *,
-        transid: str = "",
-        userid: str = "",
-        terminal: str = "",
-        data: bytes | None = None,
-    ) -> Strand[_T]: ...
-    @overload
-    def start(
-        self,
-        program: Callable[..., _T],
-        *args: Any,
+        program: Callable[[Task, Unpack[_Arguments]], _T],
+        *args: *_Arguments,
         transid: str = "",
         userid: str = "",
         terminal: str = "",
@@ -337,13 +328,13 @@ class Region(RegionCommands, RegionParts):
     ) -> Strand: ...
     def start(
         self,
-        program: str | Handler,
-        *args: Any,
+        program: str | Callable[[Task, Unpack[_Arguments]], _T],
+        *args: *_Arguments,
         transid: str = "",
         userid: str = "",
         terminal: str = "",
         data: bytes | None = None,
-    ) -> Strand:
+    ) -> Strand[_T]:
         """Start a task that runs beside the program outside.
 
         Args:
@@ -370,11 +361,13 @@ class Region(RegionCommands, RegionParts):
         startcode = "TD" if facility is not None else "S" if data is None else "SD"
         return self.attach(entry, startcode=startcode, userid=user, facility=facility, data=data, args=args)
 
-    @overload
-    def stepped(self, program: Callable[[Task], _T], *, transid: str = "", userid: str = "") -> Stepped[_T]: ...
-    @overload
-    def stepped(self, program: Callable[..., _T], *args: Any, transid: str = "", userid: str = "") -> Stepped[_T]: ...
-    def stepped(self, program: Handler, *args: Any, transid: str = "", userid: str = "") -> Stepped:
+    def stepped(
+        self,
+        program: Callable[[Task, Unpack[_Arguments]], _T],
+        *args: *_Arguments,
+        transid: str = "",
+        userid: str = "",
+    ) -> Stepped[_T]:
         """Start a task that is held before each of its commands, to be let go by hand: ``first.step()``.
 
         Args:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tdqsim.cli.local_system import LocalJob
     from tdqsim.cli.remote_system import ServedJob
     from tdqsim.client import RemoteEntry
-    from tdqsim.ibmi import DataQueueEntry
+    from tdqsim.ibmi import DataQueueEntry, KeyOrder
 
     AnyJob = LocalJob | ServedJob
 
@@ -262,7 +262,7 @@ def receive(
         found: list[DataQueueEntry | RemoteEntry] = []
         wanted = _key(job, key, as_hex=as_hex)
         while len(found) < count:
-            entry = job.qrcvdtaq(*_split(queue), 0, order.upper(), wanted)
+            entry = job.qrcvdtaq(*_split(queue), 0, cast("KeyOrder", order.upper()), wanted)
             if entry is None:
                 break
             found.append(entry)
@@ -297,7 +297,7 @@ def peek(
     """Show entries in the queue's order, removing none: the rows of DATA_QUEUE_ENTRIES."""
     name, library = _split(queue)
     with at.job(ccsid, looking=True) as job:
-        rows = list(job.entries(name, library, _key(job, key, as_hex=as_hex), order.upper(), limit))
+        rows = list(job.entries(name, library, _key(job, key, as_hex=as_hex), cast("KeyOrder", order.upper()), limit))
         if as_json:
             emit_json([_row(job, row) for row in rows])
             return
@@ -328,7 +328,7 @@ def clear(
 ) -> None:
     """Clear a queue, or of a keyed one the entries whose keys are in a relation to --key (QCLRDTAQ)."""
     with at.job() as job:
-        gone = job.qclrdtaq(*_split(queue), order.upper(), _key(job, key, as_hex=as_hex))
+        gone = job.qclrdtaq(*_split(queue), cast("KeyOrder", order.upper()), _key(job, key, as_hex=as_hex))
         emit(f"{gone} {'entry' if gone == 1 else 'entries'} cleared")
 
 

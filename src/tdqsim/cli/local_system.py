@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tdqsim.cli.errors import InputError
 from tdqsim.client import RemoteEntry
 from tdqsim.errors import DefinitionError, Problem
-from tdqsim.ibmi import DataQueueEntry, Job, ParameterError, SeedEntry, System, dump_entries, seed_entries
+from tdqsim.ibmi import DataQueueEntry, Job, KeyOrder, ParameterError, SeedEntry, System, dump_entries, seed_entries
 from tdqsim.server.systemfile import load_system_file
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ class LocalJob:
         """Send an entry."""
         self._job.qsnddtaq(name, library, data, key)
 
-    def qrcvdtaq(self, name: str, library: str, wait: int, order: str, key: bytes | None) -> DataQueueEntry | None:
+    def qrcvdtaq(self, name: str, library: str, wait: int, order: KeyOrder, key: bytes | None) -> DataQueueEntry | None:
         """Receive an entry."""
         return self._job.qrcvdtaq(name, library, wait, order, key)
 
-    def qclrdtaq(self, name: str, library: str, order: str, key: bytes | None) -> int:
+    def qclrdtaq(self, name: str, library: str, order: KeyOrder, key: bytes | None) -> int:
         """Clear a queue, or some keys of it."""
         return self._job.qclrdtaq(name, library, order, key)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.remote import PAGE, client_elsewhere, client_here
@@ -16,7 +16,7 @@ from tdqsim.core.codepage import codepage
 
 if TYPE_CHECKING:
     from tdqsim.definitions import Definitions
-    from tdqsim.ibmi import SeedEntry
+    from tdqsim.ibmi import KeyOrder, SeedEntry
 
 __all__ = ["ServedJob", "served_job"]
 
@@ -56,7 +56,7 @@ class ServedJob:
         """The rows of DATA_QUEUE_INFO."""
         return list(self._system.data_queue_info(library))
 
-    def qmhqrdqd(self, name: str, library: str, form: str) -> dict[str, Any]:
+    def qmhqrdqd(self, name: str, library: str, form: Literal["RDQD0100", "RDQD0200"]) -> dict[str, Any]:
         """The fields of a description."""
         return self._system.qmhqrdqd(name, library, form)
 
@@ -64,16 +64,16 @@ class ServedJob:
         """Send an entry."""
         self._system.qsnddtaq(name, library, data, key)
 
-    def qrcvdtaq(self, name: str, library: str, wait: int, order: str, key: bytes | None) -> RemoteEntry | None:
+    def qrcvdtaq(self, name: str, library: str, wait: int, order: KeyOrder, key: bytes | None) -> RemoteEntry | None:
         """Receive an entry."""
         return self._system.qrcvdtaq(name, library, wait, order, key)
 
-    def qclrdtaq(self, name: str, library: str, order: str, key: bytes | None) -> int:
+    def qclrdtaq(self, name: str, library: str, order: KeyOrder, key: bytes | None) -> int:
         """Clear a queue, or some keys of it."""
         return self._system.qclrdtaq(name, library, order, key)
 
     def entries(
-        self, name: str, library: str, key: bytes | None = None, order: str = "EQ", limit: int | None = None
+        self, name: str, library: str, key: bytes | None = None, order: KeyOrder = "EQ", limit: int | None = None
     ) -> Iterator[RemoteEntry]:
         """Entries in the queue's order."""
         return self._system.data_queue_entries(name, library, key, order, limit=limit)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tdqsim.client._http import ServerConnection
+from tdqsim.client._http import TIMEOUT, ServerConnection
 from tdqsim.client._region import RemoteRegion
 from tdqsim.client._system import RemoteSystem
 
@@ -27,21 +27,34 @@ class Client(ServerConnection):
     """
 
     @classmethod
-    def from_ready_file(cls, path: Path | str, **options: Any) -> Client:
-        """A client of the server that has written this ready file."""
+    def from_ready_file(
+        cls, path: Path | str, *, timeout: float = TIMEOUT, certificate: Path | str | None = None
+    ) -> Client:
+        """A client of the server that has written this ready file.
+
+        Args:
+            path: the file.
+            timeout: seconds that a request may take.
+            certificate: a certificate file to trust instead of the one that the ready file names.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
         found = json.loads(Path(path).read_text("utf-8"))
-        return cls(found["url"], found["token"], **{"certificate": found.get("certificate"), **options})
+        return cls(found["url"], found["token"], timeout=timeout, certificate=certificate or found.get("certificate"))
 
     @classmethod
-    def sign_on(cls, url: str, user: str, password: str, **options: Any) -> Client:
-        """A client of a user.
+    def sign_on(
+        cls, url: str, user: str, password: str, *, timeout: float = TIMEOUT, certificate: Path | str | None = None
+    ) -> Client:
+        """A client of a user; the other arguments are the client's.
 
         Raises:
             RemoteError: user and password are not right, or too many sign-ons have failed.
         """
-        with cls(url, "", **options) as nobody:
+        with cls(url, "", timeout=timeout, certificate=certificate) as nobody:
             found = nobody.request("POST", "/session", {"user": user, "password": password})
-        return cls(url, found["token"], **options)
+        return cls(url, found["token"], timeout=timeout, certificate=certificate)
 
     def regions(self) -> list[dict[str, Any]]:
         """The regions that are served."""

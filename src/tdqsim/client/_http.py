@@ -22,8 +22,10 @@ from urllib.parse import urlencode, urlsplit
 
 from tdqsim.errors import TdqError
 
-__all__ = ["LostConnection", "RemoteError", "ServerConnection"]
+__all__ = ["TIMEOUT", "LostConnection", "RemoteError", "ServerConnection"]
 
+TIMEOUT: Final = 60.0
+"""Seconds that a request may take, unless somebody says another time."""
 _SAFE: Final = frozenset({"GET", "HEAD"})
 _AT_ONCE: Final = 65536
 
@@ -109,7 +111,9 @@ class ServerConnection:
         TdqError: the address is none, or the certificate cannot be read.
     """
 
-    def __init__(self, url: str, token: str, *, timeout: float = 60.0, certificate: Path | str | None = None) -> None:
+    def __init__(
+        self, url: str, token: str, *, timeout: float = TIMEOUT, certificate: Path | str | None = None
+    ) -> None:
         self._made = (url, timeout, certificate)
         self._connection = _connection(*self._made)
         self._headers = {"Content-Type": "application/json"}

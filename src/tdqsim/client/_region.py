@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self, TypedDict, Unpack
 from urllib.parse import quote
 
 from tdqsim.client._http import LostConnection, RemoteError, ServerConnection
@@ -18,6 +18,20 @@ from tdqsim.client._http import LostConnection, RemoteError, ServerConnection
 __all__ = ["RemoteRegion", "RemoteUnitOfWork"]
 
 _Data = bytes | bytearray | str
+Purgetype = Literal["PURGE", "purge", "FORCEPURGE", "forcepurge"]
+Uowstate = Literal["COMMIT", "commit", "BACKOUT", "backout", "FORCE", "force"]
+
+
+class SetTdqueueOptions(TypedDict, total=False):
+    """What SET TDQUEUE changes; the names and words are those of a task's method."""
+
+    atifacility: Literal["NOTERMINAL", "noterminal", "TERMINAL", "terminal"]
+    atitermid: str
+    atitranid: str
+    atiuserid: str
+    enablestatus: Literal["DISABLED", "disabled", "ENABLED", "enabled"]
+    openstatus: Literal["CLOSED", "closed", "OPEN", "open"]
+    triggerlevel: int
 
 
 def _record(data: _Data) -> dict[str, str]:
@@ -156,8 +170,16 @@ class RemoteRegion(_Commands):
         """INQUIRE TDQUEUE of all queues, in the order of their names."""
         return (_of(each, options) for each in self.queues())
 
-    def set_tdqueue(self, tdqueue: str, **options: str | int) -> dict[str, Any]:
-        """SET TDQUEUE; gives what INQUIRE tells then."""
+    def set_tdqueue(self, tdqueue: str, **options: Unpack[SetTdqueueOptions]) -> dict[str, Any]:
+        """SET TDQUEUE; gives what INQUIRE tells then.
+
+        Args:
+            tdqueue: the queue's name.
+            options: ATIFACILITY, ATITERMID, ATITRANID, ATIUSERID, ENABLESTATUS, OPENSTATUS, TRIGGERLEVEL.
+
+        Raises:
+            RemoteError: a condition of SET TDQUEUE, with its name, RESP and RESP2.
+        """
         given = {name.lower(): value for name, value in options.items()}
         return self._client.request("PATCH", self._queue(tdqueue), given)  # type: ignore[no-any-return]
 
@@ -194,11 +216,11 @@ class RemoteRegion(_Commands):
         """DISCARD TDQUEUE."""
         self._client.request("DELETE", self._queue(tdqueue))
 
-    def set_task(self, task: int, *, purgetype: str) -> None:
+    def set_task(self, task: int, *, purgetype: Purgetype) -> None:
         """SET TASK: PURGE or FORCEPURGE."""
         self._client.request("DELETE", f"{self._path}/tasks/{task}", how=purgetype.upper())
 
-    def set_uow(self, uow: bytes, *, uowstate: str) -> None:
+    def set_uow(self, uow: bytes, *, uowstate: Uowstate) -> None:
         """SET UOW: end one that is in doubt by COMMIT, BACKOUT or FORCE."""
         self._client.request("POST", f"{self._path}/units-of-work/{uow.hex().upper()}/end", how=uowstate.upper())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from tdqsim.client._http import ServerConnection
@@ -13,6 +13,7 @@ __all__ = ["RemoteEntry", "RemoteSystem"]
 
 _PAGE: Final = 1000
 _Data = bytes | bytearray | str
+KeyOrder = Literal["GT", "LT", "NE", "EQ", "GE", "LE"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class RemoteSystem:
         name: str,
         library: str = "",
         wait: int = 0,
-        key_order: str = "EQ",
+        key_order: KeyOrder = "EQ",
         key: _Data | None = None,
         *,
         remove: bool = True,
@@ -98,18 +99,31 @@ class RemoteSystem:
         found = self._ask("POST", path, body, encoding="hex", patience=wait)["entry"]
         return None if found is None else _entry(found)
 
-    def qclrdtaq(self, name: str, library: str = "", key_order: str = "EQ", key: bytes | None = None) -> int:
+    def qclrdtaq(self, name: str, library: str = "", key_order: KeyOrder = "EQ", key: bytes | None = None) -> int:
         """Clear a queue, or of a keyed one the entries of such keys; how many there were."""
         query = {} if key is None else {"key": key.hex(), "order": key_order}
         return self._ask("DELETE", f"{self._queue(name, library)}/entries", **query)["cleared"]  # type: ignore[no-any-return]
 
-    def qmhqrdqd(self, name: str, library: str = "", format: str = "RDQD0100") -> dict[str, Any]:  # noqa: A002  (a job's word)
+    def qmhqrdqd(
+        self,
+        name: str,
+        library: str = "",
+        format: Literal["RDQD0100", "RDQD0200"] = "RDQD0100",  # noqa: A002  (a job's word)
+    ) -> dict[str, Any]:
         """The description of a data queue: the fields of RDQD0100 or RDQD0200; what are bytes in hexadecimal."""
         return self._ask("GET", self._queue(name, library), format=format)  # type: ignore[no-any-return]
 
-    def qmhqcdq(self, name: str, library: str = "", **attributes: bool | None) -> dict[str, Any]:
-        """Change attributes of a data queue; gives its description."""
-        return self._ask("PATCH", self._queue(name, library), attributes)  # type: ignore[no-any-return]
+    def qmhqcdq(
+        self,
+        name: str,
+        library: str = "",
+        *,
+        automatic_reclaim: bool | None = None,
+        enforce_data_queue_locks: bool | None = None,
+    ) -> dict[str, Any]:
+        """Change attributes of a data queue, None leaves one as it is; gives its description."""
+        body = {"automatic_reclaim": automatic_reclaim, "enforce_data_queue_locks": enforce_data_queue_locks}
+        return self._ask("PATCH", self._queue(name, library), body)  # type: ignore[no-any-return]
 
     def dltdtaq(self, dtaq: str, library: str = "") -> list[str]:
         """Delete a data queue; the messages."""
@@ -135,7 +149,13 @@ class RemoteSystem:
                 return
 
     def data_queue_entries(
-        self, name: str, library: str = "", key: bytes | None = None, key_order: str = "EQ", *, limit: int | None = None
+        self,
+        name: str,
+        library: str = "",
+        key: bytes | None = None,
+        key_order: KeyOrder = "EQ",
+        *,
+        limit: int | None = None,
     ) -> Iterator[RemoteEntry]:
         """The entries in the queue's order, or those of such keys; none is removed."""
         position, left = 0, limit

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
+    from tdqsim.definitions._attributes import DtaqAttributes, DtaqKeywords
     from tdqsim.definitions._resource import Resource
     from tdqsim.definitions.cl import parse_cl
     from tdqsim.definitions.connection import Connection
@@ -47,6 +48,8 @@ __all__ = [
     "Definitions",
     "Dfhintra",
     "Dtaq",
+    "DtaqAttributes",
+    "DtaqKeywords",
     "ExtraQueue",
     "GroupEntry",
     "ImportReport",
@@ -107,6 +110,7 @@ __getattr__, __dir__ = load_late(
             "supplied_definitions",
         ),
         ".dfhdct": ("parse_dct",),
+        "._attributes": ("DtaqAttributes", "DtaqKeywords"),
         ".dtaq": ("Dtaq",),
         ".dump": ("dump_definitions",),
         ".group": ("Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions"),

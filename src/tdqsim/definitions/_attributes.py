@@ -8,6 +8,7 @@ from typing import Literal, Required, TypedDict
 __all__ = [
     "ConnectionAttributes",
     "DtaqAttributes",
+    "DtaqKeywords",
     "ExtraQueueAttributes",
     "IndirectQueueAttributes",
     "IntraQueueAttributes",
@@ -475,8 +476,8 @@ class TsmodelAttributes(TypedDict, total=False):
     xremotepfx: str | int
 
 
-class DtaqAttributes(TypedDict, total=False):
-    """Attributes of a DTAQ."""
+class DtaqKeywords(TypedDict, total=False):
+    """Attributes of a DTAQ without its name."""
 
     group: str
     description: str
@@ -505,7 +506,6 @@ class DtaqAttributes(TypedDict, total=False):
         "dynamic",
     ]
     changeagrel: str
-    dtaq: Required[str]
     type: Literal["*STD", "*std", "*DDM", "*ddm"]
     maxlen: int
     force: Literal["*NO", "*no", "*YES", "*yes"]
@@ -523,3 +523,9 @@ class DtaqAttributes(TypedDict, total=False):
     rmtnetid: str
     text: str
     aut: str
+
+
+class DtaqAttributes(DtaqKeywords, total=False):
+    """Attributes of a DTAQ."""
+
+    dtaq: Required[str]

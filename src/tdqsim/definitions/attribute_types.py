@@ -28,6 +28,8 @@ from typing import Literal, Required, TypedDict
 
 '''
 _WIDER: Final = {"dtimout": "str | int", "size": "tuple[int | str, int]"}
+_KEYWORDS: Final = "DtaqKeywords"
+_NAME: Final = "    dtaq: "
 _NAMES: Final = {"": "RemoteQueue", "INTRA": "IntraQueue", "EXTRA": "ExtraQueue", "INDIRECT": "IndirectQueue"}
 
 
@@ -36,12 +38,18 @@ def attribute_types_source() -> str:
     classes: list[tuple[str, str, str, type[Resource]]]
     classes = [(f"{_NAMES[kind]}Attributes", "TDQUEUE", kind, each) for kind, each in TDQUEUE_CLASSES.items()]
     classes += [(f"{each.__name__}Attributes", kind, "", each) for kind, each in RESOURCE_CLASSES.items()]
-    names = ", ".join(f'"{name}"' for name in sorted(name for name, *_ in classes))
+    names = ", ".join(f'"{name}"' for name in sorted([_KEYWORDS, *(name for name, *_ in classes)]))
     lines = [f"__all__ = [{names}]"]
     for name, kind, queue_type, resource_class in classes:
-        lines += ["", "", f"class {name}(TypedDict, total=False):"]
         title = f"{kind} of type {queue_type}" if queue_type else kind
-        lines += [f'    """Attributes of a {title}."""', "", *_attributes(kind, queue_type, resource_class)]
+        base, attributes = "TypedDict", list(_attributes(kind, queue_type, resource_class))
+        if kind == "DTAQ":  # CRTDTAQ takes its name apart from the keywords
+            base, *attributes = _KEYWORDS, *(each for each in attributes if each.startswith(_NAME))
+            rest = [each for each in _attributes(kind, queue_type, resource_class) if not each.startswith(_NAME)]
+            lines += ["", "", f"class {base}(TypedDict, total=False):"]
+            lines += [f'    """Attributes of a {title} without its name."""', "", *rest]
+        lines += ["", "", f"class {name}({base}, total=False):"]
+        lines += [f'    """Attributes of a {title}."""', "", *attributes]
     return _HEAD + "\n".join(lines) + "\n"
 
 

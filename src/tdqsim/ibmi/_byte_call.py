@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from tdqsim.ibmi._byte_parameters import Arguments, Passed
 from tdqsim.ibmi._change import ChangeApi, parse_changes
@@ -29,7 +29,7 @@ from tdqsim.ibmi._send import SendApi
 from tdqsim.ibmi._time_api import TimeApi
 from tdqsim.ibmi.layouts import layout, pack_decimal
 from tdqsim.ibmi.messages import EscapeMessage, Message
-from tdqsim.ibmi.records import RDQS0100, RDQS0200
+from tdqsim.ibmi.records import RDQS0100, RDQS0200, KeyOrder
 
 __all__ = ["FORMS", "ByteForms"]
 
@@ -178,7 +178,7 @@ def _clear(job: ByteForms, given: Arguments) -> None:
     if given.has(4):
         order, key = given.text(2), given.key(3, 4)
     given.find(name, library)
-    job.qclrdtaq(name, library, order, key)
+    job.qclrdtaq(name, library, cast("KeyOrder", order), key)  # which looks at it
 
 
 def _describe(job: ByteForms, given: Arguments) -> None:

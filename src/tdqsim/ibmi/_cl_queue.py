@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.definitions import Dtaq, define_dtaq
@@ -19,6 +19,9 @@ from tdqsim.ibmi._job_core import object_values
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.layouts import char, layout, pack_binary, pack_decimal
 from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message, message
+
+if TYPE_CHECKING:
+    from tdqsim.definitions import DtaqAttributes, DtaqKeywords
 
 __all__ = ["RTVDTAQXCL", "QueueCommands"]
 
@@ -73,6 +76,12 @@ def _stored(value: Any, row: dict[str, str], page: CodePage) -> bytes:
 class QueueCommands(DescribeApi):
     """The commands that make, delete and describe data queues."""
 
+    @overload
+    def crtdtaq(self, definition: Dtaq, /) -> DataQueue: ...
+    @overload
+    def crtdtaq(self, definition: str, library: str = "", /, **keywords: Unpack[DtaqKeywords]) -> DataQueue: ...
+    @overload
+    def crtdtaq(self, /, **keywords: Unpack[DtaqAttributes]) -> DataQueue: ...
     @declare("CRTDTAQ")
     def crtdtaq(self, definition: Dtaq | str | None = None, library: str = "", /, **keywords: Any) -> DataQueue:
         """Create a data queue.

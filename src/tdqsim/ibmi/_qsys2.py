@@ -12,7 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from tdqsim.core.store import Entry
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
@@ -20,7 +20,7 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS, OPERATIONS
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._receive import KEY_ORDERS
-from tdqsim.ibmi.records import SenderId, sender_of
+from tdqsim.ibmi.records import KeyOrder, SenderId, sender_of
 
 if TYPE_CHECKING:
     from tdqsim.ibmi.job import Job
@@ -125,7 +125,7 @@ class Services:
         data_queue_library: str = "",
         selection_type: str = "ALL",
         key_data: bytes | None = None,
-        key_order: str | None = None,
+        key_order: KeyOrder | None = None,
         *,
         skip: int = 0,
         limit: int | None = None,
@@ -222,7 +222,7 @@ class Services:
         remove: str = "YES",
         wait_time: float | Decimal = 0,
         key_data: bytes | None = None,
-        key_order: str | None = None,
+        key_order: KeyOrder | None = None,
     ) -> ReceiveDataQueueRow | None:
         """Receive one entry: a row, or None for no row.
 
@@ -265,10 +265,10 @@ class Services:
         data_queue: str,
         data_queue_library: str = "",
         key_data: bytes | None = None,
-        key_order: str | None = None,
+        key_order: KeyOrder | None = None,
     ) -> None:
         """Clear a queue, or of a keyed one the entries whose keys are in a relation to ``key_data``."""
-        self._job.qclrdtaq(data_queue, data_queue_library, key_order or "", key_data)
+        self._job.qclrdtaq(data_queue, data_queue_library, cast("KeyOrder", key_order or ""), key_data)
 
 
 def _names(sender: SenderId | None) -> tuple[str | None, str | None]:

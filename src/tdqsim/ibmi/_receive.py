@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from threading import get_ident
 from types import MappingProxyType
+from typing import Literal
 
 from tdqsim.core.dispatch import TimedOut
 from tdqsim.core.store import Entry, SearchOrder
@@ -18,7 +19,7 @@ from tdqsim.ibmi._locks import Request
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._send import checked_bytes
 from tdqsim.ibmi._waits import Waiter, asked, enter, give_back, leave, note_receive, serve
-from tdqsim.ibmi.records import DataQueueEntry, SenderId, sender_of
+from tdqsim.ibmi.records import DataQueueEntry, KeyOrder, SenderId, sender_of
 
 __all__ = ["KEY_ORDERS", "ReceiveApi", "wait_nanoseconds"]
 
@@ -43,12 +44,12 @@ class ReceiveApi(JobCore):
         name: str,
         library: str = "",
         wait: int = 0,
-        key_order: str = "EQ",
+        key_order: KeyOrder = "EQ",
         key: bytes | None = None,
         *,
         remove: bool = True,
         receiver_size: int | None = None,
-        wait_units: str = "*SEC",
+        wait_units: Literal["*SEC", "*MSEC"] = "*SEC",
     ) -> DataQueueEntry | None:
         """Receive one entry from a data queue.
 
@@ -267,7 +268,7 @@ class ReceiveApi(JobCore):
         return entry
 
     @declare("QCLRDTAQ")
-    def qclrdtaq(self, name: str, library: str = "", key_order: str = "EQ", key: bytes | None = None) -> int:
+    def qclrdtaq(self, name: str, library: str = "", key_order: KeyOrder = "EQ", key: bytes | None = None) -> int:
         """Clear a data queue: every entry, or every entry whose key satisfies a relation.
 
         Args:

@@ -7,7 +7,7 @@ numbers are integers, stamps are the eight bytes of a *DTS (:func:`tdqsim.ibmi.d
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.ibmi.layouts import layout
@@ -20,10 +20,14 @@ __all__ = [
     "RDQS0100",
     "RDQS0200",
     "DataQueueEntry",
+    "KeyOrder",
     "RetrievedMessage",
     "SenderId",
     "sender_of",
 ]
+
+KeyOrder = Literal["GT", "LT", "NE", "EQ", "GE", "LE"]
+"""How the key of an entry must stand to the key that is given."""
 
 
 class SenderId(NamedTuple):

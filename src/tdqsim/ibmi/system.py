@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import Self, TypedDict, TypeVar, TypeVarTuple, Unpack
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
@@ -28,8 +28,19 @@ __all__ = ["System"]
 
 J = TypeVar("J", bound=Job)
 _T = TypeVar("_T")
+_Arguments = TypeVarTuple("_Arguments")
 _PLAIN_LIBRARY = Library(0, "", "QSYS", SECURITY_OFFICER)  # one that is to be made
 _JOB_NUMBER = re.compile(r"[0-9]{6}")
+
+
+class JobOptions(TypedDict, total=False):
+    """What may be said of a job beside its name and user; see :class:`Job`."""
+
+    current_library: str
+    library_list: tuple[str, ...]
+    ccsid: int
+    run_priority: int
+    default_wait: float
 
 
 class System(Machine):
@@ -103,7 +114,9 @@ class System(Machine):
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
-    def job(self, name: str = "QPADEV0001", user: str = "QPGMR", number: str | None = None, **options: Any) -> Job:
+    def job(
+        self, name: str = "QPADEV0001", user: str = "QPGMR", number: str | None = None, **options: Unpack[JobOptions]
+    ) -> Job:
         """A job; use it in a ``with`` statement, or end it with ``job.end()``.
 
         Args:
@@ -117,30 +130,27 @@ class System(Machine):
         """
         return self._begin(Job, name, user, number, options)
 
-    def _begin(self, kind: type[J], name: str, user: str, number: str | None, options: dict[str, Any]) -> J:
+    def _begin(self, kind: type[J], name: str, user: str, number: str | None, options: JobOptions) -> J:
         self.check_open()
         if number is not None and not _JOB_NUMBER.fullmatch(number):
             raise ParameterError(f"number {number!r}: a job number has six digits")
         user = self.profile(user).name
         digits = number if number is not None else f"{self._next('job') % 10**6:06d}"
-        job = kind(self, name, user, digits, **{"ccsid": self.ccsid, **options})
+        job = kind(self, name, user, digits, **JobOptions(ccsid=self.ccsid) | options)
         if job.qualified_name in self.jobs:
             raise ParameterError(f"job {job.qualified_name} is active; another needs another number")
         self.jobs[job.qualified_name] = job
         job.note("JOB")
         return job
 
-    @overload
     def start(
-        self, call: Callable[[Job], _T], *, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
-    ) -> StartedJob[_T]: ...
-    @overload
-    def start(
-        self, call: Callable[..., _T], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
-    ) -> StartedJob[_T]: ...
-    def start(
-        self, call: Callable[..., Any], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
-    ) -> StartedJob:
+        self,
+        call: Callable[[Job, Unpack[_Arguments]], _T],
+        *args: *_Arguments,
+        name: str = "QDFTJOBD",
+        user: str = "QPGMR",
+        **options: Unpack[JobOptions],
+    ) -> StartedJob[_T]:
         """Start a job that runs ``call(job, *args)`` and then ends; it runs when it is dispatched.
 
         Args:
@@ -152,17 +162,14 @@ class System(Machine):
         """
         return StartedJob(self.job(name, user, **options), call, args)
 
-    @overload
     def stepped(
-        self, call: Callable[[Job], _T], *, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
-    ) -> Stepped[_T]: ...
-    @overload
-    def stepped(
-        self, call: Callable[..., _T], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
-    ) -> Stepped[_T]: ...
-    def stepped(
-        self, call: Callable[..., Any], *args: Any, name: str = "QDFTJOBD", user: str = "QPGMR", **options: Any
-    ) -> Stepped:
+        self,
+        call: Callable[[Job, Unpack[_Arguments]], _T],
+        *args: *_Arguments,
+        name: str = "QDFTJOBD",
+        user: str = "QPGMR",
+        **options: Unpack[JobOptions],
+    ) -> Stepped[_T]:
         """Start a job that is held before each of its APIs and commands: ``step()`` lets it do the next one.
 
         For tests of locks, waits and deadlocks, where the order in which two jobs do their commands is the point.

@@ -136,7 +136,7 @@ class _StagedRegion(Region):
 class _StagedSystem(System):
     """A system that remembers the jobs it has started."""
 
-    def start(self, *args: Any, **options: Any) -> StartedJob:
+    def start(self, *args: Any, **options: Any) -> StartedJob:  # type: ignore[override]  # it passes all on
         """See the system."""
         started = super().start(*args, **options)
         self.started.append(started)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from tdqsim.ibmi import EscapeMessage
 
 if TYPE_CHECKING:
-    from tdqsim.ibmi import Job, System
+    from tdqsim.ibmi import Job, KeyOrder, System
 
 __all__ = ["JOB_OPERATIONS", "JobAnswer", "JobTarget", "SimulatedJobTarget"]
 
@@ -73,13 +73,13 @@ class JobTarget(Protocol):
         """QSNDDTAQ."""
 
     def qrcvdtaq(
-        self, name: str, library: str, wait: int = 0, key_order: str = "EQ", key: bytes | None = None, *,
+        self, name: str, library: str, wait: int = 0, key_order: KeyOrder = "EQ", key: bytes | None = None, *,
         remove: bool = True, job: int = 0,
     ) -> JobAnswer:  # fmt: skip
         """QRCVDTAQ; ``data`` and ``key`` of the entry."""
 
     def qclrdtaq(
-        self, name: str, library: str, key_order: str = "EQ", key: bytes | None = None, *, job: int = 0
+        self, name: str, library: str, key_order: KeyOrder = "EQ", key: bytes | None = None, *, job: int = 0
     ) -> JobAnswer:
         """QCLRDTAQ."""
 
@@ -144,7 +144,7 @@ class SimulatedJobTarget:
         return self._do(job, lambda one: _nothing(one.qsnddtaq(name, library, data, key)))
 
     def qrcvdtaq(
-        self, name: str, library: str, wait: int = 0, key_order: str = "EQ", key: bytes | None = None, *,
+        self, name: str, library: str, wait: int = 0, key_order: KeyOrder = "EQ", key: bytes | None = None, *,
         remove: bool = True, job: int = 0,
     ) -> JobAnswer:  # fmt: skip
         """See :class:`JobTarget`."""
@@ -156,7 +156,7 @@ class SimulatedJobTarget:
         return self._do(job, act)
 
     def qclrdtaq(
-        self, name: str, library: str, key_order: str = "EQ", key: bytes | None = None, *, job: int = 0
+        self, name: str, library: str, key_order: KeyOrder = "EQ", key: bytes | None = None, *, job: int = 0
     ) -> JobAnswer:
         """See :class:`JobTarget`."""
         return self._do(job, lambda one: _nothing(one.qclrdtaq(name, library, key_order, key)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from tdqsim.ibmi import EscapeMessage, Job, ParameterError
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
@@ -19,7 +19,7 @@ _COMMON, _FOUND = 0x8002, 0x8003
 _RECEIVE, _SEND = 2, 5
 _QUICK = (_RECEIVE, _SEND)
 _AUTHORITIES = {b"\xf0": "*ALL", b"\xf1": "*CHANGE", b"\xf2": "*EXCLUDE", b"\xf3": "*USE", b"\xf4": "*LIBCRTAUT"}
-_SEQUENCES = {b"\xf0": "*FIFO", b"\xf1": "*LIFO", b"\xf2": "*KEYED"}
+_SEQUENCES: dict[bytes, Literal["*FIFO", "*LIFO", "*KEYED"]] = {b"\xf0": "*FIFO", b"\xf1": "*LIFO", b"\xf2": "*KEYED"}
 _KINDS = {"F": b"\xf0", "L": b"\xf1", "K": b"\xf2"}
 _NO_SENDER = b"\x40" * 36
 _SAME = {"CPF2110": "CPF9810", "CPF9805": "CPF9801"}
