@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import locale
 import subprocess
 import sys
 
 import pytest
 
 from tdqsim import Abend
-from tdqsim.cobol import CobolError
+from tdqsim.cobol import CobolError, CobolPrograms
 from tdqsim.facts import Resp
 from tests.rules import rule
 
@@ -372,3 +373,26 @@ MOVE EIBCALEN TO N
 EXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC
 EXEC CICS RETURN END-EXEC.
 """
+
+
+def test_files_are_read_in_the_users_encoding_as_before(workshop):
+    """libcob sets the locale of the process when it is loaded."""
+    workshop.program(
+        "GREETS", "77 R PIC X(4) VALUE 'HERE'.", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(R) END-EXEC\nGOBACK."
+    )
+    workshop.run("GREETS")
+    assert workshop.out() == [b"HERE"]
+    told = "import locale; print(locale.setlocale(locale.LC_ALL))"
+    fresh = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout.strip()
+    assert locale.setlocale(locale.LC_ALL) == fresh
+
+
+def test_sources_and_cache_may_be_relative(workshop, monkeypatch):
+    workshop.program(
+        "HERE", "77 R PIC X(4) VALUE 'HERE'.", LONGEST.replace("FROM(N)", "FROM(R)").partition("TO N\n")[2]
+    )
+    monkeypatch.chdir(workshop.folder)
+    programs = CobolPrograms(workshop.region, sources=["."], cache="kept")
+    workshop.region.start(programs.handler("HERE"))
+    workshop.region.run()
+    assert workshop.out() == [b"HERE"]

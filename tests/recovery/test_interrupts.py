@@ -172,6 +172,32 @@ def deep(left: int, call: Callable[[], object]) -> object:
     return call() if left <= 0 else deep(left - 1, call)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file opened just then goes unclosed
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_close_that_was_interrupted_lets_the_store_go(tmp_path: Path, clean: bool) -> None:
+    number, met = 0, 0
+    while True:
+        number += 1
+        store = tmp_path / str(number)
+        region = made(store)
+        region.seed("LOGQ", [b"one"])
+        region.seed("NOQ", [b"one"])
+        interrupt = RaiseAt(number, Boom, PACKAGE)
+        try:
+            with interrupt:
+                region.close(clean=clean)
+        except Boom:
+            met += 1
+            region.close(clean=clean)
+        with made(store) as again:
+            assert again.peek("LOGQ") == [b"one"], interrupt.where
+            assert again.peek("NOQ") in ([b"one"], []), interrupt.where
+        shutil.rmtree(store)
+        if not interrupt.where:
+            break
+    assert met > 10
+
+
 @pytest.mark.parametrize("queue", ["NOQ", "PHYQ", "LOGQ"])
 def test_an_implicit_task_that_runs_out_of_stack_leaves_no_lock(tmp_path: Path, queue: str) -> None:
     with made(tmp_path / "store") as region:

@@ -21,25 +21,28 @@ __all__ = ["end", "let_go"]
 
 def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
     """Close a region; see :meth:`tdqsim.cics.region.Region.close`."""
-    if region.closed:
+    if region.closed and not (region.failed and region.store.is_open):
         return ()
+    try:
+        _end(region, clean=clean and not region.closed)  # what an exception cut short is only finished
+    except BaseException:  # the store is let go all the same; what was not undone is undone by the next start
+        region.failed = True
+        let_go(region, clean=False)
+        raise
+    return region.survivors
+
+
+def _end(region: RegionParts, *, clean: bool) -> None:
     if clean:  # a region that ends says so; one that fails is only missed
         _leave_links(region)
     region.closed = True
     _leave_links(region)
     region.refresh_all()
-    if not clean:
-        region.failed = True
-        let_go(region, clean=False)
-        return region.survivors
-    try:
+    if clean:
         _end_tasks(region)
-    except BaseException:  # the store is let go all the same; what was not undone is undone by the next start
+    else:
         region.failed = True
-        let_go(region, clean=False)
-        raise
-    let_go(region, clean=True)
-    return region.survivors
+    let_go(region, clean=clean)
 
 
 def _end_tasks(region: RegionParts) -> None:

@@ -1,8 +1,8 @@
 """libcob in this process: loaded once, with the shim between it and Python.
 
 All of libcob's state is the process's, so one thread uses it: the one that owns the regions. Tasks that wait inside a
-command are told apart by the shim. Loading takes over signals, which are given back to Python; a program's wish to end
-the process ends its run.
+command are told apart by the shim. Loading takes over signals and the locale, which are given back to Python; a program's
+wish to end the process ends its run.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import hashlib
+import locale
 import os
 import shutil
 import signal
@@ -97,7 +98,7 @@ class Libcob:
 
     def __init__(self, shim: Path, callbacks: Callbacks) -> None:
         kept = {name: signal.getsignal(getattr(signal, name)) for name in _SIGNALS}
-        crashes = faulthandler.is_enabled()
+        crashes, spoken = faulthandler.is_enabled(), locale.setlocale(locale.LC_ALL)
         library = self._library = ctypes.PyDLL(str(shim), mode=ctypes.RTLD_GLOBAL)
         pointer = ctypes.c_void_p
         library.dfh_run.argtypes = (pointer, pointer, pointer, ctypes.c_long, ctypes.c_char_p, ctypes.c_int)
@@ -118,6 +119,7 @@ class Libcob:
             _CONVERT(callbacks.convert),
         )
         library.dfh_start(*self._kept)
+        locale.setlocale(locale.LC_ALL, spoken)  # else files are read in ASCII from here on
         for name, handler in kept.items():  # libcob has taken them over, and would end the process
             if handler is not None:
                 signal.signal(getattr(signal, name), handler)

@@ -156,7 +156,7 @@ def _stamps(module: Module, options: Options) -> tuple[object, ...]:
 def _compiled(source: Path, options: Options, cache: Path) -> Module:
     text = expand(source, options)
     key = hashlib.sha256("\0".join((_FORMAT, str(source), *options.arguments(), str(options.debug), text)).encode())
-    place = cache / key.hexdigest()[:32]
+    place = cache.absolute() / key.hexdigest()[:32]  # the compiler works in a folder of its own
     kept = place / "program.json"
     if not kept.is_file():
         _make(translate(text, str(source)), source, options, place)

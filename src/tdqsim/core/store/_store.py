@@ -208,6 +208,11 @@ class Store:
         self.volatile.discard()
         self.durable.empty(keep)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything of it is still to be closed."""
+        return not self._closed
+
     def close(self, *, clean: bool = True) -> None:
         """Close the store, writing volatile records out. Unless ``clean``, as if the process had been killed.
 
