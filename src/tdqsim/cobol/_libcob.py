@@ -1,8 +1,8 @@
 """libcob in this process: loaded once, with the shim between it and Python.
 
 All of libcob's state is the process's, so one thread uses it: the one that owns the regions. Tasks that wait inside a
-command are told apart by the shim. Loading takes over signals and the locale, which are given back to Python; a program's
-wish to end the process ends its run.
+command are told apart by the shim. Loading takes over signals and the locale, which are given back to Python; a
+program's wish to end the process ends its run.
 """
 
 from __future__ import annotations
