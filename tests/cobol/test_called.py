@@ -226,8 +226,11 @@ def test_a_bad_address_is_asra_and_the_session_goes_on(workshop, _again):
     assert "WILD.cbl:12" in str(caught.value.cause)
 
 
-def test_a_loop_without_commands_is_aica(workshop):
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_loop_without_commands_is_aica(workshop, watched):
     workshop.programs.settings.runaway_ms = 100
+    if watched:
+        workshop.programs.settings.on_statement = lambda *_: None
     workshop.program("LOOPS", "77 X PIC 9(4) VALUE 0.", "AGAIN.\n    MOVE 1 TO X.\n    GO TO AGAIN.")
     with pytest.raises(Abend) as caught:
         workshop.run("LOOPS")

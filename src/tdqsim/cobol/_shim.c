@@ -94,8 +94,12 @@ static void hear(void) {
     rewind(spoken);
 }
 
+static long runaway_ms, used_then;
+
 static void leave(int why) {
     cob_module *module = global->cob_current_module;
+    if (why == RUNAWAY)
+        snprintf(message, sizeof message, "no command for %ld ms of processor time", runaway_ms);
     running = 0;
     failing = module;
     failing_at = module == NULL ? 0 : module->module_stmt;
@@ -127,9 +131,9 @@ static const int heard[] = {SIGINT, SIGTERM, SIGALRM};
 static struct sigaction before_bad[4], before_heard[3];
 static timer_t patience, runaway_timer;
 static int timers;
-static long runaway_ms, used_then;
 static int runs;
 static volatile unsigned ticked_at;
+static volatile int unheard; /* a tick came while Python was told of a statement */
 static pid_t owner, pid;
 static volatile int armed;
 
@@ -173,6 +177,16 @@ static long used_ms(void) {
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* Whether a program has had its time since its last command. */
+static int ran_away(void) {
+    if (ticked_at != commands) {
+        ticked_at = commands;
+        used_then = used_ms();
+        return 0;
+    }
+    return used_ms() - used_then >= runaway_ms;
+}
+
 /* A program has run for a while since a signal came that Python has to hear of, or since the last tick. */
 static void overdue(int number, siginfo_t *info, void *context) {
     int why = info->si_value.sival_int;
@@ -181,23 +195,16 @@ static void overdue(int number, siginfo_t *info, void *context) {
         set_timer(runaway_timer, 0, 0);
         armed = 0;
     }
-    if (!running || current == NULL)
-        return;
-    if (why == INTERRUPTED && interrupted_at != commands)
-        return;
-    if (why == RUNAWAY && ticked_at != commands) {
-        ticked_at = commands;
-        used_then = used_ms();
+    if (!running || current == NULL) {
+        unheard |= why == RUNAWAY;
         return;
     }
-    if (why == RUNAWAY && used_ms() - used_then < runaway_ms)
+    if (why == INTERRUPTED ? interrupted_at != commands : !ran_away())
         return;
     if (!in_program(context)) {
         set_timer(why == RUNAWAY ? runaway_timer : patience, 1, why == RUNAWAY ? runaway_ms : 0);
         return;
     }
-    if (why == RUNAWAY)
-        snprintf(message, sizeof message, "no command for %ld ms of processor time", runaway_ms);
     leave(why);
 }
 
@@ -504,6 +511,11 @@ void cob_trace_stmt(const char *what) {
         global->cob_call_params = params;
         if (how)
             leave(LEAVE);
+        if (unheard) {
+            unheard = 0;
+            if (ran_away())
+                leave(RUNAWAY);
+        }
         into_program();
     }
 }
