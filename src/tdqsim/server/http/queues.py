@@ -115,12 +115,7 @@ def add_queues(app: FastAPI, host: Host) -> None:
         return await host.ask(lambda: _queue(region, queue, user))
 
     @app.patch(f"{base}/{{queue}}", tags=["queues"])
-    async def set_queue(
-        name: str,
-        queue: str,
-        given: _SetTdqueue,
-        user: Operator,
-    ) -> dict[str, Any]:
+    async def set_queue(name: str, queue: str, given: _SetTdqueue, user: Operator) -> dict[str, Any]:
         """SET TDQUEUE, with the options by name, such as ``{"enablestatus": "DISABLED"}``."""
         region = host.region(name)
         options = given.model_dump(exclude_unset=True)
