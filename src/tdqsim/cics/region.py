@@ -38,7 +38,7 @@ from tdqsim.cics.region_arguments import (
     from_region_file,
 )
 from tdqsim.cics.region_commands import RegionCommands
-from tdqsim.cics.region_end import end, let_go
+from tdqsim.cics.region_end import end, give_up
 from tdqsim.cics.region_parts import RegionParts
 from tdqsim.cics.region_start import KEEPER, StartType, begin
 from tdqsim.cics.spi.install import install
@@ -194,7 +194,7 @@ class Region(RegionCommands, RegionParts):
             begin(self, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
             give_handlers(self, handlers)
         except BaseException:
-            let_go(self, clean=False)
+            give_up(self)
             raise
 
     @classmethod

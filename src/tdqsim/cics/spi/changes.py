@@ -1,0 +1,63 @@
+"""How a change of what is installed is made: first in the store, then in memory, which follows it.
+
+CREATE, DISCARD, SET and an install of a group hand over one :class:`Change` each. What the next start must know of it
+(the catalogue's entries, and the records that come, move or go) is one commit of the store. When that is made,
+assignments alone bring it about here (:meth:`Change.committed`), and then comes what follows from it
+(:meth:`Change.finish`); both may be done again. So whatever is raised, at whatever line, the change was made, here and
+for the next start, or it was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from tdqsim.cics.spi.parts import SpiRegion
+from tdqsim.cics.uow.unit import Meta
+
+if TYPE_CHECKING:
+    from tdqsim.core.store import Work
+
+__all__ = ["Change", "carry_out"]
+
+
+class Change:
+    """A change of what is installed.
+
+    Attributes:
+        made: whether it is made for good.
+    """
+
+    made = False
+
+    def committed(self) -> None:
+        """It is made: assignments only. May be said more than once."""
+        self.made = True
+
+    def finish(self) -> None:
+        """Do what follows from it. May be done again."""
+
+    def forget(self) -> None:
+        """It was not made: let go of what was got ready."""
+
+
+def carry_out(region: SpiRegion, change: Change, meta: Meta, works: Collection[Work] = ()) -> None:
+    """Make a change, or nothing of it.
+
+    Raises:
+        StoreError: the store did not take it; nothing has changed.
+    """
+    try:
+        if meta or works:
+            region.hardening.commit(works, meta, change)
+        else:  # nothing of a region with a temporary store is kept
+            change.committed()
+        change.finish()
+    except BaseException:
+        region.hardening.settle()
+        if change.made:
+            change.committed()
+            change.finish()
+        else:
+            change.forget()
+        raise
