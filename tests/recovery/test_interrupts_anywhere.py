@@ -19,6 +19,7 @@ import tdqsim
 from tdqsim.cics import Region, Task
 from tdqsim.cics.files import DataFile
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
+from tdqsim.errors import DefinitionError
 from tests.interrupts import RaiseAt
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
@@ -44,8 +45,12 @@ def definitions() -> list[Any]:
     ]  # fmt: skip
 
 
+def opened(place: Path, *given: Any) -> Region:
+    return Region(*given, supplied_queues=False, store=place / "store", datasets=place / "ds")
+
+
 def made(place: Path, *given: Any) -> Region:
-    region = Region(*given, supplied_queues=False, store=place / "store", datasets=place / "ds")
+    region = opened(place, *given)
     region.clock.freeze()
     region.register("TRIG", lambda _task: None)
     region.ts.define_model("R", recovery=True)
@@ -169,7 +174,7 @@ def ended(region: Region, task: Task) -> dict[str, Any]:
     task.end(normal=True)
     region.run()
     assert not region.units
-    assert not region.tasks
+    assert not any(each.unit for each in region.tasks.values())
     assert not region.starts.requests or len(region.starts.requests) == 1
     with region.task() as other:
         if "LOGQ" in region.tdqueues:
@@ -205,6 +210,7 @@ def lines_of(place: Path, name: str) -> int:
     return 10**9 - counting.left
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file opened just then goes unclosed
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_it_happened_or_it_did_not(tmp_path: Path, name: str, every: bool) -> None:
@@ -218,3 +224,42 @@ def test_it_happened_or_it_did_not(tmp_path: Path, name: str, every: bool) -> No
         found = one(tmp_path / str(number), name, interrupt)
         assert interrupt.where
         assert found in (first, done), interrupt.where
+
+
+def lines_of_a_start(place: Path) -> int:
+    counting = RaiseAt(10**9, Boom, PACKAGE)
+    with counting:
+        region = opened(place)
+    region.close()
+    return 10**9 - counting.left
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.mark.rule("RESTART-WARM-AGAIN")
+def test_a_warm_start_that_was_interrupted_is_made_again(tmp_path: Path, every: bool) -> None:
+    region, task = begun(tmp_path, written)
+    found = ended(region, task)
+    region.close()
+    many = lines_of_a_start(tmp_path)
+    for number in range(1, many + 1, 1 if every else many // SAMPLE):
+        interrupt = RaiseAt(number, Boom, PACKAGE)
+        with suppress(Boom):
+            with interrupt:
+                region = opened(tmp_path)
+            region.close()
+        with made(tmp_path) as again:
+            assert again.start_type == "WARM", interrupt.where
+            assert seen(again) == found, interrupt.where
+
+
+def test_a_warm_start_that_fails_loses_no_records(tmp_path: Path) -> None:
+    region, task = begun(tmp_path, nothing)
+    found = ended(region, task)
+    region.close()
+    for _ in range(2):
+        with pytest.raises(DefinitionError, match="no_such_module"):
+            Region(store=tmp_path / "store", handlers=["no_such_module"])
+    with made(tmp_path) as again:
+        assert again.start_type == "WARM"
+        assert seen(again) == found

@@ -182,8 +182,8 @@ class Region(RegionCommands, RegionParts):
             readonly=readonly,
         )
         self.screens = Screens(self.codepage, self._begin_at_terminal)
-        self.store = _opened(store, durability, limit_bytes, readonly=readonly)
         try:
+            self.store = _opened(store, durability, limit_bytes, readonly=readonly)
             claim(self.store, KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
             self.dispatcher.on_idle.append(self.hardening.serve)

@@ -38,9 +38,10 @@ def give_up(region: RegionParts) -> None:
         region.hardening.settle()
     if region.started:
         end(region, clean=True)
-    else:
-        as_it_was = region.start_type == "WARM" and not (region.readonly or region.store.durable.commits)
-        let_go(region, clean=as_it_was)
+    elif hasattr(region, "store"):
+        store = region.store
+        untouched = region.start_type in ("", "WARM") and store.closed_clean and not store.durable.commits
+        let_go(region, clean=untouched and not region.readonly)
 
 
 def _end(region: RegionParts, *, clean: bool) -> None:

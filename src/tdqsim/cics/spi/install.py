@@ -23,8 +23,8 @@ from tdqsim.cics.kernel.signature import Installer, Signature, Way, sign
 from tdqsim.cics.queues.ati import latch_key
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.queues.making import InstallRefused, Moves, check_room, make_queue, open_initially
-from tdqsim.cics.spi.changes import Change, carry_out
 from tdqsim.cics.spi.parts import SpiRegion
+from tdqsim.cics.uow.changes import Change, carry_out
 from tdqsim.cics.uow.unit import READS, Meta
 from tdqsim.facts import Cvda
 
@@ -136,7 +136,7 @@ def _carry_out(
     except BaseException:
         change.forget()
         raise
-    carry_out(region, change, change.meta, change.moves.works)
+    carry_out(region.hardening, change, change.meta, change.moves.works)
 
 
 def _has_valid_user(
@@ -277,5 +277,5 @@ def remove_tdqueue(region: SpiRegion, queue: TdQueue) -> None:
             change.moves.drop(queue.stored)
             meta[latch_key(queue)] = None
             meta |= {key: None for key, _ in region.hardening.metas(READS + queue.name.encode() + b"/")}
-    carry_out(region, change, meta, change.moves.works)
+    carry_out(region.hardening, change, meta, change.moves.works)
     region.messages.write("DFHTD0401", queue=queue.name)

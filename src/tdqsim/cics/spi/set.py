@@ -28,9 +28,9 @@ from tdqsim.cics.kernel.command import Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
-from tdqsim.cics.spi.changes import Change, carry_out
 from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal, to_cvda
+from tdqsim.cics.uow.changes import Change, carry_out
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
@@ -128,7 +128,7 @@ def set_tdqueue(
     values = {option: value for option, value in given.items() if not _leaves_alone(option, value)}
     change, region = check_set(task, queue_name(tdqueue), values), task.region
     meta = region.catalogue.queue_entry(change.queue, change.attributes) if change.attributes else {}
-    carry_out(region, change, meta)
+    carry_out(region.hardening, change, meta)
     region.force()
     for step in change.last:
         step()

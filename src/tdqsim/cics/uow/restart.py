@@ -373,7 +373,7 @@ def image_of(uow: UnitOfWork) -> bytes:
         "link": uow.link, "coordinator": uow.coordinator, "decision": uow.decision,
         "wait": uow.wait, "waittime": uow.waittime, "action": uow.action, "since": uow.since_ns,
         "cycle": uow.region.ati.cycle_of(uow),
-        "kept": [[whose, image()] for whose, image in uow.kept],
+        "kept": [[whose, kept] for whose, image in uow.kept if (kept := image()) is not None],
     }  # fmt: skip
     text = _json(head)
     return len(text).to_bytes(4, "big") + text + b"".join(blobs)
