@@ -38,7 +38,7 @@ from tdqsim.cics.region_arguments import (
     from_region_file,
 )
 from tdqsim.cics.region_commands import RegionCommands
-from tdqsim.cics.region_end import end, let_go
+from tdqsim.cics.region_end import end, give_up
 from tdqsim.cics.region_parts import RegionParts
 from tdqsim.cics.region_start import KEEPER, StartType, begin
 from tdqsim.cics.spi.install import install
@@ -182,8 +182,8 @@ class Region(RegionCommands, RegionParts):
             readonly=readonly,
         )
         self.screens = Screens(self.codepage, self._begin_at_terminal)
-        self.store = _opened(store, durability, limit_bytes, readonly=readonly)
         try:
+            self.store = _opened(store, durability, limit_bytes, readonly=readonly)
             claim(self.store, KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
             self.dispatcher.on_idle.append(self.hardening.serve)
@@ -194,7 +194,7 @@ class Region(RegionCommands, RegionParts):
             begin(self, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
             give_handlers(self, handlers)
         except BaseException:
-            let_go(self, clean=False)
+            give_up(self)
             raise
 
     @classmethod

@@ -99,7 +99,7 @@ class RegionParts:
         self.clock = self.dispatcher.clock
         self.log = RegionLog(applid)
         self.settings: Mapping[str, Any] = dict(settings)
-        self.closed = self.failed = False
+        self.closed = self.failed = self.started = False
         self.start_type = ""
         self.tdintra = tdintra
         self.readonly = readonly
@@ -143,6 +143,7 @@ class RegionParts:
         self.facility = self.terminal_control.get
         self.when_free = self.terminal_control.when_free
         self.refresh_facilities = self.terminal_control.refresh
+        self.put_in, self.take_out = self.directory.put_in, self.directory.take_out
         self.refresh, self.refresh_all = self.directory.refresh, self.directory.refresh_all
         self.new_uow, self.uow_seen = self.recovery.new, self.recovery.seen
         self.commit, self.back_out = self.recovery.commit, self.recovery.back_out
@@ -244,15 +245,6 @@ class RegionParts:
         """Make all durable changes permanent now."""
         self.dispatcher.check_thread()
         self.hardening.force()
-
-    def changed(self, queue: TdQueue) -> None:
-        """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""
-        self.dispatcher.check_thread()
-        if isinstance(queue, IntraTdQueue):
-            self.ati.arm(queue)
-        self.refresh(queue)
-        self.catalogue.save_queue(queue, was_set=True)
-        self.force()
 
     def settle_disable(self, queue: TdQueue) -> None:
         """DISABLING becomes DISABLED when nobody holds or waits for the queue any more."""

@@ -10,7 +10,7 @@ READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -217,12 +217,12 @@ def _free(task: FileTask, file: File, held: Held) -> None:
         files.waiting.wake_all()
 
 
-def _note(task: FileTask, file: File, key: bytes, record: bytes | None) -> None:
-    """Before a change of a recoverable file: what a backout puts back; the record is held to the end."""
-    task.region.files.change(file, key, record)
+def _change(task: FileTask, file: File, records: Mapping[bytes, bytes | None], held: Held | None = None) -> None:
+    """Change records, those of a recoverable file so that a backout undoes it; what was held for it is free then."""
+    files = task.region.files
     if file.recoverable:
-        _lock(task, file, key)
-        task.region.files.of(task.uow).undo.append((file.data, key, file.data.records.get(key)))
+        files.of(task.uow).undo.extend((file.data, key, file.data.records.get(key)) for key in records)
+    files.change(file, records, lambda: held and _free(task, file, held))
 
 
 def _check_length(file: File, record: bytes) -> bytes:
@@ -245,15 +245,16 @@ def add(task: FileTask, file: File, record: bytes, ridfld: bytes) -> bytes:
     data = file.data
     _check_length(file, record)
     if data.organisation == "ESDS":
-        key = data.next_address(record)
+        key = data.next_address()
     else:
         key = ridfld[: data.key_length]
         if data.organisation == "KSDS" and data.key_of(record) != key:
             raise Condition(Resp.INVREQ, 0, f"RIDFLD is {key!r}, the key in the record {data.key_of(record)!r}")
     if key in data.records or data.clash(key, record):
         raise Condition(Resp.DUPREC, 150, f"file {file.name} has a record with key {key!r}")
-    _note(task, file, key, record)
-    data.put(key, record)
+    if file.recoverable:
+        _lock(task, file, key)
+    _change(task, file, {key: record})
     return key
 
 
@@ -270,9 +271,7 @@ def replace(task: FileTask, file: File, record: bytes, token: int | None) -> Non
         raise Condition(Resp.INVREQ, 0, f"the key in the record is {data.key_of(record)!r}, that held is {held.key!r}")
     if data.clash(held.key, record):
         raise Condition(Resp.DUPREC, 150, f"an alternate key of the record in {file.name} belongs to another record")
-    _note(task, file, held.key, record)
-    data.put(held.key, record)
-    _free(task, file, held)
+    _change(task, file, {held.key: record}, held)
 
 
 def remove(task: FileTask, file: File, search: Search | None, token: int | None) -> int:
@@ -286,25 +285,34 @@ def remove(task: FileTask, file: File, search: Search | None, token: int | None)
         raise Condition(Resp.INVREQ, 21, f"file {file.name} is an ESDS, of which no record can be deleted")
     if search is None:
         held = _held(task, file, token, 31)
-        _note(task, file, held.key, None)
-        data.remove(held.key)
-        _free(task, file, held)
+        _change(task, file, {held.key: None}, held)
         return 1
     if search.generic and data.organisation != "KSDS":
         raise Condition(Resp.INVREQ, 22, f"file {file.name} is no KSDS: it has no generic keys")
-    went = 0
-    while True:
-        try:
-            _place, key = find(file, search)
-        except Condition:
-            if went:
-                return went
-            raise
-        _note(task, file, key, None)
-        data.remove(key)
-        went += 1
-        if not search.generic:
-            return went
+    going: dict[bytes, bytes | None] = {}
+    for key in _matching(file, search):
+        if file.recoverable:
+            _lock(task, file, key)
+        if key in data.records:  # whoever held it may have deleted it
+            going[key] = None
+    if not going:
+        find(file, search)
+    _change(task, file, going)
+    return len(going)
+
+
+def _matching(file: File, search: Search) -> list[bytes]:
+    """The records that a DELETE with a key is for."""
+    view = file.data if search.numbers else file.view
+    place, key = find(file, search)
+    if not search.generic:
+        return [key]
+    found = []
+    following: tuple[bytes, bytes] | None = place, key
+    while following is not None and view.shown(following[0]).startswith(search.key):
+        found.append(following[1])
+        following = view.after(following[0])
+    return found
 
 
 # -- browsing -----------------------------------------------------------------------------------------------------

@@ -14,12 +14,13 @@ part of CICS, so that a cold start keeps them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from tdqsim.cics.files.datafile import DataFile, Path
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.uow.changes import Change, carry_out
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import StoreError, StoreFull, TdqError
 from tdqsim.facts import Resp
@@ -114,18 +115,36 @@ class _OfTask:
                 key = place[size:]
                 self.undo.append((data, key, data.records.get(key)))
                 self.locked.add((id(data), key))
-                if record is not None:
-                    data.put(key, record)
-                elif key in data.records:
-                    data.remove(key)
+                _set(data, key, record)
+
+
+class _Change(Change):
+    """Records of a data set that come, change or go."""
+
+    def __init__(self, data: DataFile, records: Mapping[bytes, bytes | None], then: Callable[[], object]) -> None:
+        self._data, self._records, self._then = data, records, then
+
+    def committed(self) -> None:
+        """See the base."""
+        self.made = True
+        for key, record in self._records.items():
+            _set(self._data, key, record)
+
+    def finish(self) -> None:
+        """See the base."""
+        self._then()
+
+
+def _set(data: DataFile, key: bytes, record: bytes | None) -> None:
+    if record is not None:
+        data.put(key, record)
+    else:
+        data.remove(key)
 
 
 def _undo(ended: _OfTask) -> None:
     for data, key, record in reversed(ended.undo):
-        if record is not None:
-            data.put(key, record)
-        elif key in data.records:
-            data.remove(key)
+        _set(data, key, record)
 
 
 class FilesRegion(Protocol):
@@ -201,16 +220,21 @@ class Files:
         for has in self._of_tasks.values():
             has.take_up(data)
 
-    def change(self, file: File, key: bytes, record: bytes | None) -> None:
-        """Before a change of a file that is kept and not recoverable: it is made on the store at once.
+    def change(self, file: File, records: Mapping[bytes, bytes | None], then: Callable[[], object]) -> None:
+        """Change records of a file; of one that is kept and not recoverable on the store first.
+
+        Args:
+            file: the file.
+            records: the new records by identification; None takes one away.
+            then: what follows from it, and may be done again.
 
         Raises:
             Condition: NOSPACE 100, IOERR 120: the store does not take it, and nothing is changed.
         """
-        if file.recoverable or not file.data.kept_as:
-            return
+        begin = b"" if file.recoverable else file.data.kept_as
+        meta = {begin + key: record for key, record in records.items()} if begin else {}
         try:
-            self._region.hardening.commit(meta={file.data.kept_as + key: record})
+            carry_out(self._region.hardening, _Change(file.data, records, then), meta)
         except StoreFull as error:
             raise Condition(Resp.NOSPACE, 100, str(error)) from error
         except StoreError as error:
@@ -241,10 +265,11 @@ class Files:
         """What a unit of work has with files; it ends with it."""
         found = self._of_tasks.get(uow)
         if found is None:
-            found = self._of_tasks[uow] = _OfTask()
+            found = _OfTask()
             uow.call_at_end(lambda committed: self._end(uow, committed=committed))
             uow.at_commit = (*uow.at_commit, found.at_commit)
             uow.kept = (*uow.kept, ("file", found.image))
+            self._of_tasks[uow] = found
         return found
 
     def restore(self, uow: Any, image: Iterable[tuple[str, str | None]]) -> None:
@@ -254,11 +279,12 @@ class Files:
         }
 
     def _end(self, uow: Any, *, committed: bool) -> None:
-        ended = self._of_tasks.pop(uow, None)
+        ended = self._of_tasks.get(uow)
         if ended is None:
             return
         if not committed:
             _undo(ended)
+        self._of_tasks.pop(uow, None)
         self.waiting.wake_all()
 
     def next_token(self) -> int:

@@ -82,6 +82,7 @@ class Store:
         self._limit, self._memory = limit_bytes, memory_bytes
         self._lock: LockFile | None = None
         self._file = StateFile(self.path / "state")
+        self._before: State | None = None
         self._notes: list[str] = []
         self._closing = self._closed = False
         try:
@@ -93,6 +94,8 @@ class Store:
                 raise StoreFull(f"{self.path}: the disk is full") from error
             raise StoreError(f"{error.filename or self.path}: the store cannot be opened: {error.strerror}") from error
         except BaseException:
+            if self._before is not None:  # nothing has changed since it was closed
+                self._file.write(self._before)
             self._close_all()
             raise
 
@@ -135,6 +138,7 @@ class Store:
             self._machine_stopped()
         self._open_halves(bytes.fromhex(state.store_id))
         if not self.readonly:
+            self._before = state
             self._state = replace(state, clean=False, boot=this_boot(), commits={})
             self._file.write(self._state)
 
