@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tdqsim.cics.files.datafile import NUMBER_SIZE
 from tdqsim.cics.files.table import Browse, File, Files, Held
@@ -67,8 +67,7 @@ class FileRecord:
         return {"INTO": self.data, "SET": self.data, "LENGTH": length, "RIDFLD": self.ridfld, "TOKEN": self.token}
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """What is looked for.
 
     Attributes:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.command import Opt, OptionKind
 from tdqsim.cics.kernel.security import Access
@@ -50,8 +50,7 @@ Reader = Callable[[Any, Any], Any]
 """(thing, region) -> value of one option."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(NamedTuple):
     """The reader of an option that has the same value for all things of a type."""
 
     value: Any

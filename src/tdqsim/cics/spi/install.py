@@ -13,7 +13,6 @@ when a site puts its own group into the list instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -49,7 +48,7 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
     queues = _installable(region, definitions.tdqueues, way, user)
     who = installer(region, user)
     if way == "grplist":
-        who = replace(who, now=who.start)  # a group list is installed in one moment, that of the cold start
+        who = who._replace(now=who.start)  # a group list is installed in one moment, that of the cold start
     _carry_out(region, [(queue, sign(way, queue, who)) for queue in queues], connections, terminals, definitions)
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
