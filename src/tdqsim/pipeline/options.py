@@ -18,8 +18,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
-from tdqsim.pipeline._given import Given, known_options
-from tdqsim.pipeline._given_layout import charset_of, layout_of
+from tdqsim.pipeline._given import Given, charset_of, known_options, layout_of
 from tdqsim.pipeline.shape import TRIM_POLICIES, Shape
 
 __all__ = ["QsamOptions", "known_options", "read_options"]

@@ -11,11 +11,14 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError, TdqError
 
@@ -25,11 +28,14 @@ __all__ = [
     "is_local",
     "left_behind",
     "no_room",
+    "parquet_writer",
     "place",
     "publish_json",
     "published",
     "reached",
+    "schema",
     "stamp",
+    "write_parquet",
 ]
 
 
@@ -172,3 +178,83 @@ def alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+# Parquet --------------------------------------------------------------------------------------------------------------
+
+
+GROUP_ROWS = 1 << 17
+# Beyond this size a dictionary of values is given up; with the usual megabyte, columns of different numbers pay for
+# a dictionary of each of them, which halves the speed and makes the file larger.
+DICTIONARY_BYTES = 1 << 16
+
+
+def schema(columns: str) -> pa.Schema:
+    """The schema of a table, from names and Arrow's names of types: ``region string, seq int64``."""
+    words = (column.split() for column in columns.split(","))
+    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in words])
+
+
+def parquet_writer(
+    path: str | Path, schema: pa.Schema, *, compression: str = "zstd", dictionary: bool = True
+) -> pq.ParquetWriter:
+    """A writer that gives dictionaries of values up early.
+
+    Args:
+        path: the file.
+        schema: of every table that is written.
+        compression: as Parquet calls it.
+        dictionary: look for repeated values.
+    """
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression=compression,
+        use_dictionary=dictionary,
+        dictionary_pagesize_limit=DICTIONARY_BYTES,
+    )
+
+
+def write_parquet(
+    path: str | Path,
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    *,
+    compression: str = "zstd",
+    dictionary: bool = True,
+) -> int:
+    """Write batches to a file, in row groups of some hundred thousand rows; gives the number of rows.
+
+    The file is written beside its place and renamed, so that a task that is run twice or killed leaves no half of it.
+
+    Args:
+        path: the file; its folder is made.
+        batches: the rows.
+        schema: their schema; a file without rows has it too.
+        compression: as Parquet calls it: zstd, snappy or none.
+        dictionary: look for repeated values; costs time where there are none.
+
+    Raises:
+        DatasetError: it cannot be written (disk full, no permission); nothing is left.
+    """
+    try:
+        with published(place(path)) as fresh:
+            return _write(fresh, batches, schema, compression, dictionary=dictionary)
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be written: {error}") from error
+
+
+def _write(
+    path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, compression: str, *, dictionary: bool
+) -> int:
+    rows, waiting, count = 0, list[pa.RecordBatch](), 0
+    with parquet_writer(path, schema, compression=compression, dictionary=dictionary) as writer:
+        for batch in batches:
+            waiting.append(batch)
+            count += batch.num_rows
+            if count >= GROUP_ROWS:
+                writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=count)
+                rows, waiting, count = rows + count, [], 0
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=max(count, 1))
+    return rows + count

@@ -31,8 +31,7 @@ import pyarrow as pa
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.parquet import schema
-from tdqsim.pipeline.publishing import publish_json, published
+from tdqsim.pipeline.publishing import publish_json, published, schema
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
 from tdqsim.pipeline.stored import Place, Stored, opened, wanted

@@ -38,8 +38,6 @@ from pyspark.sql.types import StructType
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.queue_options import QueueOptions, read_queue_options
-from tdqsim.pipeline.queue_reading import ReadTask, plan_read, read_task, schema_of
-from tdqsim.pipeline.queue_stream import Offsets, first_offsets, last_offsets, next_offsets, ranges, read_exactly
 from tdqsim.pipeline.queue_writer import (
     QueuePart,
     QueuePartWriter,
@@ -49,7 +47,19 @@ from tdqsim.pipeline.queue_writer import (
     discard,
     sink_of,
 )
-from tdqsim.pipeline.queues import trim_read
+from tdqsim.pipeline.queues import (
+    Offsets,
+    ReadTask,
+    first_offsets,
+    last_offsets,
+    next_offsets,
+    plan_read,
+    ranges,
+    read_exactly,
+    read_task,
+    schema_of,
+    trim_read,
+)
 from tdqsim.pipeline.stored import Kind, check_free
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from tdqsim.definitions import Definitions, ExtraQueue
 from tdqsim.errors import DatasetError
 from tdqsim.facts import SUPPLIED_QUEUES
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.events import Slice, fixed_binary
-from tdqsim.pipeline.stages.order import in_order
+from tdqsim.pipeline.stages.events import Slice, fixed_binary, in_order
 from tdqsim.pipeline.stages.tables import Rows
 
 __all__ = ["InputSets", "OutputSets", "event_of_record"]

@@ -15,8 +15,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.ibmi.journals import sent_key
-from tdqsim.pipeline.stages.contents import depth
-from tdqsim.pipeline.stages.depths import Depths
+from tdqsim.pipeline.stages.recording import Depths, depth
 from tdqsim.pipeline.stages.responses import Taken
 from tdqsim.pipeline.stages.tables import Rows
 

@@ -1,18 +1,19 @@
-"""One command at a time in a run's directory: two that write there at once would mix what they leave."""
+"""What commands in a run's directory share: one at a time there, and arguments that are refused by name."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Final
 
 from tdqsim.core.portable import OWN_FILE, FileLock
+from tdqsim.errors import DatasetError
 from tdqsim.pipeline.publishing import no_room
 
-__all__ = ["holding"]
+__all__ = ["NotAllowed", "holding", "one_of"]
 
 _LOCK: Final = ".lock"
 """The name that ``tdq pipeline run`` locks, too."""
@@ -50,3 +51,23 @@ def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[Non
             yield
         finally:
             lock.release()
+
+
+class NotAllowed(DatasetError):
+    """An argument that a stage does not know; the message has its name, its value and what is allowed."""
+
+
+def one_of(name: str, value: str, allowed: Iterable[str]) -> None:
+    """Look at an argument.
+
+    Args:
+        name: as it stands on the command line.
+        value: what was given.
+        allowed: what may be given.
+
+    Raises:
+        NotAllowed: it is none of them.
+    """
+    known = list(allowed)
+    if value not in known:
+        raise NotAllowed(f"{name} {value}: allowed are {', '.join(known)}")

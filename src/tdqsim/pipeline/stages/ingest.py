@@ -12,6 +12,7 @@ A large file is cut into several tasks where its records can be found without re
 from __future__ import annotations
 
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -25,15 +26,13 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.parquet import parquet_writer
-from tdqsim.pipeline.publishing import is_local, place, published, stamp
+from tdqsim.pipeline.publishing import is_local, parquet_writer, place, published, stamp
 from tdqsim.pipeline.splits import list_files
-from tdqsim.pipeline.stages.arguments import NotAllowed, one_of
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece
-from tdqsim.pipeline.stages.holding import holding
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of
+from tdqsim.pipeline.stages.holding import NotAllowed, holding, one_of
+from tdqsim.pipeline.stages.manifest import Receipt, digest_of, publish
 from tdqsim.pipeline.stages.records import IngestTask, records_of, splits_of
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 from tdqsim.pipeline.stages.traces import BYTES, BadEvent, Row, csv_header, csv_rows, json_lines, values_of
@@ -96,21 +95,15 @@ class _Bad(DatasetError):
 
 def ingest_file(task: IngestTask) -> Receipt:
     """Bring one file, or a part of it, into the event table, as Parquet."""
-    name = f"{STAGE}/events/{task.bucket:05d}.parquet"
+    begun, name = time.perf_counter(), f"{STAGE}/events/{task.bucket:05d}.parquet"
     rows = bad = 0
-    with (
-        published(task.run / name) as fresh,
-        parquet_writer(fresh, EVENTS) as writer,
-    ):
+    with published(task.run / name) as fresh, parquet_writer(fresh, EVENTS) as writer:
         for part, wrong in events_of(task):
             bad += wrong
             rows += part.num_rows
             if part.num_rows:
                 writer.write_table(part)
-    size = (task.run / name).stat().st_size
-    receipt = Receipt(STAGE, task.bucket, task.inputs, (name,), rows, size, "", 0.0, {"bad": bad, "file": task.path})
-    Receipts(task.run, STAGE).put(receipt)
-    return receipt
+    return publish(task, STAGE, (name,), rows, begun, bad=bad, file=task.path)
 
 
 def events_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:

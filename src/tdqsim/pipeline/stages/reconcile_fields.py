@@ -13,7 +13,7 @@ import numpy as np
 
 from tdqsim.errors import ConversionError
 from tdqsim.layouts import Field, FieldType, Layout, parse_copybook
-from tdqsim.pipeline.stages.arguments import NotAllowed
+from tdqsim.pipeline.stages.holding import NotAllowed
 
 __all__ = ["Match", "Naming", "checked", "shown"]
 

@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.arguments import NotAllowed
 from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose
-from tdqsim.pipeline.stages.holding import holding
+from tdqsim.pipeline.stages.holding import NotAllowed, holding
 from tdqsim.pipeline.stages.manifest import digest_of, file_digest, finished
 from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.reconcile_fields import checked
