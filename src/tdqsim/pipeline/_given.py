@@ -48,10 +48,6 @@ def _rows() -> dict[str, dict[str, str]]:
 class Given:
     """The options given, by name.
 
-    Args:
-        options: as Spark hands them over.
-        cobrix: the defaults are those of ``format("cobol")``.
-
     Raises:
         DatasetError: an option is unknown or not supported, or some do not go together.
     """

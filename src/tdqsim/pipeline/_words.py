@@ -302,11 +302,6 @@ def _refuse_word(data: Bytes, at: int, *, spanned: bool) -> NoReturn:
 def refuse_blocks(data: bytes, offset: int, options: QsamOptions) -> None:
     """Refuse a file of blocks that is to be read as one without.
 
-    Args:
-        data: the first bytes of the file.
-        offset: where they begin in it.
-        options: those of the read.
-
     Raises:
         FramingError: what were taken for records are all filled exactly by records with descriptor words of their own,
             or there are words before fixed records that say how many there are.
@@ -336,16 +331,7 @@ def _is_row(
     empty: bool = False,
     whole: bool = False,
 ) -> bool:
-    """Whether data is a row of pieces behind words with their lengths.
-
-    Args:
-        data: the data, or with ``whole`` false its beginning.
-        holds: whether it may be what is in a piece.
-        big: the length is big-endian, in the first half of its word; else little-endian in the second.
-        own: the length counts the word.
-        empty: a piece may have no bytes.
-        whole: nothing follows the data.
-    """
+    """Whether data is a row of pieces behind words with their lengths."""
     position = seen = 0
     while position + DESCRIPTOR <= len(data) and (whole or seen < BLOCKS_LOOKED_AT):
         word = data[position : position + DESCRIPTOR][:: 1 if big else -1]

@@ -34,7 +34,9 @@ def walk_for(options: QsamOptions) -> Walk:
         field).
     """
     walk = _walk_for(options)
-    whole_lines = options.recfm.separator and not options.partial_records  # those are left out before they are cut
+    whole_lines = (
+        options.recfm.separator and not options.allow_partial_records
+    )  # those are left out before they are cut
     if whole_lines or not (options.minimum_record_length or options.maximum_record_length):
         return walk
 
@@ -55,7 +57,7 @@ def _walk_for(options: QsamOptions) -> Walk:
     if recfm.fixed:
         if options.length <= 0:
             raise DatasetError("fixed-length records need a copybook or record_length")
-        return fixed_blocks(options) if options.fixed_blocks else _fixed(options.length, options.ignore_file_size)
+        return fixed_blocks(options) if options.fixed_blocks else _fixed(options.length, options.debug_ignore_file_size)
     if recfm is RecordFormat.U:
         if options.block_length <= 0:
             raise DatasetError("record_format U needs block_length: nothing in the file tells where a block ends")
@@ -99,7 +101,7 @@ def _lines(options: QsamOptions, width: int) -> Walk:
     long as it has a separator.
     """
     # Long, because each step narrows the same four arrays, in an order that matters.
-    separator, partial = options.recfm.separator, options.partial_records
+    separator, partial = options.recfm.separator, options.allow_partial_records
     limited = bool(options.minimum_record_length or options.maximum_record_length) and not partial
 
     def walk(data: Bytes, final: bool) -> Frames:

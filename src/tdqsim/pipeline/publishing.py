@@ -53,27 +53,26 @@ def place(path: str | Path) -> Path:
     try:
         found: Any = UPath(text)
         found.fs  # noqa: B018 - made when it is asked for
-    except (ImportError, ValueError) as error:
+    except (ImportError, OSError, ValueError) as error:
         raise DatasetError(f"{text}: no such place can be reached: {error}") from error
     return found  # type: ignore[no-any-return]
 
 
 def file_system(uri: str) -> tuple[Any, str]:
-    """Arrow's file system for a URI and the name in it: Arrow's own (s3, gs, abfs, hdfs), else fsspec's.
+    """Arrow's file system for a URI and the name in it: Arrow's own for S3, else fsspec's.
+
+    Arrow's own for the other stores tries for a quarter of an hour where nobody may come in, or ends the process.
 
     Raises:
-        ValueError: neither knows the scheme.
-        OSError: the store cannot be reached.
+        DatasetError: the scheme is not known, or what knows it is not installed.
+        OSError, ValueError: the store cannot be reached, or the URI names none.
     """
     from pyarrow import fs  # noqa: PLC0415 - an extra
 
-    try:
+    if uri.startswith("s3://"):
         return fs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
-    except ValueError as error:
-        found: Any = place(uri)
-        if is_local(found):
-            raise ValueError(f"{uri}: no such place can be reached") from error
-        return fs.PyFileSystem(fs.FSSpecHandler(found.fs)), found.path
+    found: Any = place(uri)
+    return fs.PyFileSystem(fs.FSSpecHandler(found.fs)), found.path
 
 
 @contextmanager
@@ -198,14 +197,7 @@ def schema(columns: str) -> pa.Schema:
 def parquet_writer(
     path: str | Path, schema: pa.Schema, *, compression: str = "zstd", dictionary: bool = True
 ) -> pq.ParquetWriter:
-    """A writer that gives dictionaries of values up early.
-
-    Args:
-        path: the file.
-        schema: of every table that is written.
-        compression: as Parquet calls it.
-        dictionary: look for repeated values.
-    """
+    """A writer that gives dictionaries of values up early."""
     return pq.ParquetWriter(
         path,
         schema,
@@ -226,13 +218,6 @@ def write_parquet(
     """Write batches to a file, in row groups of some hundred thousand rows; gives the number of rows.
 
     The file is written beside its place and renamed, so that a task that is run twice or killed leaves no half of it.
-
-    Args:
-        path: the file; its folder is made.
-        batches: the rows.
-        schema: their schema; a file without rows has it too.
-        compression: as Parquet calls it: zstd, snappy or none.
-        dictionary: look for repeated values; costs time where there are none.
 
     Raises:
         DatasetError: it cannot be written (disk full, no permission); nothing is left.

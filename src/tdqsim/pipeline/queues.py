@@ -108,16 +108,7 @@ def _queue_row(stored: Stored, queue: Queue) -> dict[str, Any]:
 def read_range(
     path: Path, kind: Kind, name: str, after: int, upto: int | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The records of a queue with sequence numbers above ``after`` and not above ``upto``, none removed.
-
-    Args:
-        path: the store.
-        kind: whose it is.
-        name: the queue.
-        after: the number before the range.
-        upto: the last number of the range; None for no end.
-        columns: those of :data:`SCHEMAS` that are wanted, in their order.
-    """
+    """The records of a queue with sequence numbers above ``after`` and not above ``upto``, none removed."""
     whole = SCHEMAS[kind]
     fields = pa.schema([whole.field(each) for each in (columns if columns is not None else whole.names)])
     with opened(path, kind) as stored:
@@ -164,12 +155,6 @@ def trim(path: Path, kind: Kind, upto: Mapping[str, int], *, wait: float = 0) ->
 
     Doing it again changes nothing. The numbers are not given out again.
 
-    Args:
-        path: the store; no other process may be using it.
-        kind: whose it is.
-        upto: the last number to go, by queue.
-        wait: so many seconds for a process that has the store.
-
     Returns:
         How many went, by queue.
 
@@ -186,10 +171,6 @@ def trim(path: Path, kind: Kind, upto: Mapping[str, int], *, wait: float = 0) ->
 
 def finished_offsets(checkpoint: Path, source: int | None = None) -> dict[str, int]:
     """How far a stream had got with its last finished batch, from its checkpoint, by queue.
-
-    Args:
-        checkpoint: the checkpoint's directory.
-        source: which source of the query, from 0, when it has several.
 
     Raises:
         DatasetError: no batch was finished there, or it is the checkpoint of something else.
@@ -216,12 +197,6 @@ def _offsets(line: str) -> dict[str, int] | None:
 
 def trim_finished(path: Path, kind: Kind, checkpoint: Path, source: int | None = None) -> dict[str, int]:
     """Take off what a stream that has ended was done with: Spark leaves its last batch at the source.
-
-    Args:
-        path: the store; no other process may be using it.
-        kind: whose it is.
-        checkpoint: the checkpoint of the query.
-        source: which source of the query, from 0, when it has several.
 
     Returns:
         How many records went, by queue.
@@ -361,13 +336,6 @@ def next_offsets(
 ) -> Offsets:
     """How far the next batch goes: queues in turn, at most so many records and bytes of data, at least one record.
 
-    Args:
-        options: of the stream.
-        start: where it stands.
-        rows: at most so many records; 0 for any number.
-        size: at most so many bytes; 0 for any number.
-        target: no further than this; None for no bound.
-
     Raises:
         QueueHoles: a queue was deleted or made anew since ``start``.
     """
@@ -459,15 +427,7 @@ def read_exactly(options: QueueOptions, part: Range, columns: Sequence[str]) -> 
 
 
 def _reach(entries: Iterator[Numbered], after: int, upto: int, rows: int, size: int) -> Reach:
-    """How far a batch goes that may have so many records and bytes: one record at least, when there is any.
-
-    Args:
-        entries: those above ``after`` to ``upto``.
-        after: the number before the batch.
-        upto: the batch goes no further than this.
-        rows: at most so many records; 0 for any number.
-        size: at most so many bytes of data, unless the first record has more; 0 for any number.
-    """
+    """How far a batch goes that may have so many records and bytes: one record at least, when there is any."""
     seq, records, taken = after, 0, 0
     for entry in entries:
         if records and ((rows and records >= rows) or (size and taken + len(entry.data) > size)):

@@ -90,13 +90,7 @@ class InputSets:
 
 
 def event_of_record(slices: Sequence[Slice], dd: str, number: int) -> int | None:
-    """The number of the event that is a record of an input data set.
-
-    Args:
-        slices: the region's events.
-        dd: the DD name.
-        number: of the record, from 1.
-    """
+    """The number of the event that is a record of an input data set."""
     for batch in in_order(slices):
         for name, part in _by_dd(batch):
             if name == dd and number <= part.num_rows:

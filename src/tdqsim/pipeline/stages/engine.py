@@ -79,11 +79,6 @@ class StageEngine:
     def map(self, tasks: Sequence[Any], function: Callable[[Any], Receipt], *, apart: bool = False) -> list[Receipt]:
         """The function's receipt for each task, in the order of the tasks.
 
-        Args:
-            tasks: the tasks.
-            function: does one.
-            apart: not in this process, which it may end.
-
         Raises:
             Told: a task raised something in another process; the tasks that have not begun do not begin.
         """
@@ -152,13 +147,6 @@ def choose(
     wanted: EngineName, *, records: int, size: int, spark: Any = None, say: Callable[[str], None] | None = None
 ) -> StageEngine:
     """The engine for a run.
-
-    Args:
-        wanted: ``auto`` decides by size.
-        records: how many records or operations there are.
-        size: how many bytes they are.
-        spark: a session that there is already.
-        say: told what happens, for people.
 
     Raises:
         NotAllowed: there is no such engine.

@@ -67,10 +67,7 @@ _NEEDED = ("region", "seq", "command")
 def conform(given: pa.Table, where: str, first: int = 0) -> pa.Table:
     """A table as an event table: columns in order, those that are left out null; others are dropped.
 
-    Args:
-        given: the table.
-        where: the file, for messages.
-        first: how many records of it come before these.
+    Messages name the file, and count its records from the ``first`` of these on.
 
     Raises:
         DatasetError: a column that is needed is missing, or has values of another kind; names the column.
@@ -123,11 +120,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.Array:
-    """Text as bytes in code page 037, as in traces; each different text is looked at once.
-
-    Raises:
-        UnicodeEncodeError: the code page has not all of its characters.
-    """
+    """Text as bytes in code page 037, as in traces; each different text is looked at once."""
     coded = column.combine_chunks().dictionary_encode()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.combine_chunks()

@@ -150,12 +150,6 @@ Piece = FixedPiece | ParquetPiece
 def pieces_of(path: Path, whole: Callable[[int, int], Piece], length: int, size: int | None = None) -> list[Piece]:
     """A data set of fixed-length records cut into pieces.
 
-    Args:
-        path: the data set.
-        whole: makes a piece of a first record and a count.
-        length: bytes of a record.
-        size: bytes of a piece.
-
     Raises:
         DatasetError: its size is no multiple of the record length.
     """

@@ -26,10 +26,6 @@ def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[Non
 
     The lock goes with the process, however it ends.
 
-    Args:
-        run: the run's directory; when there is none, there is nothing to hold.
-        say: told when there is somebody to wait for.
-
     Raises:
         DatasetError: there is no room even for an empty file.
     """
@@ -59,11 +55,6 @@ class NotAllowed(DatasetError):
 
 def one_of(name: str, value: str, allowed: Iterable[str]) -> None:
     """Look at an argument.
-
-    Args:
-        name: as it stands on the command line.
-        value: what was given.
-        allowed: what may be given.
 
     Raises:
         NotAllowed: it is none of them.

@@ -180,12 +180,8 @@ def _event(
     return values
 
 
-def _csv(task: IngestTask) -> Iterator[Row]:
-    yield from csv_rows(task.path)
-
-
 def _jsonl(task: IngestTask) -> Iterator[Row]:
-    yield from json_lines(task.path, task.part, dict, "one JSON object")
+    return json_lines(task.path, task.part, dict, "one JSON object")
 
 
 def _history(task: IngestTask) -> Iterator[Row]:
@@ -215,7 +211,7 @@ def _history_event(event: list[Any], own: set[str]) -> dict[str, Any]:
 
 def _journal(task: IngestTask) -> Iterator[Row]:
     """Entries of data queues: an export of a journal by tdqsim, or what QSYS2.DISPLAY_JOURNAL gives."""
-    rows = _csv(task) if _is_csv(task) else _jsonl(task)
+    rows = csv_rows(task.path) if _is_csv(task) else _jsonl(task)
     for number, offset, found in rows:
         yield number, offset, found if isinstance(found, Exception) else _journal_event(found)
 
@@ -313,43 +309,15 @@ def _with_columns(task: IngestTask, part: pa.Table, first: int) -> pa.Table:
 
 
 _READERS: dict[str, Callable[[IngestTask], Iterator[Row]]] = {
-    "csv": _csv, "jsonl": _jsonl, "history": _history, "journal": _journal,
+    "csv": lambda task: csv_rows(task.path), "jsonl": _jsonl, "history": _history, "journal": _journal,
 }  # fmt: skip
 
 
 # the stage -----------------------------------------------------------------------------------------------------------
 
 
-def _files(sources: Iterable[str]) -> list[Path]:
-    found: list[Path] = []
-    for source in sources:
-        if "://" in source:
-            found += [place(name) for name, _ in list_files((source,))]
-            continue
-        path = Path(source)
-        if path.is_dir():
-            inside = (each for each in path.iterdir() if not each.name.startswith((".", "_")))
-            found += sorted(each for each in inside if not each.is_dir())
-        elif path.is_file():
-            found.append(path)
-        else:
-            matched = (
-                sorted(Path().glob(source))
-                if not path.is_absolute()
-                else sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-            )
-            if not matched:
-                raise DatasetError(f"{source}: no such file, directory or pattern")
-            found += matched
-    return found
-
-
 def _tasks(request: IngestRequest, number: int, path: Path) -> Iterator[IngestTask]:
-    """The tasks of one file.
-
-    Raises:
-        DatasetError: it cannot be read, or its descriptor words lie; names it.
-    """
+    """The tasks of one file."""
     form = _form(request, path)
     if form != "qsam" and not is_local(path):
         raise NotAllowed(f"{path}: from an object store data sets are brought in (--format qsam); copy this file here")
@@ -369,11 +337,7 @@ def _form(request: IngestRequest, path: Path) -> str:
 
 
 def _stamp(path: Path) -> tuple[str, int, str]:
-    """What tells a file from another.
-
-    Raises:
-        DatasetError: it cannot be read.
-    """
+    """What tells a file from another."""
     if not is_local(path):
         return stamp(path)
     try:
@@ -387,11 +351,7 @@ def _stamp(path: Path) -> tuple[str, int, str]:
 
 
 def _left_out(request: IngestRequest, files: Iterable[Path]) -> list[str]:
-    """Columns of CSV and Parquet files that no event has: misspelt ones, perhaps.
-
-    Raises:
-        DatasetError: a CSV file names no column that an event has.
-    """
+    """Columns of CSV and Parquet files that no event has: misspelt ones, perhaps."""
     known = {*COLUMNS, *_HEX}
     found: set[str] = set()
     for path in files:
@@ -460,7 +420,7 @@ def run_ingest(
 
 
 def _ingested(request: IngestRequest, spark: Any, say: Callable[[str], None] | None) -> dict[str, Any]:
-    files = _files(request.sources)
+    files = [place(name) for name, _ in list_files(request.sources)]
     size = sum(_stamp(path)[1] for path in files)
     engine = choose(request.engine, records=0, size=size, spark=spark, say=say)
     engine.say(f"engine {engine.name}: {engine.why}")

@@ -82,11 +82,7 @@ def run_load(request: LoadRequest) -> dict[str, Any]:
 
 
 def _queues(request: LoadRequest) -> list[str]:
-    """The queues that are wanted.
-
-    Raises:
-        DatasetError: one of them is nowhere in the table.
-    """
+    """The queues that are wanted."""
     names: set[str] = set()
     for path in _files(request):
         names |= set(pq.read_table(path, columns=["queue"], partitioning=None).column(0).unique().to_pylist())
@@ -109,11 +105,7 @@ def _empty_queues(request: LoadRequest) -> set[str]:
 
 
 def _files(request: LoadRequest) -> list[Path]:
-    """The files of the table.
-
-    Raises:
-        DatasetError: there are none, or not all.
-    """
+    """The files of the table."""
     records = request.table == "records"
     stage, name, command = ("replay", "records", "replay") if records else ("ingest", "events", "ingest")
     files = table_files(request.run, stage, name)
@@ -192,16 +184,7 @@ def _disk_is_full(error: BaseException | None) -> bool:
 
 
 def _own_name(names: dict[str, str], what: str, *parts: str) -> str:
-    """The name of a file.
-
-    Args:
-        names: what each file so far is for.
-        what: what this one is for.
-        parts: what its name is made of.
-
-    Raises:
-        DatasetError: another one has it already.
-    """
+    """The name of a file."""
     name = _file_name(*parts)
     other = names.setdefault(name, what)
     if other != what:

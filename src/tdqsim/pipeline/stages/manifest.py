@@ -175,12 +175,7 @@ def manifest_path(run: Path, stage: str) -> Path:
 
 
 def outdate(run: Path, stage: str) -> None:
-    """A stage is not finished any more: nor is what comes after it, and what was said of the whole run goes.
-
-    Args:
-        run: the run's directory.
-        stage: the stage of which something is about to be done.
-    """
+    """A stage is not finished any more: nor is what comes after it, and what was said of the whole run goes."""
     for name in (stage, *_AFTER.get(stage, ())):
         manifest_path(run, name).unlink(missing_ok=True)
     for name in _SAID:
@@ -189,11 +184,6 @@ def outdate(run: Path, stage: str) -> None:
 
 def finished(run: Path, stage: str, command: str) -> None:
     """Make sure that all of a stage is there, and that nothing before it has changed since.
-
-    Args:
-        run: the run's directory.
-        stage: the stage.
-        command: which ``tdq pipeline`` command does it.
 
     Raises:
         DatasetError: it was never done, was killed, or something before it was done again since.

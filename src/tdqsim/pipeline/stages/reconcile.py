@@ -133,14 +133,7 @@ def compare(expected: pa.Array, actual: pa.Array, match: Match) -> Iterator[Diff
 
 
 class Comparison:
-    """Compares the records of one queue of a region, as they come.
-
-    Args:
-        expected: what is expected, in parts.
-        match: how they are compared.
-        most: of each kind so many differences are given; None for all.
-        queue: its name, for messages.
-    """
+    """Compares the records of one queue of a region, as they come."""
 
     def __init__(self, expected: Iterator[pa.Array], match: Match, most: int | None = None, queue: str = "") -> None:
         self._expected = expected
@@ -235,12 +228,6 @@ def _settled(left: RecordColumn, right: RecordColumn, differ: Any, key: slice | 
     """How many places have the same key on both sides, before the first that has not.
 
     So far both sides have each key as often: what is paired there changes no count for what comes after.
-
-    Args:
-        left: the expected side.
-        right: the actual side.
-        differ: the places where they differ.
-        key: where the key is; without one every place of both is settled.
     """
     if key is not None and len(differ):
         moved = pc.index(pc.not_equal(left.part(key, differ), right.part(key, differ)), True).as_py()
@@ -292,14 +279,7 @@ def _paired(left: RecordColumn, right: RecordColumn, key: slice | None) -> _Pair
 
 
 class _Changes:
-    """Pairs with other bytes, and how many differences each of them is.
-
-    Args:
-        left: the expected side.
-        right: the actual side.
-        pairs: the places of the pairs in them.
-        naming: what counts.
-    """
+    """Pairs with other bytes, and how many differences each of them is."""
 
     def __init__(self, left: RecordColumn, right: RecordColumn, pairs: tuple[Any, Any], naming: Naming) -> None:
         self._sides = left, right

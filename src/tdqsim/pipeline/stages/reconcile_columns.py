@@ -25,11 +25,7 @@ _BYTES_AT_ONCE = 8 << 20
 
 
 class RecordColumn:
-    """One column of records.
-
-    Args:
-        records: binary values; a null is an empty record.
-    """
+    """One column of records."""
 
     def __init__(self, records: pa.Array) -> None:
         self.values = pc.fill_null(records, b"") if records.null_count else records
@@ -85,12 +81,6 @@ def unequal(left: RecordColumn, right: RecordColumn, mine: Any = None, theirs: A
 def matrices(left: RecordColumn, right: RecordColumn, mine: Any, theirs: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Pairs of records of one length as rows of bytes, some megabytes at a time; those of other lengths are left out.
 
-    Args:
-        left: one column.
-        right: the other column.
-        mine: the places of the pairs in the one.
-        theirs: the places of the pairs in the other.
-
     Yields:
         which pairs they are, the records of the left side, and those of the right side.
     """
@@ -130,10 +120,6 @@ _AT_ONCE = 16384
 
 def expected_records(slices: Sequence[Slice], queue: str) -> Iterator[pa.Array]:
     """The expected records of one queue of a region, in order, some megabytes at a time.
-
-    Args:
-        slices: the region's events.
-        queue: its name; an event that names none belongs to none.
 
     Raises:
         DatasetError: two events have the same number; names it.

@@ -30,13 +30,6 @@ class Recording:
     """A region's recorder for replay.
 
     Without ``commands`` it takes no part in commands at all, so that queues keep the short way at its full speed.
-
-    Args:
-        region: the region; it is recorded from now on until :meth:`stop`.
-        rows: the tables.
-        depths: where depths go, at each dispatch.
-        budget: told of each dispatch.
-        commands: whether handlers' commands are taken down too, into ``results``.
     """
 
     trace: Callable[[tuple[Any, ...]], object] | None
@@ -132,9 +125,6 @@ class Probe:
     Whoever feeds events counts ``left`` down by himself, and calls :meth:`keep` when it reaches 0: that is the one
     thing done for every event.
 
-    Args:
-        limit: the most points kept.
-
     Attributes:
         peak: the greatest depth seen; -1 before there was one.
         left: how many samples until one is kept.
@@ -170,9 +160,6 @@ class Depths(dict[str, Probe]):
 
     A step is counted in whatever the caller samples by (events, dispatches); it doubles as often as needed, so that the
     points kept depend on nothing but the sequence of depths.
-
-    Args:
-        limit: the most points kept of a queue.
     """
 
     def __init__(self, limit: int) -> None:

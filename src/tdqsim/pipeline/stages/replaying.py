@@ -44,13 +44,6 @@ def run_replay(
 ) -> dict[str, Any]:
     """Replay the events of a run's exchange.
 
-    Args:
-        run: the run's directory.
-        spec: what every region is made of.
-        engine: local, spark or auto.
-        spark: a session that there is already.
-        say: told what happens, for people.
-
     Returns:
         How many regions, events and responses otherwise than expected; causes; the digest of everything that came out.
 
@@ -160,11 +153,7 @@ def _reconciled(
 
 
 def _expected_queues(paths: Sequence[Path]) -> list[str]:
-    """The queues of which records are expected.
-
-    Raises:
-        DatasetError: a file has no such column.
-    """
+    """The queues of which records are expected."""
     found: set[str] = set()
     needed = ["command", "queue"]
     for path in paths:

@@ -38,10 +38,6 @@ PAGE: Final = "report.html"
 def check_report(run: Path, out: str | Path = "") -> None:
     """See, before work of hours, that :func:`write_report` can make its page and write it.
 
-    Args:
-        run: the run's directory.
-        out: where the report goes; by default the run's directory.
-
     Raises:
         TdqError: the plotting library is not installed, or no file can be made there.
     """

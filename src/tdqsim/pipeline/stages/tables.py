@@ -108,12 +108,7 @@ class _Held:
 
 
 class BucketTables:
-    """The tables of one bucket, in the block of :func:`bucket_tables`.
-
-    Args:
-        paths: the real names of their files, for messages.
-        writers: what writes each of them.
-    """
+    """The tables of one bucket, in the block of :func:`bucket_tables`."""
 
     def __init__(self, paths: Mapping[str, Path], writers: Mapping[str, pq.ParquetWriter]) -> None:
         self.region = ""
@@ -163,12 +158,7 @@ class BucketTables:
             self._flush(name)
 
     def _flush(self, name: str) -> None:
-        """Write what is held of a table.
-
-        Raises:
-            DatasetError: there is no room for it. Whoever made the rows may take it for his own error and go on, so
-                it is raised again by whatever comes next.
-        """
+        """Write what is held of a table."""
         if self.failed is not None:
             raise self.failed
         held = self._held[name]
@@ -186,10 +176,6 @@ class BucketTables:
 @contextmanager
 def bucket_tables(run: Path, files: Mapping[str, str]) -> Iterator[BucketTables]:
     """The tables of one bucket; they get their names at the end of the block, all or none.
-
-    Args:
-        run: the run's directory.
-        files: the file of each table in it.
 
     Raises:
         DatasetError: there was no room for some of it, whatever came of that since.
