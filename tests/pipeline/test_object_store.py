@@ -80,7 +80,7 @@ def foreign(uri: str, monkeypatch: pytest.MonkeyPatch) -> str:
         def _strip_protocol(cls, path: Any) -> str:
             container, _, key = str(path).rpartition("://")[2].strip("/").partition("/")
             if uri.startswith("hdfs"):
-                return f"/{key if container == 'namenode:8020' else '/'.join((container, key))}".rstrip("/")
+                return f"/{key if container == 'namenode:8020' else f'{container}/{key}'}".rstrip("/")
             return f"{container.partition('@')[0]}/{key}".rstrip("/")
 
     monkeypatch.setitem(registry._registry, Fake.protocol, Fake)
