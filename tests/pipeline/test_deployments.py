@@ -193,16 +193,23 @@ def test_on_a_connect_server(folder: Path) -> None:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[str]:
-    """A standalone master and two workers; its address."""
+def cluster(folder: Path, second: str = "127.0.0.1") -> Iterator[str]:
+    """A standalone master and two workers, the second of them perhaps with a name of its own; its address."""
     port, page = free_port(), free_port()
-    place = ("--host", "127.0.0.1")
     with processes() as start:
-        start("org.apache.spark.deploy.master.Master", *place, "--port", str(port), "--webui-port", str(page))
+        start(
+            "org.apache.spark.deploy.master.Master",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--webui-port",
+            str(page),
+        )
         wait_for(port)
-        for _ in range(2):
+        for host in ("127.0.0.1", second):
             start(
-                "org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", *place,
+                "org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", "--host", host,
                 "--work-dir", str(folder / "work"),
                 f"spark://127.0.0.1:{port}",
             )  # fmt: skip
@@ -229,3 +236,95 @@ def test_by_spark_submit(folder: Path) -> None:
 
 def test_on_a_connect_server_in_this_process(folder: Path) -> None:
     assert said([sys.executable, "-c", SOURCES, str(folder)], SPARK_REMOTE="local[2]") == SOURCES_SAID
+
+
+SLOWLY = """
+import os
+from pathlib import Path
+from threading import Event
+
+class Slowly:
+    # A stage's function: the first attempt at its first task waits until a second one has done it, and does it again.
+    def __init__(self, function, sign):
+        self.function, self.sign = function, Path(sign)
+
+    def __call__(self, task):
+        if task.bucket:
+            return self.function(task)
+        done = self.sign.with_suffix(".twice")
+        try:
+            self.sign.touch(exist_ok=False)
+        except FileExistsError:
+            receipt = self.function(task)
+            done.touch()
+            return receipt
+        for _ in range(1200):
+            if done.exists():
+                break
+            Event().wait(0.1)
+        return self.function(task)
+"""
+
+SPECULATED = """
+import os, sys
+from pathlib import Path
+from slowly import Slowly
+from tdqsim.pipeline import data_sets
+from tdqsim.pipeline.session import session
+from tdqsim.pipeline.stages import ingest, run
+from tdqsim.pipeline.stages.engine import StageEngine
+from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
+from tdqsim.pipeline.stages.reconcile_fields import Match
+from tdqsim.pipeline.stages.replay import ReplaySpec
+from tdqsim.pipeline.stages.replaying import run_reconcile, run_replay
+folder = Path(sys.argv[1])
+options = {"copybook_contents": "01 R. 05 KIND PIC X. 05 ID PIC 9(5).", "record_format": "VB"}
+options["input_split_records"] = "20"
+columns = {"region": "R{KIND}", "command": "WRITEQ TD", "queue": "PAYQ"}
+(folder / "queues.yaml").write_text("group: G\\ntdqueue:\\n  - {name: PAYQ, type: INTRA}\\n")
+
+def outcome(name, engine):
+    more = {} if engine.spark is None else {"spark": engine.spark}
+    out = folder / name
+    request = IngestRequest(out, (str(folder / "data"),), columns=columns, options=options, engine=engine.name, buckets=2)
+    brought = run_ingest(request, **more)
+    replayed = run_replay(out, ReplaySpec(definitions=(folder / "queues.yaml",)), engine.name, **more)
+    expected = sorted((folder / "expected").glob("*.parquet"))
+    compared = run_reconcile(out, expected, {"PAYQ": Match()}, engine.name, **more)
+    staged = data_sets.stage_data_set(folder / "data", out / "stage", engine=engine, **options)
+    rows = [row for n in range(len(staged.files)) for batch in staged.batches(n) for row in batch.to_pylist()]
+    return brought["events"], replayed["digest"], compared["compared"], compared["differences"], rows
+
+import pyarrow as pa, pyarrow.parquet as pq
+(folder / "expected").mkdir()
+for part in range(2):
+    rows = [{"region": f"R{'CP'[n % 2]}", "seq": n, "command": "EXPECT", "queue": "PAYQ",
+             "data": f"{'CP'[n % 2]}{n:05d}".encode("cp037")} for n in range(50 * part, 50 * part + 50)]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "expected" / f"{part}.parquet")
+WANTED = {
+    "spark.speculation": "true", "spark.speculation.quantile": "0.1", "spark.speculation.multiplier": "1.1",
+    "spark.speculation.efficiency.enabled": "false", "spark.speculation.task.duration.threshold": "1s",
+    "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
+}
+alone = outcome("alone", StageEngine("local"))
+assert alone[0] == alone[2] == len(alone[4]) == 100 and not alone[3], alone
+slow = {"ingest_file": ingest, "count_piece": run, "split_piece": run, "replay_bucket": run, "reconcile_bucket": run,
+        "decode_part": data_sets}
+for name, module in slow.items():
+    setattr(module, name, Slowly(getattr(module, name), folder / f"{name}.once"))
+print("same", outcome("twice", StageEngine("spark", spark=session(config=WANTED))) == alone)
+print(*sorted(path.stem for path in folder.glob("*.twice")))
+"""
+
+
+def test_speculative_execution(folder: Path) -> None:
+    """A task of each stage is run twice at once, as Spark does with one that takes long: the outcome is that of one."""
+    (folder / "slowly.py").write_text(SLOWLY)
+    (folder / "speculated.py").write_text(SPECULATED)
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    with cluster(folder, "127.0.0.2") as master:  # a second attempt is made on another host
+        command = [sys.executable, str(folder / "speculated.py"), str(folder)]
+        assert said(command, MASTER=master, SPARK_LOCAL_IP="127.0.0.1", PYTHONPATH=path) == [
+            "same True",
+            "count_piece decode_part ingest_file reconcile_bucket replay_bucket split_piece",
+        ]

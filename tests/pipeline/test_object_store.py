@@ -6,8 +6,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -62,8 +63,34 @@ def memory() -> Iterator[str]:
     fsspec.filesystem("memory").store.clear()
 
 
-@pytest.fixture(params=["bucket", "memory"])
-def store(request: pytest.FixtureRequest) -> str:
+FOREIGN = ("gs://captures", "abfs://captures@account.dfs.core.windows.net", "hdfs://namenode:8020/captures")
+
+
+def foreign(uri: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store of another kind: what it keeps is in memory, under names as the library for its scheme has them."""
+    registry = pytest.importorskip("fsspec.registry")
+    memory = pytest.importorskip("fsspec.implementations.memory")
+
+    class Fake(memory.MemoryFileSystem):
+        protocol, cachable = uri.partition(":")[0], False
+        store: ClassVar[dict[str, Any]] = {}
+        pseudo_dirs: ClassVar[list[str]] = [""]
+
+        @classmethod
+        def _strip_protocol(cls, path: Any) -> str:
+            container, _, key = str(path).rpartition("://")[2].strip("/").partition("/")
+            if uri.startswith("hdfs"):
+                return f"/{key if container == 'namenode:8020' else f'{container}/{key}'}".rstrip("/")
+            return f"{container.partition('@')[0]}/{key}".rstrip("/")
+
+    monkeypatch.setitem(registry._registry, Fake.protocol, Fake)
+    return uri
+
+
+@pytest.fixture(params=["bucket", "memory", *FOREIGN])
+def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param in FOREIGN:
+        return foreign(request.param, monkeypatch)
     return str(request.getfixturevalue(request.param))
 
 
@@ -112,6 +139,16 @@ def test_data_sets_are_read_from_there(store: str, path: Path, tmp_path: Path) -
         stage_data_set(f"{store}/none/at-all", tmp_path / "stage", **OPTIONS)
 
 
+@pytest.mark.parametrize("uri", FOREIGN)
+def test_a_store_without_its_library_is_refused_at_once(uri: str, path: Path, tmp_path: Path) -> None:
+    for scheme, library in (("gs", "gcsfs"), ("abfs", "adlfs")):
+        if uri.startswith(scheme) and find_spec(library) is not None:
+            pytest.skip(f"{library} is here")
+    for source, stage in ((f"{uri}/in", tmp_path), (path, f"{uri}/stage")):
+        with pytest.raises(DatasetError, match="no such place can be reached"):
+            stage_data_set(source, stage, **OPTIONS)
+
+
 def test_the_command_takes_such_places(bucket: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = [word for name, value in OPTIONS.items() for word in ("--option", f"{name}={value}")]
     assert main(["pipeline", "decode", str(path), "--stage", f"{bucket}/stage", "--columns", "id", *options]) == 0
@@ -141,11 +178,8 @@ def test_a_report_goes_there(store: str, tmp_path: Path) -> None:
     assert main(["pipeline", "ingest", str(trace), *run]) == 0
     assert main(["pipeline", "replay", "--definitions", str(definitions), *run]) == 0
     assert main(["pipeline", "report", *run, "--out", f"{store}/reports"]) == 0
-    assert sorted(each.name for each in place(f"{store}/reports").iterdir()) == [
-        "junit.xml",
-        "report.html",
-        "report.json",
-    ]
+    made = [place(f"{store}/reports/{name}") for name in ("junit.xml", "report.html", "report.json")]
+    assert [each.stat().st_size > 100 for each in made] == [True] * 3
     assert not (tmp_path / "run" / "report.html").exists()
 
 

@@ -22,9 +22,18 @@ from tdqsim.definitions import Definitions, Dtaq, IntraQueue
 from tdqsim.errors import DatasetError, StoreInUse
 from tdqsim.ibmi import System
 from tdqsim.pipeline.queue_options import read_queue_options
-from tdqsim.pipeline.queue_stream import first_offsets, last_offsets, next_offsets, ranges, read_exactly
 from tdqsim.pipeline.queue_writer import QueuePartWriter, abandon_stream, commit_stream, sink_of
-from tdqsim.pipeline.queues import QueueHoles, heads, read_range, trim
+from tdqsim.pipeline.queues import (
+    QueueHoles,
+    first_offsets,
+    heads,
+    last_offsets,
+    next_offsets,
+    ranges,
+    read_exactly,
+    read_range,
+    trim,
+)
 
 QUEUES = [IntraQueue(name="ONE"), IntraQueue(name="TWO", recovstatus="LOGICAL")]
 

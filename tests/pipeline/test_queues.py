@@ -23,10 +23,20 @@ from tdqsim.definitions import Definitions, Dtaq, IntraQueue
 from tdqsim.errors import DatasetError, StoreInUse
 from tdqsim.ibmi import System, parse_seed
 from tdqsim.pipeline.queue_options import options_page, read_queue_options
-from tdqsim.pipeline.queue_reading import plan_read, read_task, schema_of
 from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, history_pieces, read_history
 from tdqsim.pipeline.queue_writer import QueuePartWriter, commit_batch
-from tdqsim.pipeline.queues import SCHEMAS, finished_offsets, heads, queue_rows, read_range, trim, trim_finished
+from tdqsim.pipeline.queues import (
+    SCHEMAS,
+    finished_offsets,
+    heads,
+    plan_read,
+    queue_rows,
+    read_range,
+    read_task,
+    schema_of,
+    trim,
+    trim_finished,
+)
 
 QUEUES = [IntraQueue(name="ONE"), IntraQueue(name="TWO", recovstatus="LOGICAL")]
 

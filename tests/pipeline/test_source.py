@@ -17,7 +17,7 @@ from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import known_options, read_options
-from tdqsim.pipeline.parquet import write_parquet
+from tdqsim.pipeline.publishing import write_parquet
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts

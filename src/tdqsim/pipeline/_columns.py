@@ -107,14 +107,7 @@ def _encoded(
 
 
 def in_charset(array: pa.Array, charset: str, nulls: npt.NDArray[np.bool_] | None, *, controls: bool) -> pa.Array:
-    """Text of bytes in ASCII, UTF-8 or a code page, with control characters or without them.
-
-    Args:
-        array: the bytes, as a string array, without nulls.
-        charset: ``ascii`` (any other byte is a blank), ``utf-8``, or a code page.
-        nulls: rows that are null.
-        controls: keep the control characters.
-    """
+    """Text of bytes in ASCII, UTF-8 or a code page, with control characters or without them."""
     buffers = array.buffers()
     bounds: npt.NDArray[np.int64] = np.frombuffer(buffers[1], np.int32)[: len(array) + 1].astype(np.int64)
     data = np.frombuffer(buffers[2], np.uint8)[: bounds[-1]] if buffers[2] is not None else np.empty(0, np.uint8)

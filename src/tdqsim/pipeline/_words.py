@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tdqsim.errors import DatasetError
 from tdqsim.pipeline._columns import pieces
-from tdqsim.pipeline._framing import CUT_HINT, Frames, FramingError, Ints, Walk, found
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.options import QsamOptions
 
 __all__ = [
+    "CUT_HINT",
     "DESCRIPTOR",
+    "Frames",
+    "FramingError",
+    "Ints",
+    "Walk",
     "block_length_of",
     "blocked",
     "fixed_blocks",
+    "found",
     "headed",
     "record_length_of",
     "refuse_blocks",
@@ -295,11 +302,6 @@ def _refuse_word(data: Bytes, at: int, *, spanned: bool) -> NoReturn:
 def refuse_blocks(data: bytes, offset: int, options: QsamOptions) -> None:
     """Refuse a file of blocks that is to be read as one without.
 
-    Args:
-        data: the first bytes of the file.
-        offset: where they begin in it.
-        options: those of the read.
-
     Raises:
         FramingError: what were taken for records are all filled exactly by records with descriptor words of their own,
             or there are words before fixed records that say how many there are.
@@ -329,16 +331,7 @@ def _is_row(
     empty: bool = False,
     whole: bool = False,
 ) -> bool:
-    """Whether data is a row of pieces behind words with their lengths.
-
-    Args:
-        data: the data, or with ``whole`` false its beginning.
-        holds: whether it may be what is in a piece.
-        big: the length is big-endian, in the first half of its word; else little-endian in the second.
-        own: the length counts the word.
-        empty: a piece may have no bytes.
-        whole: nothing follows the data.
-    """
+    """Whether data is a row of pieces behind words with their lengths."""
     position = seen = 0
     while position + DESCRIPTOR <= len(data) and (whole or seen < BLOCKS_LOOKED_AT):
         word = data[position : position + DESCRIPTOR][:: 1 if big else -1]
@@ -352,3 +345,44 @@ def _is_row(
         position, seen = position + size, seen + 1
     complete = position == len(data) and seen > 0
     return complete if whole or seen < 2 else True
+
+
+Ints = npt.NDArray[np.int64]
+CUT_HINT = "was the copy cut off? transfer the data set again, in binary"
+
+
+class FramingError(DatasetError):
+    """A descriptor word or length lies; ``offset`` counts from the start of the bytes walked."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        self.offset = offset
+        self.problem = message
+        super().__init__(f"at offset {offset}: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Records found.
+
+    Attributes:
+        data: the bytes that ``starts`` refer to (spanned records are put together first).
+        starts: where each record's data begins.
+        lengths: how long it is, without descriptor words.
+        places: where it begins in the bytes walked.
+        used: bytes walked.
+    """
+
+    data: Bytes
+    starts: Ints
+    lengths: Ints
+    places: Ints
+    used: int
+
+
+Walk = Callable[[Bytes, bool], Frames]
+"""Called with bytes and whether they are the last of the file (part)."""
+
+
+def found(data: Bytes, starts: Ints, lengths: Ints, used: int) -> Frames:
+    """Records that lie where they were found."""
+    return Frames(data, starts, lengths, starts, used)

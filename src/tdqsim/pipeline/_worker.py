@@ -29,11 +29,7 @@ def settle() -> None:
 
 
 class Quiet:
-    """Standard error without what is said of a connection that the other side has closed.
-
-    Args:
-        stream: where everything else goes.
-    """
+    """Standard error without what is said of a connection that the other side has closed."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -31,9 +31,6 @@ Path = tuple[str, ...]
 class Family:
     """Decodes roots and what is below them.
 
-    Args:
-        options: those of the read, with ``segment_children``.
-
     Raises:
         DatasetError: a segment is no redefinition of the copybook, is in a table, or has no ids.
     """
@@ -157,12 +154,7 @@ def _last(rows: Ints, places: Ints) -> Ints:
 def whole_families(
     walk: Iterable[tuple[int, Frames]], roots_in: Callable[[Frames], Ints]
 ) -> Iterator[tuple[int, Frames]]:
-    """The same records in pieces that begin with a root each; those before the first root in pieces of their own.
-
-    Args:
-        walk: records and the place in the file that theirs count from.
-        roots_in: which of them are roots.
-    """
+    """The same records in pieces that begin with a root each; those before the first root in pieces of their own."""
     held: Frames | None = None
     for base, found in walk:
         frames = Frames(found.data, found.starts, found.lengths, found.places + base, found.used)

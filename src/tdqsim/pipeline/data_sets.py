@@ -13,6 +13,7 @@ Rows, types and refusals are those of ``format("qsam")``, whose options these ar
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,13 +28,12 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.options import QsamOptions, read_options
-from tdqsim.pipeline.parquet import write_parquet
-from tdqsim.pipeline.publishing import is_local, place, reached, stamp
+from tdqsim.pipeline.publishing import is_local, place, reached, stamp, write_parquet
 from tdqsim.pipeline.session import task_frames
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, list_files, plan
 from tdqsim.pipeline.stages.engine import StageEngine, run_stage
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of, manifest_path
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, manifest_path, publish
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -140,23 +140,9 @@ def _frame(spark: SparkSession, items: Sequence[T], read: Callable[[T], Any], sc
 
 
 @dataclass(frozen=True, slots=True)
-class DecodeTask:
-    """Decode parts of data sets into a Parquet file.
+class DecodeTask(StageTask):
+    """Decode parts of data sets into a Parquet file; its weight is in bytes."""
 
-    Attributes:
-        run: the directory of these columns of these inputs.
-        bucket: the number of the task.
-        inputs: digest of what its outcome depends on.
-        weight: bytes to read.
-        options: of the read.
-        columns: those wanted.
-        splits: the parts.
-    """
-
-    run: Path
-    bucket: int
-    inputs: str
-    weight: int
     options: QsamOptions
     columns: tuple[str, ...]
     splits: tuple[Split, ...]
@@ -169,12 +155,10 @@ def decode_part(task: DecodeTask) -> Receipt:
         DatasetError: a part cannot be read, or the file not be written.
         ConversionError: under ``failfast`` a field is corrupt.
     """
-    name = f"data/{task.bucket:05d}.parquet"
+    begun, name = time.perf_counter(), f"data/{task.bucket:05d}.parquet"
     reader = SplitReader(task.options, task.columns)
     rows = write_parquet(task.run / name, _batches(reader, task.splits), reader.schema)
-    receipt = Receipt(STAGE, task.bucket, task.inputs, (name,), rows, (task.run / name).stat().st_size)
-    Receipts(task.run, STAGE).put(receipt)
-    return receipt
+    return publish(task, STAGE, (name,), rows, begun)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,11 +39,7 @@ TEXTS = (FieldType.TEXT, FieldType.EDITED)
 
 
 class RecordEncoder:
-    """Encodes batches of rows by a layout.
-
-    Args:
-        options: those of the write, with a layout.
-    """
+    """Encodes batches of rows by a layout."""
 
     def __init__(self, options: QsamOptions) -> None:
         assert options.layout is not None
@@ -51,16 +47,12 @@ class RecordEncoder:
         self.plain = _RowEncoder(self.layout, options)
         self.plainly = any(item.redefines or item.depending_on for item in self.layout.walk())
         self.decoder = (
-            RecordDecoder(self.layout, replace(options.shape, debug="")) if options.onto_record_bytes else None
+            RecordDecoder(self.layout, replace(options.shape, debug="")) if options.write_onto_record_bytes else None
         )
         self.same_length = not self.plainly or self.layout.variable_size_occurs == "max_size"
 
     def encode(self, batch: pa.RecordBatch, first: int = 0) -> list[bytes]:
         """The records of a batch.
-
-        Args:
-            batch: its rows.
-            first: how many rows there were before it.
 
         Raises:
             ConversionError: a value does not fit its field; names the record, counted from 1.
@@ -498,14 +490,17 @@ class _RowEncoder:
 
     def null(self, field: Field) -> Any:
         options = self.options
-        if field.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL) and options.null_strings_as_spaces:
+        if (
+            field.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL)
+            and options.write_null_strings_as_spaces
+        ):
             return ""
         if field.type is FieldType.BYTES:
             return bytes(field.length)
         zero = (
             field.type in (FieldType.BINARY, FieldType.FLOAT)  # X'00' too, which in these is a number
-            or (field.type is FieldType.ZONED and options.null_display_as_zeros)
-            or (field.type is FieldType.PACKED and options.null_packed_as_zeros)
+            or (field.type is FieldType.ZONED and options.write_null_display_numbers_as_zeros)
+            or (field.type is FieldType.PACKED and options.write_null_comp3_numbers_as_zeros)
         )
         return 0 if zero else None
 

@@ -47,10 +47,6 @@ class ExpressionError(ValueError):
 class Expression:
     """An expression, read once.
 
-    Args:
-        text: the expression.
-        option: the option that it is the value of, for messages.
-
     Attributes:
         names: the names of fields in it, as written.
 

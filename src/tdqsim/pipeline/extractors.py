@@ -85,10 +85,10 @@ def extractor_of(options: QsamOptions) -> Extractor:
     Raises:
         DatasetError: there is no such callable.
     """
-    if options.extractor:
-        return _named(options.extractor, "record_extractor")
-    make = _named(options.header_parser, "record_header_parser")
-    return lambda file, context: _headed(make(options.header_parser_info), file, context.end)
+    if options.record_extractor:
+        return _named(options.record_extractor, "record_extractor")
+    make = _named(options.record_header_parser, "record_header_parser")
+    return lambda file, context: _headed(make(options.rhp_additional_info), file, context.end)
 
 
 def _named(name: str, option: str) -> Callable[..., Any]:
@@ -133,7 +133,7 @@ def extracted(
     file = RecordFile(read_at, start, end)
     records, places, held = list[bytes](), list[int](), 0
     place, problem = start, None
-    found = iter(extractor_of(options)(file, ExtractorContext(options.layout, options.extractor_info, end)))
+    found = iter(extractor_of(options)(file, ExtractorContext(options.layout, options.re_additional_info, end)))
     while True:
         try:
             record = next(found, None)
@@ -149,7 +149,7 @@ def extracted(
             yield 0, _frames(records, places, options)
             records, places, held = [], [], 0
         if problem is not None:
-            name = options.extractor or options.header_parser
+            name = options.record_extractor or options.record_header_parser
             raise FramingError(f"{name}: {type(problem).__name__}: {problem}", place) from problem
         if record is None:
             return

@@ -18,8 +18,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
-from tdqsim.pipeline._given import Given, known_options
-from tdqsim.pipeline._given_layout import charset_of, layout_of
+from tdqsim.pipeline._given import Given, charset_of, known_options, layout_of
 from tdqsim.pipeline.shape import TRIM_POLICIES, Shape
 
 __all__ = ["QsamOptions", "known_options", "read_options"]
@@ -36,12 +35,6 @@ METADATA = {"basic": "basic", "extended": "extended", "false": "", "no": "", "no
 MODES = ("permissive", "dropmalformed", "failfast")
 RDW = ("rdw_adjustment", "is_rdw_big_endian", "is_rdw_part_of_record_length")
 HEADER_PARSERS = {"rdw": False, "xcom": False, "rdw_little_endian": False, "rdw_big_endian": True, "fixed_length": True}
-OPTIONS_AS_THEY_ARE = frozenset({
-    "record_length", "block_length", "record_length_field", "minimum_record_length", "maximum_record_length",
-    "record_start_offset", "record_end_offset", "generate_record_id", "generate_record_bytes",
-    "generate_corrupt_fields",
-    "segment_field", "segment_filter",
-})  # fmt: skip
 OTHERS = ("_", "*")  # as the id of the last level: all other segments
 
 
@@ -64,12 +57,12 @@ class QsamOptions:
     record_length_field: str = ""
     record_length_map: Mapping[str, int] = field(default_factory=dict)
     length_adjustment: int = 0
-    extractor: str = ""
-    extractor_info: str = ""
-    header_parser: str = ""
-    header_parser_info: str = ""
+    record_extractor: str = ""
+    re_additional_info: str = ""
+    record_header_parser: str = ""
+    rhp_additional_info: str = ""
     counted: bool = False
-    partial_records: bool = False
+    allow_partial_records: bool = False
     minimum_record_length: int = 0
     maximum_record_length: int = 0
     file_start_offset: int = 0
@@ -80,8 +73,8 @@ class QsamOptions:
     generate_record_bytes: bool = False
     generate_corrupt_fields: bool = False
     metadata: str = "basic"
-    file_name_col: str = ""
-    offset_col: str = ""
+    with_input_file_name_col: str = ""
+    with_record_offset_col: str = ""
     segment_field: str = ""
     segment_filter: tuple[str, ...] = ()
     segment_map: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -91,16 +84,16 @@ class QsamOptions:
     segment_prefix: str = ""
     segment_prefix_given: bool = False
     mode: str = "permissive"
-    ignore_file_size: bool = False
+    debug_ignore_file_size: bool = False
     refuse_blocks: bool = False
     split_bytes: int = 32 * 1024 * 1024
     split_records: int = 0
     splittable: bool = True
     output: str = "file"
-    onto_record_bytes: bool = False
-    null_strings_as_spaces: bool = False
-    null_display_as_zeros: bool = False
-    null_packed_as_zeros: bool = False
+    write_onto_record_bytes: bool = False
+    write_null_strings_as_spaces: bool = False
+    write_null_display_numbers_as_zeros: bool = False
+    write_null_comp3_numbers_as_zeros: bool = False
 
     @property
     def self_sized(self) -> bool:
@@ -115,7 +108,9 @@ class QsamOptions:
     @property
     def extracted(self) -> bool:
         """Code of the user's says where the records are."""
-        return bool(self.extractor) or bool(self.header_parser and self.header_parser.lower() not in HEADER_PARSERS)
+        return bool(self.record_extractor) or bool(
+            self.record_header_parser and self.record_header_parser.lower() not in HEADER_PARSERS
+        )
 
     @property
     def length(self) -> int:
@@ -133,15 +128,17 @@ class QsamOptions:
 READ_AS: dict[str, Callable[[Given, str], Any]] = {
     "bool": Given.flag, "int": Given.number, "str": Given.text, "tuple[str, ...]": Given.words
 }  # fmt: skip
-_PLAIN = {each.name: str(each.type) for each in fields(QsamOptions) if each.name in OPTIONS_AS_THEY_ARE}
+
+
+def _as_given(given: Given, kind: type) -> dict[str, Any]:
+    """The attributes of a class that an option says as it is; what reads it says those of the others."""
+    known = {row["option"] for row in known_options()}
+    plain = ((each.name, str(each.type)) for each in fields(kind) if each.name in known and each.type in READ_AS)
+    return {name: READ_AS[type_](given, name) for name, type_ in plain}
 
 
 def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOptions:
     """Check the options of a read or write.
-
-    Args:
-        options: by name.
-        cobrix: as ``format("cobol")`` takes them: with Cobrix's defaults.
 
     Raises:
         DatasetError: an option is unknown or absent, its value is not allowed, or options do not go together.
@@ -158,43 +155,35 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
         raise DatasetError(f"minimum_record_length is more than maximum_record_length ({most})")
     children = _segment_children(given)
     return QsamOptions(
-        **{name: READ_AS[kind](given, name) for name, kind in _PLAIN.items()},
-        cobrix=cobrix,
-        paths=_paths(given),
-        layout=layout,
-        shape=_shape(given),
-        recfm=recfm,
-        **_words(given, recfm),
-        record_length_map=_lengths(given),
-        length_adjustment=given.number("rdw_adjustment"),
-        extractor=given.text("record_extractor"),
-        extractor_info=given.raw("re_additional_info"),
-        header_parser=given.text("record_header_parser"),
-        header_parser_info=given.raw("rhp_additional_info"),
-        counted=layout is not None and _counted(given, recfm, layout),
-        partial_records=given.flag("allow_partial_records"),
-        file_start_offset=given.number("file_start_offset") + header,
-        file_end_offset=given.number("file_end_offset") + trailer,
-        metadata=METADATA[given.choice("metadata", tuple(METADATA))],
-        file_name_col=given.text("with_input_file_name_col"),
-        offset_col=given.text("with_record_offset_col"),
-        segment_map=_segments(given),
-        redefine_rules=_redefine_rules(given),
-        segment_levels=_segment_levels(given),
-        segment_children=children,
-        segment_prefix=given.text("segment_id_prefix") or f"{Clock(simulated=False).now():%Y%m%d%H%M%S}",
-        segment_prefix_given=bool(given.text("segment_id_prefix")),
-        mode=given.choice("mode", MODES),
-        ignore_file_size=given.flag("debug_ignore_file_size"),
-        refuse_blocks=_suspicious(given, recfm),
-        split_bytes=max(given.number("input_split_size_mb"), 1) << 20,
-        split_records=given.number("input_split_records"),
-        splittable=given.flag("enable_indexes") and not children,
-        output=given.choice("output", ("file", "directory")),
-        onto_record_bytes=given.flag("write_onto_record_bytes"),
-        null_strings_as_spaces=given.flag("write_null_strings_as_spaces"),
-        null_display_as_zeros=given.flag("write_null_display_numbers_as_zeros"),
-        null_packed_as_zeros=given.flag("write_null_comp3_numbers_as_zeros"),
+        **_as_given(given, QsamOptions)
+        | dict(
+            cobrix=cobrix,
+            paths=_paths(given),
+            layout=layout,
+            shape=_shape(given),
+            recfm=recfm,
+            **_words(given, recfm),
+            record_length_map=_lengths(given),
+            length_adjustment=given.number("rdw_adjustment"),
+            re_additional_info=given.raw("re_additional_info"),
+            rhp_additional_info=given.raw("rhp_additional_info"),
+            counted=layout is not None and _counted(given, recfm, layout),
+            file_start_offset=given.number("file_start_offset") + header,
+            file_end_offset=given.number("file_end_offset") + trailer,
+            metadata=METADATA[given.choice("metadata", tuple(METADATA))],
+            segment_map=_segments(given),
+            redefine_rules=_redefine_rules(given),
+            segment_levels=_segment_levels(given),
+            segment_children=children,
+            segment_prefix=given.text("segment_id_prefix") or f"{Clock(simulated=False).now():%Y%m%d%H%M%S}",
+            segment_prefix_given=bool(given.text("segment_id_prefix")),
+            mode=given.choice("mode", MODES),
+            refuse_blocks=_suspicious(given, recfm),
+            split_bytes=max(given.number("input_split_size_mb"), 1) << 20,
+            split_records=given.number("input_split_records"),
+            splittable=given.flag("enable_indexes") and not children,
+            output=given.choice("output", ("file", "directory")),
+        )
     )
 
 
@@ -270,17 +259,13 @@ def _counted(given: Given, recfm: RecordFormat, layout: Layout) -> bool:
 
 def _shape(given: Given) -> Shape:
     return Shape(
-        schema_retention_policy=given.text("schema_retention_policy"),
-        drop_group_fillers=given.flag("drop_group_fillers"),
-        drop_value_fillers=given.flag("drop_value_fillers"),
-        filler_naming_policy=given.text("filler_naming_policy"),
-        string_trimming_policy=given.choice("string_trimming_policy", TRIM_POLICIES),
-        ascii_charset=charset_of(given.text("ascii_charset")),
-        strict_integral_precision=given.flag("strict_integral_precision"),
-        display_pic_always_string=given.flag("display_pic_always_string"),
-        binary_as_hex=given.flag("binary_as_hex"),
-        debug=DEBUG[given.choice("debug", tuple(DEBUG))],
-        flat=given.flag("flatten"),
+        **_as_given(given, Shape)
+        | {
+            "string_trimming_policy": given.choice("string_trimming_policy", TRIM_POLICIES),
+            "ascii_charset": charset_of(given.text("ascii_charset")),
+            "debug": DEBUG[given.choice("debug", tuple(DEBUG))],
+            "flat": given.flag("flatten"),
+        }
     )
 
 

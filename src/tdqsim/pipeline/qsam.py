@@ -10,7 +10,7 @@ a cluster needs them on shared storage.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -31,12 +31,12 @@ from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
-from tdqsim.pipeline.writer import DataSetPart, PartWriter, commit_parts, discard_parts
+from tdqsim.pipeline.writer import PartWriter, commit_parts, discard_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["CobolDataSource", "QsamDataSource", "register"]
+__all__ = ["CobolDataSource", "PartMessage", "QsamDataSource", "parts_in", "register", "task_numbers"]
 
 quieten()  # where Spark plans with it
 
@@ -115,10 +115,23 @@ class QsamReader(DataSourceReader):
 
 
 class PartMessage(WriterCommitMessage):
-    """What a task tells the commit."""
+    """What a task tells the commit: the part that it wrote."""
 
-    def __init__(self, part: DataSetPart) -> None:
+    def __init__(self, part: Any) -> None:
         self.part = part
+
+
+def parts_in(messages: Iterable[Any]) -> list[Any]:
+    """The parts that tasks told of."""
+    return [message.part for message in messages if message is not None]
+
+
+def task_numbers() -> tuple[int, int]:
+    """The number of the task that this is called in, among the tasks of its job, and that of its attempt."""
+    from pyspark import TaskContext  # noqa: PLC0415 - there is one in a task only
+
+    context = TaskContext.get()
+    return (context.partitionId(), context.taskAttemptId()) if context is not None else (0, 0)
 
 
 class QsamWriter(DataSourceArrowWriter):
@@ -131,18 +144,12 @@ class QsamWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PartMessage:
         """Write one partition."""
-        from pyspark import TaskContext  # noqa: PLC0415 - there is one in a task only
-
-        context = TaskContext.get()
-        number, attempt = (context.partitionId(), context.taskAttemptId()) if context is not None else (0, 0)
-        return PartMessage(self.parts.write(iterator, number, attempt))
+        return PartMessage(self.parts.write(iterator, *task_numbers()))
 
     def commit(self, messages: list[Any]) -> None:
         """Make the data set of the parts, in partition order."""
-        commit_parts(
-            self.options, [message.part for message in messages if message is not None], overwrite=self.overwrite
-        )
+        commit_parts(self.options, parts_in(messages), overwrite=self.overwrite)
 
     def abort(self, messages: list[Any]) -> None:
         """Remove the parts; the data set is as it was."""
-        discard_parts([message.part for message in messages if message is not None])
+        discard_parts(parts_in(messages))

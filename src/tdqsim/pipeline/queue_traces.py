@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import JournalEntry, System
-from tdqsim.pipeline.parquet import schema
+from tdqsim.pipeline.publishing import schema
 from tdqsim.pipeline.stored import Kind, opened
 
 __all__ = ["HISTORY", "JOURNAL", "Piece", "history_pieces", "journals", "read_history", "read_journal"]
@@ -203,16 +203,7 @@ def journals(path: Path, names: Sequence[str] = ()) -> dict[str, tuple[int, int]
 def read_journal(
     path: Path, name: str, columns: Sequence[str], after: int = 0, upto: int | None = None, queues: Sequence[str] = ()
 ) -> Iterator[pa.RecordBatch]:
-    """The entries of a journal with numbers above ``after`` and not above ``upto``, oldest first.
-
-    Args:
-        path: the system's store.
-        name: LIBRARY/NAME.
-        columns: those of :data:`JOURNAL` that are wanted, in their order.
-        after: the number before the first.
-        upto: the last number; None for no end.
-        queues: only entries of these data queues; all by default.
-    """
+    """The entries of a journal with numbers above ``after`` and not above ``upto``, oldest first."""
     wanted = pa.schema([JOURNAL.field(each) for each in columns])
     library, _, object_name = name.partition("/")
     with System(path=path, create=False, readonly=True) as system:

@@ -31,8 +31,7 @@ import pyarrow as pa
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.parquet import schema
-from tdqsim.pipeline.publishing import publish_json, published
+from tdqsim.pipeline.publishing import publish_json, published, schema
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
 from tdqsim.pipeline.stored import Place, Stored, opened, wanted
@@ -193,11 +192,6 @@ def _records(parts: Sequence[QueuePart]) -> Iterator[Place]:
 def commit_batch(options: QueueOptions, parts: Sequence[QueuePart], *, overwrite: bool) -> int:
     """Put the rows of a batch write on, all or none; how many.
 
-    Args:
-        options: of the write.
-        parts: what the tasks staged.
-        overwrite: what was on the queues before goes.
-
     Raises:
         StoreInUse: a process has the store; names it.
         DatasetError: there is no such queue, or a record does not fit; nothing was changed.
@@ -242,11 +236,7 @@ def _renamed(parts: Sequence[QueuePart], names: Mapping[str, str]) -> Iterator[P
 
 
 def _checked(stored: Stored, places: Iterator[Place]) -> int:
-    """How many records there are.
-
-    Raises:
-        DatasetError: one does not fit; nothing was changed.
-    """
+    """How many records there are."""
     return stored.check((name, len(key), len(data)) for name, key, data in places)
 
 
@@ -277,12 +267,6 @@ def sink_of(options: QueueOptions) -> str:
 
 def commit_stream(options: QueueOptions, parts: Sequence[QueuePart], batch: int, sink: str) -> int:
     """Put the rows of a stream's batch on, once; how many of them were not on yet.
-
-    Args:
-        options: of the write.
-        parts: what the tasks of this attempt staged.
-        batch: the batch's number.
-        sink: see :func:`sink_of`.
 
     Raises:
         StoreInUse: a process has the store; names it.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -17,18 +18,31 @@ from tdqsim.core.codepage import codepage
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import SenderId, sender_of
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.parquet import schema
+from tdqsim.pipeline.publishing import schema
+from tdqsim.pipeline.queue_options import QueueOptions
+from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, Piece, history_pieces, journals, read_history, read_journal
 from tdqsim.pipeline.stored import Kind, Numbered, Queue, Stored, opened, wanted
 
 __all__ = [
     "QUEUES",
     "SCHEMAS",
     "Kind",
+    "Offsets",
     "QueueHoles",
+    "Range",
+    "ReadTask",
     "finished_offsets",
+    "first_offsets",
     "heads",
+    "last_offsets",
+    "next_offsets",
+    "plan_read",
     "queue_rows",
+    "ranges",
+    "read_exactly",
     "read_range",
+    "read_task",
+    "schema_of",
     "trim",
     "trim_finished",
     "trim_read",
@@ -94,16 +108,7 @@ def _queue_row(stored: Stored, queue: Queue) -> dict[str, Any]:
 def read_range(
     path: Path, kind: Kind, name: str, after: int, upto: int | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The records of a queue with sequence numbers above ``after`` and not above ``upto``, none removed.
-
-    Args:
-        path: the store.
-        kind: whose it is.
-        name: the queue.
-        after: the number before the range.
-        upto: the last number of the range; None for no end.
-        columns: those of :data:`SCHEMAS` that are wanted, in their order.
-    """
+    """The records of a queue with sequence numbers above ``after`` and not above ``upto``, none removed."""
     whole = SCHEMAS[kind]
     fields = pa.schema([whole.field(each) for each in (columns if columns is not None else whole.names)])
     with opened(path, kind) as stored:
@@ -150,12 +155,6 @@ def trim(path: Path, kind: Kind, upto: Mapping[str, int], *, wait: float = 0) ->
 
     Doing it again changes nothing. The numbers are not given out again.
 
-    Args:
-        path: the store; no other process may be using it.
-        kind: whose it is.
-        upto: the last number to go, by queue.
-        wait: so many seconds for a process that has the store.
-
     Returns:
         How many went, by queue.
 
@@ -172,10 +171,6 @@ def trim(path: Path, kind: Kind, upto: Mapping[str, int], *, wait: float = 0) ->
 
 def finished_offsets(checkpoint: Path, source: int | None = None) -> dict[str, int]:
     """How far a stream had got with its last finished batch, from its checkpoint, by queue.
-
-    Args:
-        checkpoint: the checkpoint's directory.
-        source: which source of the query, from 0, when it has several.
 
     Raises:
         DatasetError: no batch was finished there, or it is the checkpoint of something else.
@@ -203,12 +198,6 @@ def _offsets(line: str) -> dict[str, int] | None:
 def trim_finished(path: Path, kind: Kind, checkpoint: Path, source: int | None = None) -> dict[str, int]:
     """Take off what a stream that has ended was done with: Spark leaves its last batch at the source.
 
-    Args:
-        path: the store; no other process may be using it.
-        kind: whose it is.
-        checkpoint: the checkpoint of the query.
-        source: which source of the query, from 0, when it has several.
-
     Returns:
         How many records went, by queue.
     """
@@ -224,3 +213,232 @@ def trim_read(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]
 
 def _has(stored: Stored, name: str, upto: int) -> bool:
     return next(stored.entries(name, 0, upto), None) is not None
+
+
+# batch reads ----------------------------------------------------------------------------------------------------------
+
+
+class ReadTask(NamedTuple):
+    """What one task reads: of a queue or journal above ``after`` to ``upto``, or a piece of a history; else nothing."""
+
+    name: str = ""
+    after: int = 0
+    upto: int = 0
+    piece: Piece | None = None
+
+
+def schema_of(options: QueueOptions) -> pa.Schema:
+    """The columns of a read.
+
+    Raises:
+        DatasetError: this kind of store has no such thing.
+    """
+    if options.read == "journal":
+        if options.kind != "dtaq":
+            raise DatasetError("journals are an IBM i system's: format('dtaq'); a region has histories")
+        return JOURNAL
+    return {"records": SCHEMAS[options.kind], "queues": QUEUES, "history": HISTORY[options.kind]}[options.read]
+
+
+def plan_read(options: QueueOptions) -> list[ReadTask]:
+    """What is read, in order, as of now."""
+    if options.read == "history":
+        return [ReadTask(piece=piece) for piece in history_pieces(options.path)]
+    if options.read == "queues":
+        return [ReadTask(name="*")]
+    low = max(options.starting_sequence - 1, 0)
+    high = 2**63 - 1 if options.ending_sequence is None else options.ending_sequence
+    if options.read == "journal":
+        found = journals(options.store, options.journals)
+        return [
+            ReadTask(name, after, upto)
+            for name, (_, last) in found.items()
+            for after, upto in _pieces(low, min(high, last), max(1, last // options.rows_per_partition))
+        ]
+    with opened(options.store, options.kind) as stored:
+        return [
+            ReadTask(queue.name, after, upto)
+            for queue in wanted(stored, options.queues, options.store)
+            if queue.records
+            for after, upto in _parts(queue, low, high, options.rows_per_partition)
+        ]
+
+
+def _parts(queue: Queue, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
+    if queue.order == "KEYED":  # by key they lie, so each part would take a walk over all of them
+        yield low, min(high, queue.last)
+        return
+    low = max(low, queue.first - 1)
+    yield from _pieces(low, min(high, queue.last), -(-queue.records // rows))
+
+
+def _pieces(low: int, high: int, parts: int) -> Iterator[tuple[int, int]]:
+    """A range in so many parts of about one length."""
+    step = max(1, -(-(high - low) // max(parts, 1)))
+    for after in range(low, high, step):
+        yield after, min(after + step, high)
+
+
+def read_task(options: QueueOptions, task: ReadTask, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of one task."""
+    if task.piece is not None:
+        yield from read_history(task.piece, options.kind, columns, mode=options.mode, queues=options.queues)
+    elif task.name == "*":
+        yield from queue_rows(options.store, options.kind, options.queues).select(list(columns)).to_batches()
+    elif task.name and options.read == "journal":
+        yield from read_journal(options.store, task.name, columns, task.after, task.upto, options.queues)
+    elif task.name:
+        yield from read_range(options.store, options.kind, task.name, task.after, task.upto, columns)
+
+
+# streams --------------------------------------------------------------------------------------------------------------
+
+
+Offsets = dict[str, dict[str, int]]
+"""By queue: ``seq``, the number of the last record; ``records``, how many there were; ``incarnation``."""
+
+
+class Range(NamedTuple):
+    """The records of a queue above ``after`` to ``upto``, and how many they must be."""
+
+    queue: str
+    after: int
+    upto: int
+    records: int
+
+
+class Reach(NamedTuple):
+    """How far a batch goes in a queue: the number of its last record, how many records and bytes of data it has."""
+
+    seq: int
+    records: int
+    size: int
+
+
+def _place(seq: int, records: int, incarnation: int) -> dict[str, int]:
+    return {"seq": seq, "records": records, "incarnation": incarnation}
+
+
+def first_offsets(options: QueueOptions) -> Offsets:
+    """Where a new stream begins: before the first record, or behind the last one."""
+    found = heads(options.store, options.kind, options.queues)
+    return {name: _place(head.last if options.from_latest else 0, 0, head.incarnation) for name, head in found.items()}
+
+
+def last_offsets(options: QueueOptions) -> Offsets:
+    """Where the queues stand; how many records that would be is not counted."""
+    found = heads(options.store, options.kind, options.queues)
+    return {name: _place(head.last, 0, head.incarnation) for name, head in found.items()}
+
+
+def next_offsets(
+    options: QueueOptions, start: Mapping[str, Mapping[str, int]], *, rows: int, size: int, target: Offsets | None
+) -> Offsets:
+    """How far the next batch goes: queues in turn, at most so many records and bytes of data, at least one record.
+
+    Raises:
+        QueueHoles: a queue was deleted or made anew since ``start``.
+    """
+    end: Offsets = {name: dict(place) for name, place in start.items()}
+    taken = taken_bytes = 0
+    with opened(options.store, options.kind) as stored:
+        for queue in wanted(stored, options.queues, options.store):
+            name = queue.name
+            after, records = _resume(options, name, queue.incarnation, start.get(name))
+            upto = queue.last if target is None else min(target.get(name, {}).get("seq", 0), queue.last)
+            end[name] = _place(after, records, queue.incarnation)
+            if upto <= after or (rows and taken >= rows) or (size and taken_bytes >= size):
+                continue
+            left = max(rows - taken, 0), max(size - taken_bytes, 0)
+            found = _reach(stored.entries(name, after, upto), after, upto, *left)
+            if size and taken and found.size > size - taken_bytes:
+                continue  # its first record alone is too large for what is left of this batch
+            taken, taken_bytes = taken + found.records, taken_bytes + found.size
+            end[name] = _place(found.seq, records + found.records, queue.incarnation)
+    return end
+
+
+def _resume(options: QueueOptions, name: str, incarnation: int, place: Mapping[str, int] | None) -> tuple[int, int]:
+    """The number to go on behind, and how many records there were so far."""
+    if place is None or not place["seq"]:
+        return 0, 0  # nothing of it has been read yet
+    after, records = int(place["seq"]), int(place["records"])
+    if incarnation == place["incarnation"]:
+        return after, records
+    if options.fail_on_data_loss:
+        raise QueueHoles(
+            f"{options.store}: queue {name} was deleted or made anew since the stream read up to {after}; records may "
+            "have gone unread: give the stream a new checkpoint, or set failOnDataLoss to false"
+        )
+    return 0, records
+
+
+def ranges(
+    options: QueueOptions, start: Mapping[str, Mapping[str, int]], end: Mapping[str, Mapping[str, int]]
+) -> list[Range]:
+    """What tasks read of a batch; a long range in pieces.
+
+    Raises:
+        QueueHoles: records of the batch are gone.
+    """
+    found: list[Range] = []
+    with opened(options.store, options.kind) as stored:
+        for name, place in end.items():
+            before = start.get(name, {"seq": 0, "records": 0})
+            after = int(before["seq"])
+            moved = place["seq"] != after or place["records"] != before["records"]
+            if not moved:
+                continue
+            if name not in stored.names or stored.queue(name).incarnation != place["incarnation"]:
+                _miss(options, name, "the queue is not there any more, or was made anew")
+                continue
+            if before.get("incarnation", place["incarnation"]) != place["incarnation"]:
+                after = 0  # it was made anew before this batch was planned
+            pieces = _cut(stored.entries(name, after, int(place["seq"])), int(place["seq"]), options.rows_per_partition)
+            missing = int(place["records"]) - int(before["records"]) - sum(piece.records for piece in pieces)
+            if missing:
+                _miss(options, name, f"{missing} of its records from {after + 1} to {place['seq']} are gone")
+            for piece in pieces:
+                found.append(Range(name, after, piece.seq, piece.records))
+                after = piece.seq
+    return found
+
+
+def _miss(options: QueueOptions, name: str, what: str) -> None:
+    if options.fail_on_data_loss:
+        raise QueueHoles(
+            f"{options.store}: queue {name}: {what}: somebody else reads the queue; give the stream a queue of its own "
+            "and a new checkpoint, or set failOnDataLoss to false"
+        )
+
+
+def read_exactly(options: QueueOptions, part: Range, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The records of a range.
+
+    Raises:
+        QueueHoles: some of them are gone.
+    """
+    left = part.records
+    for batch in read_range(options.store, options.kind, part.queue, part.after, part.upto, columns):
+        left -= batch.num_rows
+        yield batch
+    if left:
+        _miss(options, part.queue, f"{left} of its records from {part.after + 1} to {part.upto} are gone")
+
+
+def _reach(entries: Iterator[Numbered], after: int, upto: int, rows: int, size: int) -> Reach:
+    """How far a batch goes that may have so many records and bytes: one record at least, when there is any."""
+    seq, records, taken = after, 0, 0
+    for entry in entries:
+        if records and ((rows and records >= rows) or (size and taken + len(entry.data) > size)):
+            return Reach(seq, records, taken)
+        seq, records, taken = entry.seq, records + 1, taken + len(entry.data)
+    return Reach(max(upto, after), records, taken)
+
+
+def _cut(entries: Iterator[Numbered], upto: int, rows: int) -> list[Reach]:
+    """The entries of a range, to ``upto``, in pieces of so many; the pieces end where the next begin."""
+    pieces: list[Reach] = []
+    while found := [(entry.seq, len(entry.data)) for entry in islice(entries, rows)]:
+        pieces.append(Reach(found[-1][0], len(found), sum(size for _, size in found)))
+    return [*pieces[:-1], pieces[-1]._replace(seq=upto)] if pieces else []

@@ -12,7 +12,7 @@ when Spark commits the batch they were in, and the last batch's go by
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,7 +23,6 @@ from pyspark.sql.datasource import (
     DataSourceStreamArrowWriter,
     DataSourceStreamReader,
     InputPartition,
-    WriterCommitMessage,
 )
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.streaming.datasource import (
@@ -37,11 +36,9 @@ from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._worker import quieten, settle
+from tdqsim.pipeline.qsam import PartMessage, parts_in, task_numbers
 from tdqsim.pipeline.queue_options import QueueOptions, read_queue_options
-from tdqsim.pipeline.queue_reading import ReadTask, plan_read, read_task, schema_of
-from tdqsim.pipeline.queue_stream import Offsets, first_offsets, last_offsets, next_offsets, ranges, read_exactly
 from tdqsim.pipeline.queue_writer import (
-    QueuePart,
     QueuePartWriter,
     abandon_stream,
     commit_batch,
@@ -49,7 +46,19 @@ from tdqsim.pipeline.queue_writer import (
     discard,
     sink_of,
 )
-from tdqsim.pipeline.queues import trim_read
+from tdqsim.pipeline.queues import (
+    Offsets,
+    ReadTask,
+    first_offsets,
+    last_offsets,
+    next_offsets,
+    plan_read,
+    ranges,
+    read_exactly,
+    read_task,
+    schema_of,
+    trim_read,
+)
 from tdqsim.pipeline.stored import Kind, check_free
 
 if TYPE_CHECKING:
@@ -114,11 +123,7 @@ class DtaqDataSource(_QueueDataSource):
 
 
 def _columns(options: QueueOptions, schema: StructType) -> list[str]:
-    """The names of the columns wanted.
-
-    Raises:
-        DatasetError: there is no such column, or it has another type.
-    """
+    """The names of the columns wanted."""
     whole = schema_of(options)
     for field in to_arrow_schema(schema):
         if field.name not in whole.names:
@@ -150,24 +155,6 @@ class _Reader(DataSourceReader):
         return read_task(self.options, partition.value, self.columns)
 
 
-class _Message(WriterCommitMessage):
-    """What a task tells the commit."""
-
-    def __init__(self, part: QueuePart) -> None:
-        self.part = part
-
-
-def _parts(messages: Iterable[Any]) -> list[QueuePart]:
-    return [message.part for message in messages if message is not None]
-
-
-def _number() -> int:
-    from pyspark import TaskContext  # noqa: PLC0415  (there is one in a task only)
-
-    context = TaskContext.get()
-    return context.partitionId() if context is not None else 0
-
-
 class _Writer(DataSourceArrowWriter):
     """Stages rows in tasks; the commit puts them on."""
 
@@ -178,17 +165,17 @@ class _Writer(DataSourceArrowWriter):
         self.overwrite = overwrite
         self.parts = QueuePartWriter(options, to_arrow_schema(schema))
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> _Message:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartMessage:
         """Stage one partition."""
-        return _Message(self.parts.write(iterator, _number()))
+        return PartMessage(self.parts.write(iterator, task_numbers()[0]))
 
     def commit(self, messages: list[Any]) -> None:
         """Put all rows on, in partition order."""
-        commit_batch(self.options, _parts(messages), overwrite=self.overwrite)
+        commit_batch(self.options, parts_in(messages), overwrite=self.overwrite)
 
     def abort(self, messages: list[Any]) -> None:
         """Remove what was staged."""
-        discard(_parts(messages))
+        discard(parts_in(messages))
 
 
 # streams -------------------------------------------------------------------------------------------------------------
@@ -262,14 +249,14 @@ class _StreamWriter(DataSourceStreamArrowWriter):
         self.options = options
         self.parts = QueuePartWriter(options, to_arrow_schema(schema), self.sink)
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> _Message:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartMessage:
         """Stage one partition."""
-        return _Message(self.parts.write(iterator, _number()))
+        return PartMessage(self.parts.write(iterator, task_numbers()[0]))
 
     def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803
         """Put the batch on, unless it is on already."""
-        commit_stream(self.options, _parts(messages), batchId, self.sink)
+        commit_stream(self.options, parts_in(messages), batchId, self.sink)
 
     def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803
         """Remove what was staged."""
-        abandon_stream(self.options, _parts(messages), batchId, self.sink)
+        abandon_stream(self.options, parts_in(messages), batchId, self.sink)

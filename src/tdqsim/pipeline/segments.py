@@ -99,12 +99,7 @@ def segment_decoder(layout: Layout, name: str) -> RecordDecoder:
 
 
 def segment_states(parts: Iterable[Iterator[tuple[int, Frames]]], options: QsamOptions) -> list[SegmentState]:
-    """The state at the beginning of each part of a file; one pass over it, in which only the segment field is decoded.
-
-    Args:
-        parts: the records of each part, in file order.
-        options: those of the read.
-    """
+    """The state at the beginning of each part of a file; one pass over it, which decodes the segment field only."""
     assert options.layout is not None
     decoder = segment_decoder(options.layout, options.segment_field)
     ids, found, first = SegmentIds(options, SegmentState()), list[SegmentState](), 0

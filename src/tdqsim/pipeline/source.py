@@ -82,10 +82,6 @@ class _Malformed(Exception):
 class SplitReader:
     """Reads parts of data sets as record batches.
 
-    Args:
-        options: those of the read.
-        columns: the columns wanted, in this order; None for all.
-
     Raises:
         LayoutError: a column cannot be made.
         DatasetError: an unknown column is wanted.
@@ -113,10 +109,10 @@ class SplitReader:
             ]
         if options.generate_record_bytes or options.layout is None:
             fields.append(pa.field("Record_Bytes", pa.binary(), nullable=False))
-        if options.file_name_col:
-            fields.append(pa.field(options.file_name_col, pa.string()))
-        if options.offset_col:
-            fields.append(pa.field(options.offset_col, pa.int64()))
+        if options.with_input_file_name_col:
+            fields.append(pa.field(options.with_input_file_name_col, pa.string()))
+        if options.with_record_offset_col:
+            fields.append(pa.field(options.with_record_offset_col, pa.int64()))
         fields += [pa.field(f"Seg_Id{level}", pa.string()) for level in range(len(options.segment_levels))]
         self._generated = {field.name for field in fields}
         self._family = Family(options) if options.segment_children and options.layout is not None else None
@@ -248,22 +244,14 @@ class SplitReader:
         self, family: Family, batch: _Batch, split: Split, segments: npt.NDArray[np.object_]
     ) -> pa.RecordBatch | None:
         """A row for each root, of the records up to the next one, whose number it has, as in Cobrix."""
-        options, roots = self.options, family.roots_in(segments)
+        roots = family.roots_in(segments)
         if not len(roots):
             return None
         if not self.schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(roots), pa.struct([])))
         found = family.decode(batch.data, batch.starts, batch.lengths, segments)
         arrays = {name: found.column(name) for name in found.schema.names}
-        if options.generate_record_id:
-            whole = batch.lengths + options.record_start_offset + options.record_end_offset
-            arrays["File_Id"] = pa.array(np.full(len(roots), split.file_id, np.int32))
-            arrays["Record_Id"] = pa.array(np.append(roots[1:], len(batch)) + int(batch.numbers[0]))
-            arrays["Record_Byte_Length"] = pa.array(np.add.reduceat(whole, roots).astype(np.int32))
-        if options.file_name_col:
-            arrays[options.file_name_col] = pa.array([split.path] * len(roots), pa.string())
-        if options.offset_col:
-            arrays[options.offset_col] = pa.array(batch.places[roots])
+        self._generate(batch, split, arrays, roots)
         return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
     def _segments(self, batch: _Batch) -> npt.NDArray[np.object_]:
@@ -320,20 +308,24 @@ class SplitReader:
             int(batch.places[row]),
         )
 
-    def _generate(self, batch: _Batch, split: Split, arrays: dict[str, pa.Array]) -> None:
-        options, rows, wanted = self.options, len(batch), set(self.schema.names)
+    def _generate(self, batch: _Batch, split: Split, arrays: dict[str, pa.Array], roots: Ints | None = None) -> None:
+        """The columns that say where a record is; of ``roots`` alone, each with the records up to the next."""
+        options = self.options
+        rows = len(batch) if roots is None else len(roots)
         if options.generate_record_id:
+            numbers, whole = batch.numbers, batch.lengths + options.record_start_offset + options.record_end_offset
+            if roots is not None:
+                numbers, whole = np.append(roots[1:], len(batch)) + int(numbers[0]), np.add.reduceat(whole, roots)
             arrays["File_Id"] = pa.array(np.full(rows, split.file_id, np.int32))
-            arrays["Record_Id"] = pa.array(batch.numbers)
-            arrays["Record_Byte_Length"] = pa.array(
-                (batch.lengths + options.record_start_offset + options.record_end_offset).astype(np.int32)
-            )
-        if "Record_Bytes" in wanted and "Record_Bytes" in self._generated:
+            arrays["Record_Id"] = pa.array(numbers)
+            arrays["Record_Byte_Length"] = pa.array(whole.astype(np.int32))
+        if "Record_Bytes" in self.schema.names and "Record_Bytes" in self._generated and roots is None:
             arrays["Record_Bytes"] = _raw(batch, options)
-        if options.file_name_col:
-            arrays[options.file_name_col] = pa.array([split.path], pa.string()).take(pa.array(np.zeros(rows, np.int64)))
-        if options.offset_col:
-            arrays[options.offset_col] = pa.array(batch.places)
+        if options.with_input_file_name_col:
+            name = pa.array([split.path], pa.string())
+            arrays[options.with_input_file_name_col] = name.take(pa.array(np.zeros(rows, np.int64)))
+        if options.with_record_offset_col:
+            arrays[options.with_record_offset_col] = pa.array(batch.places if roots is None else batch.places[roots])
         arrays |= {f"Seg_Id{level}": array for level, array in enumerate(batch.ids)}
 
 
@@ -357,13 +349,7 @@ def _raw(batch: _Batch, options: QsamOptions) -> pa.Array:
 
 
 def _as_told(entries: pa.Array, names: Mapping[str, tuple[str, bool]], kind: pa.DataType) -> pa.Array:
-    """Corrupt fields by their columns' names, their bytes as they are or in hexadecimal.
-
-    Args:
-        entries: those of the decoders, by path.
-        names: path to the name of the column, and whether that is a table itself.
-        kind: the type wanted.
-    """
+    """Corrupt fields by their columns' names, their bytes as they are or in hexadecimal."""
     found: list[dict[str, Any]] = entries.values.to_pylist()
     as_hex, placed = pa.types.is_string(kind.value_type.field("raw_value").type), kind.value_type.num_fields > 2
     for bad in found:

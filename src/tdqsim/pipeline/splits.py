@@ -197,7 +197,9 @@ def _expand(path: str) -> Iterator[tuple[str, int]]:
         try:
             yield from _local_files(Path(match))
         except OSError as error:
-            raise DatasetError(f"{error.filename or match}: cannot be read: {error.strerror or error}") from error
+            raise DatasetError(
+                f"{error.filename or match}: cannot be read: {error.strerror or error}; give access, or leave it out"
+            ) from error
 
 
 def _local_files(path: Path) -> Iterator[tuple[str, int]]:
@@ -217,10 +219,10 @@ def _remote(path: str) -> Iterator[tuple[str, int]]:
         entries = [info] if info.is_file else system.get_file_info(fs.FileSelector(name, recursive=True))
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
-    prefix = path[: len(path) - len(name)]
+    whole, inside = path.rstrip("/"), len(name.strip("/"))  # what stands before it is written in many ways
     for entry in sorted(entries, key=lambda entry: str(entry.path)):
         if entry.is_file and not entry.base_name.startswith(HIDDEN):
-            yield prefix + entry.path, entry.size
+            yield whole + entry.path.strip("/")[inside:], entry.size
 
 
 def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:

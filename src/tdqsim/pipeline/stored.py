@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Event
-from types import TracebackType
-from typing import Final, Literal, NamedTuple, Protocol, Self
+from typing import Final, Literal, NamedTuple, Self
 from zlib import crc32
 
 from tdqsim.cics import Condition
@@ -77,57 +76,13 @@ class Numbered(NamedTuple):
     data: bytes
 
 
-class Stored(Protocol):
-    """What the pipeline does with the queues of a store."""
-
-    @property
-    def names(self) -> Collection[str]:
-        """The queues that there are."""
-
-    def queue(self, name: str) -> Queue:
-        """Where a queue stands now."""
-
-    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
-        """Its entries by number, whatever order it hands them out in: above ``after``, to ``upto``."""
-
-    def half(self, name: str) -> str:
-        """The half of the store that a queue's records are in: each has marks of its own, committed with records."""
-
-    def mark(self, half: str, key: bytes) -> bytes | None:
-        """What was put down under a key in a half of the store."""
-
-    def put_mark(self, half: str, key: bytes, value: bytes) -> None:
-        """Put something down with the next commit."""
-
-    def check_writable(self, names: frozenset[str]) -> None:
-        """Refuse queues that nothing can be put on now."""
-
-    def check(self, records: Iterator[tuple[str, int, int]]) -> int:
-        """Refuse records, by queue and lengths of key and data, that do not all fit; how many they are."""
-
-    def put(self, record: Place) -> None:
-        """Put one record on, with the next commit at the latest."""
-
-    def take_through(self, name: str, seq: int) -> int:
-        """Take off what has a number not above ``seq``, with the next commit at the latest; how many went."""
-
-    def put_since(self, name: str, before: int) -> int:
-        """How many records were put on after the one with a number, by writes that were cut off."""
-
-    def commit(self) -> None:
-        """Make all changes permanent; marks before records, where they cannot be one commit."""
-
-    def forget(self) -> None:
-        """Give up what was not committed."""
-
-
 def _identity(store: Store, number: int) -> int:
     """A number that tells a queue from any other; 0 as long as nothing of it is stored."""
     return crc32(number.to_bytes(8, "big"), crc32(store.store_id)) if number else 0
 
 
 class _Region:
-    """A region's store."""
+    """A region's store; that of a system has the same methods."""
 
     def __init__(self, path: Path, *, readonly: bool, dfhintra: Mapping[str, int] | None) -> None:
         self._region = StoredRegion(path, readonly=readonly, dfhintra=dfhintra)
@@ -136,16 +91,16 @@ class _Region:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._region.close()
 
     @property
     def names(self) -> Collection[str]:
+        """The queues that there are."""
         return self._region.queues.keys()
 
     def queue(self, name: str) -> Queue:
+        """Where a queue stands now."""
         found = self._region.queues[name]
         now = found.now
         return Queue(
@@ -154,6 +109,7 @@ class _Region:
         )  # fmt: skip
 
     def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
+        """Its entries by number, whatever order it hands them out in: above ``after``, to ``upto``."""
         found = self._region.queues[name]
         first = max(found.now.first, after + 1)
         limit = None if upto is None else max(0, upto - first + 1)
@@ -161,13 +117,16 @@ class _Region:
             yield Numbered(seq, entry.time_ns, entry.key, entry.sender, entry.data)
 
     def half(self, name: str) -> str:
+        """The half of the store that a queue's records are in: each has marks of its own, committed with records."""
         return "durable" if self._region.recoverable(name) else "volatile"
 
     def mark(self, half: str, key: bytes) -> bytes | None:
+        """What was put down under a key in a half of the store."""
         store = self._region.store
         return (store.durable if half == "durable" else store.volatile.disk).get_meta(key)
 
     def check_writable(self, names: frozenset[str]) -> None:
+        """Refuse queues that nothing can be put on now."""
         self._check_settled(names)
         for name in sorted(names):
             if not self._region.sound and not self._region.recoverable(name):
@@ -184,6 +143,7 @@ class _Region:
             )
 
     def check(self, records: Iterator[tuple[str, int, int]]) -> int:
+        """Refuse records, by queue and lengths of key and data, that do not all fit; how many they are."""
         sizes: dict[str, array[int]] = {}
         number = 0
         try:
@@ -199,24 +159,30 @@ class _Region:
         return number
 
     def put_mark(self, half: str, key: bytes, value: bytes) -> None:
+        """Put something down with the next commit."""
         self._region.note(half, key, value)
 
     def commit(self) -> None:
+        """Make all changes permanent; marks before records, where they cannot be one commit."""
         self._region.commit()
 
     def forget(self) -> None:
+        """Give up what was not committed."""
         self._region.forget()
 
     def _refused(self, condition: Condition, which: str) -> DatasetError:
         return DatasetError(f"{which}{self._path}: {condition.name}: {condition.detail}; nothing was written")
 
     def put(self, record: Place) -> None:
+        """Put one record on, with the next commit at the latest."""
         self._region.put(record[0], record[2])
 
     def put_since(self, name: str, before: int) -> int:
+        """How many records were put on after the one with a number, by writes that were cut off."""
         return max(0, self._region.queues[name].now.last - before)
 
     def take_through(self, name: str, seq: int) -> int:
+        """Take off what has a number not above ``seq``, with the next commit at the latest; how many went."""
         self._check_settled(frozenset((name,)))
         return self._region.take_through(name, seq)
 
@@ -235,9 +201,7 @@ class _System:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._job is not None:
             self._job.end()
         self._system.close()
@@ -342,6 +306,10 @@ class _System:
 
     def forget(self) -> None:
         self._places, self._marks = [], {}
+
+
+Stored = _Region | _System
+"""What the pipeline does with the queues of a store, whichever kind it is."""
 
 
 def opened(

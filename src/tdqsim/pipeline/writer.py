@@ -41,10 +41,6 @@ class DataSetPart:
 class PartWriter:
     """Writes the parts of one data set.
 
-    Args:
-        options: those of the write; the path is the first of its paths.
-        schema: the rows' Arrow schema.
-
     Raises:
         DatasetError: no path, a remote path, a field without a column, or a column without a field.
     """
@@ -59,7 +55,7 @@ class PartWriter:
             _check_columns(columns_of(options.layout, options.shape), schema, options.layout.counters)
         if options.recfm.fixed and options.length <= 0:
             raise DatasetError("fixed-length records need a copybook or record_length")
-        if options.onto_record_bytes and "Record_Bytes" not in schema.names:
+        if options.write_onto_record_bytes and "Record_Bytes" not in schema.names:
             raise DatasetError("write_onto_record_bytes needs the column Record_Bytes")
         _refuse_format(options)
 

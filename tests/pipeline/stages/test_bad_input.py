@@ -20,9 +20,8 @@ import pytest
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.arguments import NotAllowed
 from tdqsim.pipeline.stages.engine import StageEngine, StageFailed, run_stage
-from tdqsim.pipeline.stages.holding import holding
+from tdqsim.pipeline.stages.holding import NotAllowed, holding
 from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
 from tdqsim.pipeline.stages.load import LoadRequest, run_load
 from tdqsim.pipeline.stages.manifest import Receipt

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline import bounds
-from tdqsim.pipeline.stages.events import EVENTS, Slice, open_pieces, rows_at_once
-from tdqsim.pipeline.stages.order import in_order
-from tdqsim.pipeline.stages.rows_digest import RowsDigest
+from tdqsim.pipeline.stages.events import EVENTS, Slice, in_order, open_pieces, rows_at_once
+from tdqsim.pipeline.stages.tables import RowsDigest
 
 
 def piece(numbers: list[int]) -> Slice:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tdqsim.pipeline.stages.report_page import Tables, page_of
+from tdqsim.pipeline.stages.report import Tables, page_of
 from tdqsim.pipeline.stages.tables import TABLES
 from tdqsim.pipeline.stages.tree_memory import TreeMemory, tree_bytes
 from tdqsim.report.parts import Drawing, Section

@@ -33,13 +33,7 @@ class OutOfBudget(BaseException):
 
 
 class Budget:
-    """Watches one region or system while it works.
-
-    Args:
-        commands: how many dispatches and commands there may be.
-        stuck_seconds: how long nothing may happen; 0 does not look.
-        done: how many commands were done; changes whenever anything happens.
-    """
+    """Watches one region or system while it works."""
 
     def __init__(self, commands: int, stuck_seconds: float, done: Callable[[], int]) -> None:
         self.commands = commands

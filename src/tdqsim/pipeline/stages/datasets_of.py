@@ -16,8 +16,7 @@ from tdqsim.definitions import Definitions, ExtraQueue
 from tdqsim.errors import DatasetError
 from tdqsim.facts import SUPPLIED_QUEUES
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.events import Slice, fixed_binary
-from tdqsim.pipeline.stages.order import in_order
+from tdqsim.pipeline.stages.events import Slice, fixed_binary, in_order
 from tdqsim.pipeline.stages.tables import Rows
 
 __all__ = ["InputSets", "OutputSets", "event_of_record"]
@@ -91,13 +90,7 @@ class InputSets:
 
 
 def event_of_record(slices: Sequence[Slice], dd: str, number: int) -> int | None:
-    """The number of the event that is a record of an input data set.
-
-    Args:
-        slices: the region's events.
-        dd: the DD name.
-        number: of the record, from 1.
-    """
+    """The number of the event that is a record of an input data set."""
     for batch in in_order(slices):
         for name, part in _by_dd(batch):
             if name == dd and number <= part.num_rows:

@@ -21,15 +21,15 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.parquet import schema
-from tdqsim.pipeline.stages.arguments import one_of
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only, outdate, write_manifest
+from tdqsim.pipeline.publishing import schema
+from tdqsim.pipeline.stages.holding import one_of
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, outdate, write_manifest
 
-__all__ = ["EngineName", "StageEngine", "StageFailed", "StageTask", "Told", "choose", "run_stage"]
+__all__ = ["EngineName", "StageEngine", "StageFailed", "Told", "choose", "run_stage"]
 
 EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
@@ -47,26 +47,6 @@ _ROW = schema("bucket int32, body string")
 
 class StageFailed(DatasetError):
     """A stage could not be finished; the message names it, its buckets, and what the last attempt said."""
-
-
-class StageTask(Protocol):
-    """One task of a stage: plain values, so that it can travel to a worker."""
-
-    @property
-    def run(self) -> Path:
-        """The run's directory."""
-
-    @property
-    def bucket(self) -> int:
-        """Which bucket it makes."""
-
-    @property
-    def inputs(self) -> str:
-        """Digest of everything its outcome depends on."""
-
-    @property
-    def weight(self) -> int:
-        """How much work it is, in any unit: the heaviest go first."""
 
 
 T = TypeVar("T", bound=StageTask)
@@ -98,11 +78,6 @@ class StageEngine:
 
     def map(self, tasks: Sequence[Any], function: Callable[[Any], Receipt], *, apart: bool = False) -> list[Receipt]:
         """The function's receipt for each task, in the order of the tasks.
-
-        Args:
-            tasks: the tasks.
-            function: does one.
-            apart: not in this process, which it may end.
 
         Raises:
             Told: a task raised something in another process; the tasks that have not begun do not begin.
@@ -172,13 +147,6 @@ def choose(
     wanted: EngineName, *, records: int, size: int, spark: Any = None, say: Callable[[str], None] | None = None
 ) -> StageEngine:
     """The engine for a run.
-
-    Args:
-        wanted: ``auto`` decides by size.
-        records: how many records or operations there are.
-        size: how many bytes they are.
-        spark: a session that there is already.
-        say: told what happens, for people.
 
     Raises:
         NotAllowed: there is no such engine.

@@ -11,7 +11,7 @@ queue or DD name; replay passes over it, reconcile looks for it.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.parquet import schema
+from tdqsim.pipeline.publishing import schema
 
 __all__ = [
     "COLUMNS",
@@ -33,6 +34,7 @@ __all__ = [
     "conform",
     "event_table",
     "fixed_binary",
+    "in_order",
     "no_nulls",
     "open_pieces",
     "rows_at_once",
@@ -65,10 +67,7 @@ _NEEDED = ("region", "seq", "command")
 def conform(given: pa.Table, where: str, first: int = 0) -> pa.Table:
     """A table as an event table: columns in order, those that are left out null; others are dropped.
 
-    Args:
-        given: the table.
-        where: the file, for messages.
-        first: how many records of it come before these.
+    Messages name the file, and count its records from the ``first`` of these on.
 
     Raises:
         DatasetError: a column that is needed is missing, or has values of another kind; names the column.
@@ -121,11 +120,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.Array:
-    """Text as bytes in code page 037, as in traces; each different text is looked at once.
-
-    Raises:
-        UnicodeEncodeError: the code page has not all of its characters.
-    """
+    """Text as bytes in code page 037, as in traces; each different text is looked at once."""
     coded = column.combine_chunks().dictionary_encode()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.combine_chunks()
@@ -272,3 +267,88 @@ def _runs(whole: pa.Table) -> Iterator[tuple[str, int, int]]:
     names = coded.dictionary.to_pylist()
     for start, stop in pairwise(cuts):
         yield names[codes[start]], int(start), int(stop)
+
+
+# in sequence order ----------------------------------------------------------------------------------------------------
+
+
+def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
+    """Batches of a region's events by sequence number.
+
+    Pieces that follow each other, as those of a file do, are read one after another; others are merged.
+
+    Raises:
+        DatasetError: two events have the same number; names it.
+    """
+    parts = _following(slices) if _follow(slices) else _merged(slices)
+    last: int | None = None
+    for part in parts:
+        seq = part.column("seq").to_numpy()
+        if last is not None and seq[0] == last:
+            raise _double(part, last)
+        doubles = np.flatnonzero(np.diff(seq) == 0)
+        if len(doubles):
+            raise _double(part, int(seq[doubles[0]]))
+        last = int(seq[-1])
+        yield part
+
+
+def _follow(slices: Sequence[Slice]) -> bool:
+    return all(left.last < right.first for left, right in pairwise(slices))
+
+
+def _following(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
+    for each in slices:
+        yield from each.batches()
+
+
+def _double(part: pa.RecordBatch | pa.Table, seq: int) -> DatasetError:
+    return DatasetError(
+        f"region {part.column('region')[0]}: two events have the number {seq} in column seq; numbers must differ. "
+        "Correct them, or leave the column out: events then have the order of their files and records"
+    )
+
+
+class _Source:
+    """One slice that is being merged: the part of it that is held, and the rest on disk."""
+
+    def __init__(self, each: Slice, rows: int) -> None:
+        self._batches = each.batches(rows)
+        self.held: pa.RecordBatch | None = None
+        self.next()
+
+    def next(self) -> None:
+        """Hold the next part."""
+        self.held = next(self._batches, None)
+
+    @property
+    def last(self) -> int:
+        """The number of the last event that is held."""
+        assert self.held is not None
+        return int(self.held.column("seq")[-1].as_py())
+
+    def take(self, mark: int) -> pa.RecordBatch:
+        """The events that are held up to a number, which then are held no more."""
+        assert self.held is not None
+        count = int(np.searchsorted(self.held.column("seq").to_numpy(), mark, side="right"))
+        found = self.held.slice(0, count)
+        self.held = self.held.slice(count)
+        if not self.held.num_rows:
+            self.next()
+        return found
+
+
+def _merged(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
+    """Slices merged: what is up to the earliest end of what is held of any can be sorted and given away.
+
+    As much is held of all of them together as of a single one otherwise.
+    """
+    rows = max(1, rows_at_once(slices[0].table) // len(slices))
+    sources = [source for source in (_Source(each, rows) for each in slices) if source.held is not None]
+    while sources:
+        mark = min(source.last for source in sources)
+        whole = pa.Table.from_batches([source.take(mark) for source in sources])
+        sources = [source for source in sources if source.held is not None]
+        if whole.num_rows:
+            ordered = whole.take(pc.sort_indices(whole, [("seq", "ascending")]))
+            yield from ordered.combine_chunks().to_batches()

@@ -27,7 +27,7 @@ from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary, no_nulls
 from tdqsim.pipeline.stages.jobs import loaded_job
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, publish
 
 __all__ = [
     "DD_SHIFT",
@@ -150,12 +150,6 @@ Piece = FixedPiece | ParquetPiece
 def pieces_of(path: Path, whole: Callable[[int, int], Piece], length: int, size: int | None = None) -> list[Piece]:
     """A data set of fixed-length records cut into pieces.
 
-    Args:
-        path: the data set.
-        whole: makes a piece of a first record and a count.
-        length: bytes of a record.
-        size: bytes of a piece.
-
     Raises:
         DatasetError: its size is no multiple of the record length.
     """
@@ -171,13 +165,9 @@ def pieces_of(path: Path, whole: Callable[[int, int], Piece], length: int, size:
 
 
 @dataclass(frozen=True, slots=True)
-class CountTask:
+class CountTask(StageTask):
     """Count the events of one piece by region."""
 
-    run: Path
-    bucket: int
-    inputs: str
-    weight: int
     piece: Piece
     stage: str = "count"
 
@@ -189,12 +179,7 @@ def count_piece(task: CountTask) -> Receipt:
     for part in task.piece.region_columns():
         for row in part.value_counts().to_pylist():
             counts[row["values"]] = counts.get(row["values"], 0) + row["counts"]
-    receipt = Receipt(
-        task.stage, task.bucket, task.inputs, (), sum(counts.values()), 0, "",
-        round(time.perf_counter() - begun, 3), {"counts": dict(sorted(counts.items()))},
-    )  # fmt: skip
-    Receipts(task.run, task.stage).put(receipt)
-    return receipt
+    return publish(task, task.stage, (), sum(counts.values()), begun, counts=dict(sorted(counts.items())))
 
 
 def assign(counts: Mapping[str, int], buckets: int) -> dict[str, int]:
@@ -210,19 +195,9 @@ def assign(counts: Mapping[str, int], buckets: int) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitTask:
-    """Write the events of one piece by bucket.
+class SplitTask(StageTask):
+    """Write the events of one piece by bucket, as ``plan`` has it for each region: ``FOLDER/BUCKET/PIECE.arrow``."""
 
-    Attributes:
-        bucket: the number of the piece.
-        plan: the bucket of each region.
-        folder: where files go, relative to the run: ``FOLDER/BUCKET/PIECE.arrow``.
-    """
-
-    run: Path
-    bucket: int
-    inputs: str
-    weight: int
     piece: Piece
     plan: Mapping[str, int]
     folder: str
@@ -236,17 +211,14 @@ def split_piece(task: SplitTask) -> Receipt:
     buckets = np.array([task.plan[name] for name in names], np.int64)
     parts: dict[int, list[pa.Table]] = {}
     files: list[str] = []
-    rows = held = size = spilled = 0
+    rows = held = spilled = 0
 
-    def put_down() -> int:
-        written = 0
+    def put_down() -> None:
         for bucket, tables in sorted(parts.items()):
             name = f"{task.folder}/{bucket:05d}/{task.bucket:05d}.{spilled:03d}.arrow"
             _write(task.run / name, tables)
             files.append(name)
-            written += (task.run / name).stat().st_size
         parts.clear()
-        return written
 
     for part in task.piece.tables():
         rows += part.num_rows
@@ -254,13 +226,10 @@ def split_piece(task: SplitTask) -> Receipt:
             parts.setdefault(bucket, []).append(events)
         held += part.nbytes
         if held >= BOUNDS["split_bytes"]:
-            size += put_down()
+            put_down()
             held, spilled = 0, spilled + 1
-    size += put_down()
-    seconds = round(time.perf_counter() - begun, 3)
-    receipt = Receipt(task.stage, task.bucket, task.inputs, tuple(files), rows, size, "", seconds)
-    Receipts(task.run, task.stage).put(receipt)
-    return receipt
+    put_down()
+    return publish(task, task.stage, files, rows, begun)
 
 
 def _by_bucket(part: pa.Table, names: list[str], buckets: Any) -> Iterator[tuple[int, pa.Table]]:

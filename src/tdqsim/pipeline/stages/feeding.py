@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,8 +15,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.ibmi.journals import sent_key
-from tdqsim.pipeline.stages.contents import depth
-from tdqsim.pipeline.stages.depths import Depths
+from tdqsim.pipeline.stages.recording import Depths, depth
 from tdqsim.pipeline.stages.responses import Taken
 from tdqsim.pipeline.stages.tables import Rows
 
@@ -30,11 +29,7 @@ FAILED: Final = "ERROR"
 
 
 class RecordedClock(Clock):
-    """A clock that only events and simulated waits move: the same run gives the same times.
-
-    Args:
-        start_ns: nanoseconds since 1970 UTC at which it begins.
-    """
+    """A clock that only events and simulated waits move: the same run gives the same times."""
 
     __slots__ = ("_start_ns",)
 
@@ -94,7 +89,7 @@ class _Feed:
             try:
                 quick = short.get(command)
                 if quick is None or (tasks is not None and tasks[at]):
-                    taken.out[at] = self._issue(*_event(taken, at))
+                    taken.out[at] = self._issue(_event(taken, at))
                 else:
                     taken.out[at] = quick(queue, None if keys is None else keys[at], data)
             except Exception as error:  # noqa: BLE001  (each kind is told from the others there)
@@ -112,9 +107,7 @@ class _Feed:
                     probe.keep(int(seq[at]), now, deep)
             taken.at = at + 1
 
-    def _issue(
-        self, task: int, tran: str, command: str, queue: str, key: bytes | None, data: bytes | None
-    ) -> bytes | None:
+    def _issue(self, event: Event) -> bytes | None:
         raise NotImplementedError
 
     def _depth(self, queue: str) -> int | None:
@@ -129,12 +122,22 @@ def _only_commands(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.filter(pc.invert(pc.is_in(found, pa.array(BEFORE))))
 
 
-def _event(taken: Taken, at: int) -> tuple[int, str, str, str, bytes | None, bytes | None]:
-    """One event: task, transaction, command, queue, key, data."""
+class Event(NamedTuple):
+    """One event."""
+
+    task: int
+    tran: str
+    command: str
+    queue: str
+    key: bytes | None
+    data: bytes | None
+
+
+def _event(taken: Taken, at: int) -> Event:
     task = 0 if taken.task is None else taken.task[at] or 0
     tran = "" if taken.tran is None else taken.tran[at]
     key = None if taken.key is None else taken.key[at]
-    return task, tran, taken.command[at], taken.queue[at], key, taken.data[at]
+    return Event(task, tran, taken.command[at], taken.queue[at], key, taken.data[at])
 
 
 def _outcome(error: Exception, seq: int) -> tuple[tuple[str, int, str | None], bytes | None]:
@@ -153,13 +156,7 @@ def _outcome(error: Exception, seq: int) -> tuple[tuple[str, int, str | None], b
 
 
 class CicsFeed(_Feed):
-    """Feeds a region.
-
-    Args:
-        region: the region.
-        results: where responses go.
-        depths: where depths go.
-    """
+    """Feeds a region."""
 
     def __init__(self, region: Region, results: Rows, depths: Depths) -> None:
         assert isinstance(region.clock, RecordedClock)
@@ -176,15 +173,8 @@ class CicsFeed(_Feed):
             "READQ TD": lambda queue, _, __: read(queue),
         }
 
-    def _issue(
-        self,
-        task: int,
-        tran: str,
-        command: str,
-        queue: str,
-        key: bytes | None,  # noqa: ARG002
-        data: bytes | None,
-    ) -> bytes | None:
+    def _issue(self, event: Event) -> bytes | None:
+        task, tran, command, queue, _, data = event
         actor: Any = self._task(task, tran) if task else self.region
         if command == "WRITEQ TD":
             actor.writeq_td(queue, data or b"")
@@ -240,13 +230,7 @@ class CicsFeed(_Feed):
 
 
 class IbmiFeed(_Feed):
-    """Feeds an IBM i system, from one job.
-
-    Args:
-        system: the system.
-        results: where responses go.
-        depths: where depths go.
-    """
+    """Feeds an IBM i system, from one job."""
 
     def __init__(self, system: System, results: Rows, depths: Depths) -> None:
         assert isinstance(system.clock, RecordedClock)
@@ -274,15 +258,8 @@ class IbmiFeed(_Feed):
         entry = self.job.qrcvdtaq(name, library, 0, "EQ", key)
         return None if entry is None else bytes(entry.data)
 
-    def _issue(
-        self,
-        task: int,  # noqa: ARG002
-        tran: str,  # noqa: ARG002
-        command: str,
-        queue: str,
-        key: bytes | None,
-        data: bytes | None,
-    ) -> bytes | None:
+    def _issue(self, event: Event) -> bytes | None:
+        _, _, command, queue, key, data = event
         if command in self._short:
             return self._short[command](queue, key, data)
         library, name = self._name(queue)

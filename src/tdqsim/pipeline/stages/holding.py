@@ -1,18 +1,19 @@
-"""One command at a time in a run's directory: two that write there at once would mix what they leave."""
+"""What commands in a run's directory share: one at a time there, and arguments that are refused by name."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Final
 
 from tdqsim.core.portable import OWN_FILE, FileLock
+from tdqsim.errors import DatasetError
 from tdqsim.pipeline.publishing import no_room
 
-__all__ = ["holding"]
+__all__ = ["NotAllowed", "holding", "one_of"]
 
 _LOCK: Final = ".lock"
 """The name that ``tdq pipeline run`` locks, too."""
@@ -24,10 +25,6 @@ def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[Non
     """Have a run's directory to oneself while the block runs; another command there is waited for.
 
     The lock goes with the process, however it ends.
-
-    Args:
-        run: the run's directory; when there is none, there is nothing to hold.
-        say: told when there is somebody to wait for.
 
     Raises:
         DatasetError: there is no room even for an empty file.
@@ -50,3 +47,18 @@ def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[Non
             yield
         finally:
             lock.release()
+
+
+class NotAllowed(DatasetError):
+    """An argument that a stage does not know; the message has its name, its value and what is allowed."""
+
+
+def one_of(name: str, value: str, allowed: Iterable[str]) -> None:
+    """Look at an argument.
+
+    Raises:
+        NotAllowed: it is none of them.
+    """
+    known = list(allowed)
+    if value not in known:
+        raise NotAllowed(f"{name} {value}: allowed are {', '.join(known)}")

@@ -12,6 +12,7 @@ A large file is cut into several tasks where its records can be found without re
 from __future__ import annotations
 
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -25,15 +26,13 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.parquet import parquet_writer
-from tdqsim.pipeline.publishing import is_local, place, published, stamp
+from tdqsim.pipeline.publishing import is_local, parquet_writer, place, published, stamp
 from tdqsim.pipeline.splits import list_files
-from tdqsim.pipeline.stages.arguments import NotAllowed, one_of
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece
-from tdqsim.pipeline.stages.holding import holding
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, digest_of
+from tdqsim.pipeline.stages.holding import NotAllowed, holding, one_of
+from tdqsim.pipeline.stages.manifest import Receipt, digest_of, publish
 from tdqsim.pipeline.stages.records import IngestTask, records_of, splits_of
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 from tdqsim.pipeline.stages.traces import BYTES, BadEvent, Row, csv_header, csv_rows, json_lines, values_of
@@ -96,21 +95,15 @@ class _Bad(DatasetError):
 
 def ingest_file(task: IngestTask) -> Receipt:
     """Bring one file, or a part of it, into the event table, as Parquet."""
-    name = f"{STAGE}/events/{task.bucket:05d}.parquet"
+    begun, name = time.perf_counter(), f"{STAGE}/events/{task.bucket:05d}.parquet"
     rows = bad = 0
-    with (
-        published(task.run / name) as fresh,
-        parquet_writer(fresh, EVENTS) as writer,
-    ):
+    with published(task.run / name) as fresh, parquet_writer(fresh, EVENTS) as writer:
         for part, wrong in events_of(task):
             bad += wrong
             rows += part.num_rows
             if part.num_rows:
                 writer.write_table(part)
-    size = (task.run / name).stat().st_size
-    receipt = Receipt(STAGE, task.bucket, task.inputs, (name,), rows, size, "", 0.0, {"bad": bad, "file": task.path})
-    Receipts(task.run, STAGE).put(receipt)
-    return receipt
+    return publish(task, STAGE, (name,), rows, begun, bad=bad, file=task.path)
 
 
 def events_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
@@ -187,12 +180,8 @@ def _event(
     return values
 
 
-def _csv(task: IngestTask) -> Iterator[Row]:
-    yield from csv_rows(task.path)
-
-
 def _jsonl(task: IngestTask) -> Iterator[Row]:
-    yield from json_lines(task.path, task.part, dict, "one JSON object")
+    return json_lines(task.path, task.part, dict, "one JSON object")
 
 
 def _history(task: IngestTask) -> Iterator[Row]:
@@ -222,7 +211,7 @@ def _history_event(event: list[Any], own: set[str]) -> dict[str, Any]:
 
 def _journal(task: IngestTask) -> Iterator[Row]:
     """Entries of data queues: an export of a journal by tdqsim, or what QSYS2.DISPLAY_JOURNAL gives."""
-    rows = _csv(task) if _is_csv(task) else _jsonl(task)
+    rows = csv_rows(task.path) if _is_csv(task) else _jsonl(task)
     for number, offset, found in rows:
         yield number, offset, found if isinstance(found, Exception) else _journal_event(found)
 
@@ -320,43 +309,15 @@ def _with_columns(task: IngestTask, part: pa.Table, first: int) -> pa.Table:
 
 
 _READERS: dict[str, Callable[[IngestTask], Iterator[Row]]] = {
-    "csv": _csv, "jsonl": _jsonl, "history": _history, "journal": _journal,
+    "csv": lambda task: csv_rows(task.path), "jsonl": _jsonl, "history": _history, "journal": _journal,
 }  # fmt: skip
 
 
 # the stage -----------------------------------------------------------------------------------------------------------
 
 
-def _files(sources: Iterable[str]) -> list[Path]:
-    found: list[Path] = []
-    for source in sources:
-        if "://" in source:
-            found += [place(name) for name, _ in list_files((source,))]
-            continue
-        path = Path(source)
-        if path.is_dir():
-            inside = (each for each in path.iterdir() if not each.name.startswith((".", "_")))
-            found += sorted(each for each in inside if not each.is_dir())
-        elif path.is_file():
-            found.append(path)
-        else:
-            matched = (
-                sorted(Path().glob(source))
-                if not path.is_absolute()
-                else sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-            )
-            if not matched:
-                raise DatasetError(f"{source}: no such file, directory or pattern")
-            found += matched
-    return found
-
-
 def _tasks(request: IngestRequest, number: int, path: Path) -> Iterator[IngestTask]:
-    """The tasks of one file.
-
-    Raises:
-        DatasetError: it cannot be read, or its descriptor words lie; names it.
-    """
+    """The tasks of one file."""
     form = _form(request, path)
     if form != "qsam" and not is_local(path):
         raise NotAllowed(f"{path}: from an object store data sets are brought in (--format qsam); copy this file here")
@@ -376,11 +337,7 @@ def _form(request: IngestRequest, path: Path) -> str:
 
 
 def _stamp(path: Path) -> tuple[str, int, str]:
-    """What tells a file from another.
-
-    Raises:
-        DatasetError: it cannot be read.
-    """
+    """What tells a file from another."""
     if not is_local(path):
         return stamp(path)
     try:
@@ -394,11 +351,7 @@ def _stamp(path: Path) -> tuple[str, int, str]:
 
 
 def _left_out(request: IngestRequest, files: Iterable[Path]) -> list[str]:
-    """Columns of CSV and Parquet files that no event has: misspelt ones, perhaps.
-
-    Raises:
-        DatasetError: a CSV file names no column that an event has.
-    """
+    """Columns of CSV and Parquet files that no event has: misspelt ones, perhaps."""
     known = {*COLUMNS, *_HEX}
     found: set[str] = set()
     for path in files:
@@ -467,7 +420,7 @@ def run_ingest(
 
 
 def _ingested(request: IngestRequest, spark: Any, say: Callable[[str], None] | None) -> dict[str, Any]:
-    files = _files(request.sources)
+    files = [place(name) for name, _ in list_files(request.sources)]
     size = sum(_stamp(path)[1] for path in files)
     engine = choose(request.engine, records=0, size=size, spark=spark, say=say)
     engine.say(f"engine {engine.name}: {engine.why}")

@@ -24,10 +24,9 @@ import pyarrow.parquet as pq
 from tdqsim.datasets import Dcb, open_writer, parse_recfm
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.publishing import published
-from tdqsim.pipeline.stages.arguments import one_of
-from tdqsim.pipeline.stages.events import open_pieces
+from tdqsim.pipeline.stages.events import in_order, open_pieces
+from tdqsim.pipeline.stages.holding import one_of
 from tdqsim.pipeline.stages.manifest import finished
-from tdqsim.pipeline.stages.order import in_order
 from tdqsim.pipeline.stages.tables import read_table, table_files
 
 __all__ = ["TARGETS", "LoadRequest", "run_load"]
@@ -83,11 +82,7 @@ def run_load(request: LoadRequest) -> dict[str, Any]:
 
 
 def _queues(request: LoadRequest) -> list[str]:
-    """The queues that are wanted.
-
-    Raises:
-        DatasetError: one of them is nowhere in the table.
-    """
+    """The queues that are wanted."""
     names: set[str] = set()
     for path in _files(request):
         names |= set(pq.read_table(path, columns=["queue"], partitioning=None).column(0).unique().to_pylist())
@@ -110,11 +105,7 @@ def _empty_queues(request: LoadRequest) -> set[str]:
 
 
 def _files(request: LoadRequest) -> list[Path]:
-    """The files of the table.
-
-    Raises:
-        DatasetError: there are none, or not all.
-    """
+    """The files of the table."""
     records = request.table == "records"
     stage, name, command = ("replay", "records", "replay") if records else ("ingest", "events", "ingest")
     files = table_files(request.run, stage, name)
@@ -193,16 +184,7 @@ def _disk_is_full(error: BaseException | None) -> bool:
 
 
 def _own_name(names: dict[str, str], what: str, *parts: str) -> str:
-    """The name of a file.
-
-    Args:
-        names: what each file so far is for.
-        what: what this one is for.
-        parts: what its name is made of.
-
-    Raises:
-        DatasetError: another one has it already.
-    """
+    """The name of a file."""
     name = _file_name(*parts)
     other = names.setdefault(name, what)
     if other != what:

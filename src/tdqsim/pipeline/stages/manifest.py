@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,14 @@ from tdqsim.pipeline.publishing import left_behind, publish_json, published
 __all__ = [
     "Receipt",
     "Receipts",
+    "StageTask",
     "digest_of",
     "file_digest",
     "finished",
     "keep_only",
     "manifest_path",
     "outdate",
+    "publish",
     "write_manifest",
 ]
 
@@ -50,7 +53,6 @@ MANIFEST = pa.schema(
         ("files", pa.list_(pa.string())),
         ("rows", pa.int64()),
         ("bytes", pa.int64()),
-        ("digest", pa.string()),
         ("seconds", pa.float64()),
         ("tdqsim_version", pa.string()),
         ("inputs_digest", pa.string()),
@@ -60,19 +62,27 @@ MANIFEST = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
-    """What a task says of its bucket.
+class StageTask:
+    """One task of a stage: plain values, so that it can travel to a worker.
 
     Attributes:
-        stage: the stage.
-        bucket: the bucket's number.
-        inputs: digest of everything the outcome depends on.
-        files: the files it wrote, relative to the run's directory.
-        rows: rows in them.
-        size: their bytes.
-        digest: of the outcome, the same whatever the buckets.
-        seconds: how long the task took; the one thing here that differs from run to run.
-        details: figures of the stage.
+        run: the run's directory.
+        bucket: the number of what it makes.
+        inputs: digest of everything that its outcome depends on.
+        weight: how much work it is, in any unit: the heaviest go first.
+    """
+
+    run: Path
+    bucket: int
+    inputs: str
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a task says of its bucket: its files, relative to the run's directory, and figures of the stage.
+
+    ``seconds``, how long the task took, is the one thing here that differs from run to run.
     """
 
     stage: str
@@ -81,7 +91,6 @@ class Receipt:
     files: tuple[str, ...] = ()
     rows: int = 0
     size: int = 0
-    digest: str = ""
     seconds: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -96,12 +105,7 @@ class Receipt:
 
 
 class Receipts:
-    """The receipts of one stage in a run's directory.
-
-    Args:
-        run: the run's directory.
-        stage: the stage's name.
-    """
+    """The receipts of one stage in a run's directory."""
 
     def __init__(self, run: Path, stage: str) -> None:
         self.folder = run / "manifest" / stage
@@ -126,6 +130,15 @@ class Receipts:
 
     def _path(self, bucket: int) -> Path:
         return self.folder / f"{bucket:05d}.json"
+
+
+def publish(task: StageTask, stage: str, files: Sequence[str], rows: int, begun: float, **details: Any) -> Receipt:
+    """Publish the receipt of a task whose files are whole, and which was begun at that reading of perf_counter."""
+    size = sum((task.run / name).stat().st_size for name in files)
+    seconds = round(time.perf_counter() - begun, 3)
+    receipt = Receipt(stage, task.bucket, task.inputs, tuple(files), rows, size, seconds, details)
+    Receipts(task.run, stage).put(receipt)
+    return receipt
 
 
 def digest_of(*parts: Any) -> str:
@@ -162,12 +175,7 @@ def manifest_path(run: Path, stage: str) -> Path:
 
 
 def outdate(run: Path, stage: str) -> None:
-    """A stage is not finished any more: nor is what comes after it, and what was said of the whole run goes.
-
-    Args:
-        run: the run's directory.
-        stage: the stage of which something is about to be done.
-    """
+    """A stage is not finished any more: nor is what comes after it, and what was said of the whole run goes."""
     for name in (stage, *_AFTER.get(stage, ())):
         manifest_path(run, name).unlink(missing_ok=True)
     for name in _SAID:
@@ -176,11 +184,6 @@ def outdate(run: Path, stage: str) -> None:
 
 def finished(run: Path, stage: str, command: str) -> None:
     """Make sure that all of a stage is there, and that nothing before it has changed since.
-
-    Args:
-        run: the run's directory.
-        stage: the stage.
-        command: which ``tdq pipeline`` command does it.
 
     Raises:
         DatasetError: it was never done, was killed, or something before it was done again since.
@@ -199,7 +202,6 @@ def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
             "files": list(each.files),
             "rows": each.rows,
             "bytes": each.size,
-            "digest": each.digest,
             "seconds": each.seconds,
             "tdqsim_version": __version__,
             "inputs_digest": each.inputs,

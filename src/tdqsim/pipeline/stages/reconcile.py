@@ -28,13 +28,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tdqsim.pipeline.parquet import schema
-from tdqsim.pipeline.publishing import published
+from tdqsim.pipeline.publishing import published, schema
 from tdqsim.pipeline.stages.events import open_pieces
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts
-from tdqsim.pipeline.stages.reconcile_columns import RecordColumn, matrices, ranked, unequal
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, publish
+from tdqsim.pipeline.stages.reconcile_columns import (
+    RecordColumn,
+    actual_records,
+    expected_records,
+    matrices,
+    one,
+    ranked,
+    unequal,
+)
 from tdqsim.pipeline.stages.reconcile_fields import Match, Naming, shown
-from tdqsim.pipeline.stages.reconcile_sides import actual_records, expected_records, one
 
 __all__ = ["DIFFS", "Comparison", "Match", "ReconcileTask", "compare", "reconcile_bucket"]
 
@@ -45,7 +51,7 @@ DIFFS = schema(
 
 
 @dataclass(frozen=True, slots=True)
-class ReconcileTask:
+class ReconcileTask(StageTask):
     """Compare one bucket.
 
     Attributes:
@@ -55,10 +61,6 @@ class ReconcileTask:
         samples: at most so many differences of a kind of a queue of a region are written; all are counted.
     """
 
-    run: Path
-    bucket: int
-    inputs: str
-    weight: int
     pieces: tuple[Path, ...]
     actual: Path
     matches: Mapping[str, Match]
@@ -88,12 +90,12 @@ def reconcile_bucket(task: ReconcileTask) -> Receipt:
             counts.update({f"{queue} {kind}": count for kind, count in found.items() if count})
             rows[region] += [(region, queue, *sample) for sample in samples]
     name = f"{STAGE}/diffs/{task.bucket:05d}.parquet"
-    size, written = _publish(task.run / name, [row for region in sorted(rows) for row in rows[region]])
-    seconds = round(time.perf_counter() - begun, 3)
-    details = {"compared": compared, "differences": dict(sorted(counts.items()))}
-    receipt = Receipt(STAGE, task.bucket, task.inputs, (name,), written, size, "", seconds, details)
-    Receipts(task.run, STAGE).put(receipt)
-    return receipt
+    written = [row for region in sorted(rows) for row in rows[region]]
+    columns = [pa.array([row[at] for row in written], each.type) for at, each in enumerate(DIFFS)]
+    with published(task.run / name) as fresh:
+        pq.write_table(pa.table(columns, schema=DIFFS), fresh, compression="zstd")
+    differences = dict(sorted(counts.items()))
+    return publish(task, STAGE, (name,), len(written), begun, compared=compared, differences=differences)
 
 
 def _regions(task: ReconcileTask) -> Iterator[tuple[str, dict[str, Comparison]]]:
@@ -117,14 +119,6 @@ def _regions(task: ReconcileTask) -> Iterator[tuple[str, dict[str, Comparison]]]
         yield region, comparisons(region)
 
 
-def _publish(path: Path, rows: list[tuple[Any, ...]]) -> tuple[int, int]:
-    """Write differences; gives the bytes and the rows of the file."""
-    columns = [pa.array([row[at] for row in rows], each.type) for at, each in enumerate(DIFFS)]
-    with published(path) as fresh:
-        pq.write_table(pa.table(columns, schema=DIFFS), fresh, compression="zstd")
-    return path.stat().st_size, len(rows)
-
-
 # comparing -----------------------------------------------------------------------------------------------------------
 
 
@@ -139,14 +133,7 @@ def compare(expected: pa.Array, actual: pa.Array, match: Match) -> Iterator[Diff
 
 
 class Comparison:
-    """Compares the records of one queue of a region, as they come.
-
-    Args:
-        expected: what is expected, in parts.
-        match: how they are compared.
-        most: of each kind so many differences are given; None for all.
-        queue: its name, for messages.
-    """
+    """Compares the records of one queue of a region, as they come."""
 
     def __init__(self, expected: Iterator[pa.Array], match: Match, most: int | None = None, queue: str = "") -> None:
         self._expected = expected
@@ -241,12 +228,6 @@ def _settled(left: RecordColumn, right: RecordColumn, differ: Any, key: slice | 
     """How many places have the same key on both sides, before the first that has not.
 
     So far both sides have each key as often: what is paired there changes no count for what comes after.
-
-    Args:
-        left: the expected side.
-        right: the actual side.
-        differ: the places where they differ.
-        key: where the key is; without one every place of both is settled.
     """
     if key is not None and len(differ):
         moved = pc.index(pc.not_equal(left.part(key, differ), right.part(key, differ)), True).as_py()
@@ -298,14 +279,7 @@ def _paired(left: RecordColumn, right: RecordColumn, key: slice | None) -> _Pair
 
 
 class _Changes:
-    """Pairs with other bytes, and how many differences each of them is.
-
-    Args:
-        left: the expected side.
-        right: the actual side.
-        pairs: the places of the pairs in them.
-        naming: what counts.
-    """
+    """Pairs with other bytes, and how many differences each of them is."""
 
     def __init__(self, left: RecordColumn, right: RecordColumn, pairs: tuple[Any, Any], naming: Naming) -> None:
         self._sides = left, right

@@ -13,7 +13,7 @@ import numpy as np
 
 from tdqsim.errors import ConversionError
 from tdqsim.layouts import Field, FieldType, Layout, parse_copybook
-from tdqsim.pipeline.stages.arguments import NotAllowed
+from tdqsim.pipeline.stages.holding import NotAllowed
 
 __all__ = ["Match", "Naming", "checked", "shown"]
 
@@ -86,9 +86,6 @@ def checked(match: Match) -> Match:
 class Naming:
     """What counts as a difference of a pair, by a :class:`Match`.
 
-    Args:
-        match: names the layout, the masks and the tolerances.
-
     Raises:
         LayoutError: the copybook is wrong.
     """
@@ -124,12 +121,7 @@ class Naming:
             yield (place if texts[0].startswith("...") else "", texts[0], texts[1])
 
     def counted(self, before: Any, after: Any) -> Any:
-        """How many differences :meth:`named` finds in each of many pairs that differ, without writing them out.
-
-        Args:
-            before: records of one length, a row of bytes each.
-            after: their counterparts, of the same length.
-        """
+        """How many differences :meth:`named` finds in each of many pairs that differ, without writing them out."""
         found = np.zeros(len(before), np.int64)
         nameless = np.ones(len(before), np.bool_)
         for item, span in self._leaves:

@@ -1,33 +1,35 @@
-"""What is taken down of a region while its tasks run: ATI starts, abends, depths, and commands when asked for."""
+"""What is taken down of a region: ATI starts, abends, depths and commands while its tasks run; what is on queues.
+
+Depth over time takes bounded memory: when there are too many points, every other one goes. No other module of the
+stages knows how queues are kept.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, Final, Protocol
+
+import numpy as np
+import pyarrow as pa
 
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.core.dispatch import Strand
+from tdqsim.core.store import Entry
+from tdqsim.errors import TdqError
+from tdqsim.ibmi import DataQueue, System
 from tdqsim.pipeline.stages.budget import Budget
-from tdqsim.pipeline.stages.contents import depth
-from tdqsim.pipeline.stages.depths import Depths
 from tdqsim.pipeline.stages.tables import Rows
 
-__all__ = ["Recording"]
+__all__ = ["Depths", "Probe", "Recording", "depth", "put_data_queues", "put_queues", "put_seeds"]
 
 
 class Recording:
     """A region's recorder for replay.
 
     Without ``commands`` it takes no part in commands at all, so that queues keep the short way at its full speed.
-
-    Args:
-        region: the region; it is recorded from now on until :meth:`stop`.
-        rows: the tables.
-        depths: where depths go, at each dispatch.
-        budget: told of each dispatch.
-        commands: whether handlers' commands are taken down too, into ``results``.
     """
 
     trace: Callable[[tuple[Any, ...]], object] | None
@@ -115,3 +117,149 @@ class Recording:
         now = self.region.clock.time_ns() // 1000
         length = None if data is None else len(data)
         self._rows["results"].add(None, now, task.number, command, queue, resp, resp2, None, length, data, None, None)
+
+
+class Probe:
+    """The depths of one queue.
+
+    Whoever feeds events counts ``left`` down by himself, and calls :meth:`keep` when it reaches 0: that is the one
+    thing done for every event.
+
+    Attributes:
+        peak: the greatest depth seen; -1 before there was one.
+        left: how many samples until one is kept.
+    """
+
+    __slots__ = ("_limit", "_stride", "left", "peak", "points")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._stride = 1
+        self.left = 1
+        self.peak = -1
+        self.points: list[tuple[int, int, int]] = []
+
+    def sample(self, step: int, time_us: int, depth: int) -> None:
+        """The depth at a step."""
+        self.peak = max(self.peak, depth)
+        self.left -= 1
+        if not self.left:
+            self.keep(step, time_us, depth)
+
+    def keep(self, step: int, time_us: int, depth: int) -> None:
+        """Keep a point; when there are too many, every other one goes, and only every other one comes from now on."""
+        self.points.append((step, time_us, depth))
+        if len(self.points) > self._limit:
+            del self.points[1::2]
+            self._stride *= 2
+        self.left = self._stride
+
+
+class Depths(dict[str, Probe]):
+    """A probe for each queue, made when it is asked for.
+
+    A step is counted in whatever the caller samples by (events, dispatches); it doubles as often as needed, so that the
+    points kept depend on nothing but the sequence of depths.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = max(4, limit)
+
+    def __missing__(self, queue: str) -> Probe:
+        probe = self[queue] = Probe(self._limit)
+        return probe
+
+    def peak(self, queue: str) -> int:
+        """The greatest depth of a queue; 0 when none was seen."""
+        return max(0, self[queue].peak) if queue in self else 0
+
+    def points(self) -> Iterator[tuple[str, int, int, int]]:
+        """Queue, step, microseconds, depth; queues by name, each in order."""
+        for queue in sorted(self):
+            for point in self[queue].points:
+                yield queue, *point
+
+
+_ROWS: Final = 8192
+_BYTES: Final = 16 << 20
+
+
+def depth(queue: IntraTdQueue | DataQueue) -> int:
+    """How many records are on a queue, those of units of work that are under way included."""
+    return queue.stored.count
+
+
+class Seeded(Protocol):
+    """Something that takes records on queues outside any task."""
+
+    def seed(self, name: str, records: Iterable[bytes]) -> int:
+        """Put records on a queue."""
+
+
+def put_seeds(target: Seeded, batch: pa.RecordBatch) -> None:
+    """Put the records of SEED events on their queues.
+
+    Raises:
+        TdqError: a queue does not take its record; names both.
+    """
+    if "SEED" not in batch.column("command").unique().to_pylist():
+        return
+    columns = (batch.column(name).to_pylist() for name in ("seq", "command", "queue", "data"))
+    for seq, command, queue, record in zip(*columns, strict=True):
+        if command == "SEED":
+            try:
+                target.seed(queue or "", [record or b""])
+            except TdqError as error:
+                raise TdqError(f"event {seq}: SEED of queue {queue}: {error}") from error
+
+
+def put_queues(region: Region, rows: Mapping[str, Rows], depths: Depths) -> None:
+    """What is left on the intrapartition queues of a region."""
+    for _, queue in sorted(region.tdqueues.items()):
+        if isinstance(queue, IntraTdQueue):
+            peak = max(queue.peak_items, depths.peak(queue.name))
+            if peak:
+                _put(rows, queue.name, "TD", queue.stored.entries(), peak)
+
+
+def put_data_queues(system: System, rows: Mapping[str, Rows], depths: Depths) -> None:
+    """What is left on the data queues of a system."""
+    for queue in sorted(system.queues(), key=lambda each: (each.library, each.name)):
+        if not queue.ddm:
+            shown = f"{queue.library}/{queue.name}"
+            _put(rows, shown, "DTAQ", queue.stored.entries(), depths.peak(shown))
+
+
+def _put(rows: Mapping[str, Rows], shown: str, kind: str, entries: Iterable[Entry], peak: int) -> None:
+    found = blake2b(digest_size=8)
+    number = size = held = 0
+    keys: list[bytes] = []
+    data: list[bytes] = []
+
+    def put_down() -> None:
+        count = len(data)
+        columns: list[Any] = [
+            pa.repeat(pa.scalar(shown), count),
+            pa.repeat(pa.scalar(kind), count),
+            pa.array(np.arange(number - count + 1, number + 1, dtype=np.int64)),
+            pa.array(keys, pa.binary()),
+            pa.array(data, pa.binary()),
+        ]
+        rows["records"].columns(columns)
+        keys.clear()
+        data.clear()
+
+    for entry in entries:
+        number += 1
+        keys.append(entry.key)
+        data.append(entry.data)
+        size += len(entry.data)
+        held += len(entry.data)
+        found.update(len(entry.data).to_bytes(4, "big") + entry.key + entry.data)
+        if len(data) >= _ROWS or held >= _BYTES:
+            put_down()
+            held = 0
+    if data:
+        put_down()
+    rows["queue_final"].add(shown, kind, number, max(peak, number), size, found.hexdigest())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from tdqsim.layouts import Layout
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import CORRUPT_COLUMN, SplitReader
 from tdqsim.pipeline.splits import Split, plan
+from tdqsim.pipeline.stages.manifest import StageTask
 
 __all__ = ["IngestTask", "records_of", "splits_of"]
 
@@ -35,14 +35,10 @@ _FILE_SHIFT = 40
 
 
 @dataclass(frozen=True, slots=True)
-class IngestTask:
-    """Bring in one file, or a part of one.
+class IngestTask(StageTask):
+    """Bring in one file, or a part of one; its weight is in bytes.
 
     Attributes:
-        run: the run's directory.
-        bucket: the number of the task.
-        inputs: digest of what its outcome depends on.
-        weight: bytes to read.
         path: the file.
         form: one of :data:`~tdqsim.pipeline.stages.ingest.FORMATS`.
         columns: columns that every record has.
@@ -52,10 +48,6 @@ class IngestTask:
         part: of a data set its split; of lines from where to where; of Parquet which row groups; None for all.
     """
 
-    run: Path
-    bucket: int
-    inputs: str
-    weight: int
     path: str
     form: str
     columns: Mapping[str, str]

@@ -33,16 +33,13 @@ from tdqsim.ibmi import System
 from tdqsim.job import JobRequest, importable
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.budget import Budget, OutOfBudget
-from tdqsim.pipeline.stages.contents import put_data_queues, put_queues, put_seeds
 from tdqsim.pipeline.stages.datasets_of import InputSets, OutputSets, event_of_record
-from tdqsim.pipeline.stages.depths import Depths
-from tdqsim.pipeline.stages.events import Slice, open_pieces
+from tdqsim.pipeline.stages.events import Slice, in_order, open_pieces
 from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
 from tdqsim.pipeline.stages.jobs import named_class
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, publish
 from tdqsim.pipeline.stages.marks import Marks
-from tdqsim.pipeline.stages.order import in_order
-from tdqsim.pipeline.stages.recording import Recording
+from tdqsim.pipeline.stages.recording import Depths, Recording, put_data_queues, put_queues, put_seeds
 from tdqsim.pipeline.stages.tables import TABLES, Rows, bucket_tables
 from tdqsim.pipeline.stages.workshop import Workshop
 
@@ -82,22 +79,9 @@ class ReplaySpec:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplayTask:
-    """Replay the regions of one bucket.
+class ReplayTask(StageTask):
+    """Replay the regions of one bucket, whose events are in some pieces of the exchange."""
 
-    Attributes:
-        run: the run's directory.
-        bucket: the bucket.
-        inputs: digest of the events and the spec.
-        weight: how many events.
-        pieces: the bucket's files of the exchange.
-        spec: what every region is made of.
-    """
-
-    run: Path
-    bucket: int
-    inputs: str
-    weight: int
     pieces: tuple[Path, ...]
     spec: ReplaySpec
 
@@ -148,13 +132,7 @@ def replay_bucket(task: ReplayTask) -> Receipt:
                 "digest": digest, "events": outcome.events, "cause": outcome.cause,
                 "seconds": round(time.perf_counter() - started, 4),
             }  # fmt: skip
-    size = sum((task.run / file).stat().st_size for file in files.values())
-    seconds = round(time.perf_counter() - begun, 3)
-    details = {"regions": regions, "pid": os.getpid()}
-    written = tuple(files.values())
-    receipt = Receipt(STAGE, task.bucket, task.inputs, written, tables.rows, size, "", seconds, details)
-    Receipts(task.run, STAGE).put(receipt)
-    return receipt
+    return publish(task, STAGE, tuple(files.values()), tables.rows, begun, regions=regions, pid=os.getpid())
 
 
 def _put_outcome(rows: Rows, outcome: _Outcome, digest: str) -> None:

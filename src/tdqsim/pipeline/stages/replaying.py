@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.arguments import NotAllowed
 from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose
-from tdqsim.pipeline.stages.holding import holding
+from tdqsim.pipeline.stages.holding import NotAllowed, holding
 from tdqsim.pipeline.stages.manifest import digest_of, file_digest, finished
 from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.reconcile_fields import checked
@@ -44,13 +43,6 @@ def run_replay(
     run: Path, spec: ReplaySpec, engine: EngineName, *, spark: Any = None, say: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
     """Replay the events of a run's exchange.
-
-    Args:
-        run: the run's directory.
-        spec: what every region is made of.
-        engine: local, spark or auto.
-        spark: a session that there is already.
-        say: told what happens, for people.
 
     Returns:
         How many regions, events and responses otherwise than expected; causes; the digest of everything that came out.
@@ -161,11 +153,7 @@ def _reconciled(
 
 
 def _expected_queues(paths: Sequence[Path]) -> list[str]:
-    """The queues of which records are expected.
-
-    Raises:
-        DatasetError: a file has no such column.
-    """
+    """The queues of which records are expected."""
     found: set[str] = set()
     needed = ["command", "queue"]
     for path in paths:

@@ -21,9 +21,6 @@ _FEW: Final = 64
 class Taken:
     """A batch of events that is being worked through.
 
-    Args:
-        batch: events that are commands.
-
     Attributes:
         rows: how many they are.
         at: the event that is being worked on; those before it are done.

@@ -174,12 +174,6 @@ def run_job(
 ) -> RunResult:  # fmt: skip
     """Run a job over many regions.
 
-    Args:
-        request: what to run.
-        spark: a session that there is already.
-        say: told what happens, for people.
-        progress: told how far the generating of input is.
-
     Raises:
         DefinitionError, DatasetError: the job or its input cannot be used.
         TdqError: Spark or a Java for it is missing, as far as that is foreseen before anything is done.
@@ -351,10 +345,6 @@ def _weight(piece: Piece) -> int:
 def parquet_pieces(paths: list[Path], most_rows: int = BOUNDS["piece_rows"]) -> list[ParquetPiece]:
     """Parquet files with events, cut between row groups where there is enough of them.
 
-    Args:
-        paths: the files.
-        most_rows: a piece ends with the row group that brings it to so many.
-
     Raises:
         DatasetError: a file cannot be read as Parquet; names it.
     """
@@ -471,15 +461,7 @@ def _reconcile(
 def reconcile_exchange(
     engine: StageEngine, run: Path, plan: Mapping[str, int], matches: Mapping[str, Match], inputs: str
 ) -> list[Receipt]:
-    """Compare what replay left with the expected events, bucket by bucket.
-
-    Args:
-        engine: where tasks run.
-        run: the run's directory.
-        plan: the bucket of each region.
-        matches: how each queue is compared.
-        inputs: digest of everything the outcome depends on.
-    """
+    """Compare what replay left with the expected events, bucket by bucket."""
     tasks = [
         ReconcileTask(
             run, bucket, digest_of(inputs, bucket), 1, _files_of(run, "expected", bucket),
@@ -559,11 +541,7 @@ class Checks:
 
 @contextmanager
 def _jobs_own(job: SpreadJob, what: str) -> Iterator[None]:
-    """Call something of the job's own.
-
-    Raises:
-        DatasetError: it raised what is none of ours; says where.
-    """
+    """Call something of the job's own."""
     try:
         yield
     except (TdqError, OSError):

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.parquet import parquet_writer, schema
-from tdqsim.pipeline.publishing import no_room, published
+from tdqsim.pipeline.publishing import no_room, parquet_writer, published, schema
 from tdqsim.pipeline.stages.manifest import finished
-from tdqsim.pipeline.stages.rows_digest import RowsDigest
 
-__all__ = ["TABLES", "BucketTables", "Rows", "bucket_tables", "read_table", "table_files"]
+__all__ = ["TABLES", "BucketTables", "Rows", "RowsDigest", "bucket_tables", "read_table", "table_files"]
 
 _ROWS_AT_ONCE = 8192
 """Rows that are kept as tuples before they become columns; each may have a record of 32,760 bytes."""
@@ -108,12 +108,7 @@ class _Held:
 
 
 class BucketTables:
-    """The tables of one bucket, in the block of :func:`bucket_tables`.
-
-    Args:
-        paths: the real names of their files, for messages.
-        writers: what writes each of them.
-    """
+    """The tables of one bucket, in the block of :func:`bucket_tables`."""
 
     def __init__(self, paths: Mapping[str, Path], writers: Mapping[str, pq.ParquetWriter]) -> None:
         self.region = ""
@@ -163,12 +158,7 @@ class BucketTables:
             self._flush(name)
 
     def _flush(self, name: str) -> None:
-        """Write what is held of a table.
-
-        Raises:
-            DatasetError: there is no room for it. Whoever made the rows may take it for his own error and go on, so
-                it is raised again by whatever comes next.
-        """
+        """Write what is held of a table."""
         if self.failed is not None:
             raise self.failed
         held = self._held[name]
@@ -186,10 +176,6 @@ class BucketTables:
 @contextmanager
 def bucket_tables(run: Path, files: Mapping[str, str]) -> Iterator[BucketTables]:
     """The tables of one bucket; they get their names at the end of the block, all or none.
-
-    Args:
-        run: the run's directory.
-        files: the file of each table in it.
 
     Raises:
         DatasetError: there was no room for some of it, whatever came of that since.
@@ -227,3 +213,54 @@ def read_table(run: Path, stage: str, name: str, columns: list[str] | None = Non
     whole = pa.concat_tables([pq.read_table(file, columns=columns, partitioning=None) for file in files])
     # Each region is in one file, its rows in their order; the sort is a stable one.
     return whole.take(pc.sort_indices(whole.column("region"))) if "region" in whole.column_names else whole
+
+
+class _Column:
+    """One column: which values are there, how long they are when lengths differ, and their bytes."""
+
+    __slots__ = ("_bytes", "_lengths", "_valid")
+
+    def __init__(self) -> None:
+        self._valid, self._lengths, self._bytes = (blake2b(digest_size=16) for _ in range(3))
+
+    def add(self, column: pa.Array) -> None:
+        self._valid.update(column.is_valid().cast(pa.uint8()).to_numpy().data)
+        column = column.drop_null() if column.null_count else column
+        if pa.types.is_binary(column.type) or pa.types.is_string(column.type):
+            self._lengths.update(pc.binary_length(column).to_numpy().data)
+            self._bytes.update(_bytes(column))
+        else:
+            values = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
+            self._bytes.update(np.ascontiguousarray(values.to_numpy()).data)
+
+    def digest(self) -> bytes:
+        return self._valid.digest() + self._lengths.digest() + self._bytes.digest()
+
+
+def _bytes(column: pa.Array) -> Any:
+    """The bytes of texts or records, one after another."""
+    _, offsets, data = column.buffers()
+    found = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    return b"" if data is None else memoryview(data)[int(found[0]) : int(found[-1])]
+
+
+class RowsDigest:
+    """A digest of the rows of several tables; rows of one table count in their order, tables by name."""
+
+    def __init__(self) -> None:
+        self._columns: dict[tuple[str, str], _Column] = {}
+
+    def update(self, name: str, batch: pa.RecordBatch) -> None:
+        """Some more rows of a table."""
+        for column, each in zip(batch.columns, batch.schema, strict=True):
+            key = (name, each.name)
+            if key not in self._columns:
+                self._columns[key] = _Column()
+            self._columns[key].add(column)
+
+    def hexdigest(self) -> str:
+        """The digest of what was put in so far."""
+        found = blake2b(digest_size=16)
+        for key in sorted(self._columns):
+            found.update("/".join(key).encode() + b"\0" + self._columns[key].digest())
+        return found.hexdigest()

@@ -40,13 +40,7 @@ class BadEvent(ValueError):
 
 
 class _Lines:
-    """The lines of a file, which can be put back, with their offsets.
-
-    Args:
-        path: the file.
-        first: where the first line begins.
-        last: where the last one ends; 0: at the end of the file.
-    """
+    """The lines of a file, which can be put back, with their offsets."""
 
     def __init__(self, path: str, first: int = 0, last: int = 0) -> None:
         self._file = Path(path).open("rb")  # noqa: SIM115  (closed by the with statement that this is for)
@@ -131,9 +125,6 @@ def _fields(record: bytes) -> list[str] | ValueError:
 
 def csv_rows(path: str) -> Iterator[Row]:
     """The records of a CSV file in UTF-8, whose first line names the columns.
-
-    Args:
-        path: the file.
 
     Raises:
         DatasetError: the first line cannot be used.
@@ -231,9 +222,6 @@ def _value(line: bytes, kind: type, what: str) -> Any:
 
 def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of an event, of the kinds that the event table has; others are left out.
-
-    Args:
-        given: values by name; key and data also as ``key_hex`` and ``data_hex``.
 
     Raises:
         BadEvent: a value is not of its column's kind; names both.

@@ -18,7 +18,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from tdqsim.core.store import Store
@@ -69,9 +68,7 @@ class Workshop:
                 shutil.rmtree(other, ignore_errors=True)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.spoil()
         shutil.rmtree(self._folder, ignore_errors=True)
 
