@@ -21,7 +21,7 @@ __all__ = ["InstallRefused", "check_room", "drop_records", "make_queue", "open_i
 
 
 class InstallRefused(TdqError):
-    """A queue, terminal or connection cannot be installed; nothing has changed.
+    """A queue, file, terminal or connection cannot be installed; nothing has changed.
 
     Attributes:
         queue: its name.

@@ -36,12 +36,13 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
     """Install everything that a region knows what to do with.
 
     Raises:
-        InstallRefused: a queue, terminal or connection cannot be installed; nothing of the definitions was.
+        InstallRefused: a queue, file, terminal or connection cannot be installed; nothing of the definitions was.
     """
     terminals = [each for each in definitions.terminals if _has_valid_user(region, each, each.userid, way, user)]
     connections = [
         each for each in definitions.connections if _has_valid_user(region, each, each.securityname, way, user)
     ]
+    files = [each for each in definitions.files if _may_replace(region, each, way)]
     queues = _installable(region, definitions.tdqueues, way, user)
     for connection in connections:
         region.connections[connection.name] = connection
@@ -50,6 +51,8 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
         region.facility("TERMINAL", terminal.name)
     for model in definitions.tsmodels:
         region.ts.install(model)
+    for file in files:
+        region.files.install(file)
     for transaction in definitions.transactions:
         define_transaction(region, transaction)
     who = installer(region, user)
@@ -59,7 +62,7 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
         _put_in(region, queue, sign(way, queue, who))
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
-    for resource in (*connections, *terminals, *definitions.tsmodels, *definitions.transactions):
+    for resource in (*connections, *terminals, *definitions.tsmodels, *files, *definitions.transactions):
         region.catalogue.save(resource)
     region.force()
     facilities = {("TERMINAL", terminal.name) for terminal in terminals}
@@ -81,6 +84,24 @@ def _has_valid_user(
     if way != "grplist":
         raise refused
     region.log.warning("not_installed", resource=f"{kind}({resource.name})", reason=str(refused))
+    return False
+
+
+def _may_replace(region: SpiRegion, file: defs.File, way: Way) -> bool:
+    """Whether a file can be installed: one that is there must be closed first; at a cold start it is left out.
+
+    Raises:
+        InstallRefused: it cannot be, and this is no cold start.
+    """
+    present = region.files.known.get(file.name)
+    if present is None or present.enablestatus != "ENABLED":
+        return True
+    refused = InstallRefused(
+        file.name, "a file of that name is installed and ENABLED; it must be CLOSED or DISABLED", kind="FILE"
+    )
+    if way != "grplist":
+        raise refused
+    region.log.warning("not_installed", resource=file.title, reason=str(refused))
     return False
 
 

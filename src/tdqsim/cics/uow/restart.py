@@ -92,7 +92,7 @@ class ResourceCatalogue:
         self._orders: dict[bytes, int] = {}
 
     def save(self, resource: defs.Resource) -> None:
-        """Keep a transaction, terminal, connection or model of temporary storage."""
+        """Keep a transaction, terminal, connection, file or model of temporary storage."""
         if self.kept:
             key = f"cat/{resource.kind}/{resource.resource_name}".encode()
             record = {"kind": resource.kind, "order": self._place(key), "fields": _fields(resource)}
@@ -156,6 +156,8 @@ class ResourceCatalogue:
             region.connections[resource.name] = resource
         elif kind == "TSMODEL":
             region.ts.install(resource)
+        elif kind == "FILE":
+            region.files.install(resource)
         else:
             self._load_queue(resource, _signature(tuple(record["signature"])), record.get("set"))
 
@@ -213,6 +215,7 @@ def _kinds() -> Mapping[str, type[defs.Resource]]:
         "TERMINAL": found.Terminal,
         "CONNECTION": found.Connection,
         "TSMODEL": found.Tsmodel,
+        "FILE": found.File,
     }
 
 
