@@ -38,6 +38,7 @@ from tdqsim.facts import LIMITS
 if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
     from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.dtaq import Dtaq
+    from tdqsim.definitions.file import File
     from tdqsim.definitions.tdqueue import Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.transaction import Transaction
@@ -127,6 +128,11 @@ class Definitions:
     def tsmodels(self) -> tuple[Tsmodel, ...]:
         """The TSMODEL definitions of :attr:`resources`."""
         return cast("tuple[Tsmodel, ...]", self._of("TSMODEL"))
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """The FILE definitions of :attr:`resources`."""
+        return cast("tuple[File, ...]", self._of("FILE"))
 
     @property
     def connections(self) -> tuple[Connection, ...]:

@@ -1,7 +1,9 @@
 """INQUIRE FILE and SET FILE: what a file is, and opening, closing, enabling and disabling it.
 
 A file that is closed by SET is UNENABLED, and requests for it meet NOTOPEN; one that is closed and ENABLED is opened by
-the first request. Source: INQUIRE FILE, SET FILE (IBM Docs); RESP2 1 and 18 as public tables have them.
+the first request. Of one that was never open, its definition is shown.
+
+Source: INQUIRE FILE, SET FILE (IBM Docs); RESP2 1 and 18 as public tables have them.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from tdqsim.cics.files.requests import FileTask
-from tdqsim.cics.files.table import File
+from tdqsim.cics.files.table import FileEntry
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.facts import Resp, table
@@ -22,25 +24,31 @@ _FileName = Annotated[str, Opt("name", 8, "FILE")]
 _Cvda = Annotated[int | None, Opt("cvda", 4)]
 
 
-def _allows(operation: str, words: tuple[str, str]) -> Callable[[File], int]:
+def _allows(operation: str, words: tuple[str, str]) -> Callable[[FileEntry], int]:
     return lambda file: _CVDA[words[operation not in file.operations]]
 
 
-FILE_OPTIONS: Final[dict[str, Callable[[File], Any]]] = {
+def _fixed(file: FileEntry) -> bool:
+    return file.definition.recordformat == "F" if file.definition else file.data.fixed
+
+
+FILE_OPTIONS: Final[dict[str, Callable[[FileEntry], Any]]] = {
     "ACCESSMETHOD": lambda _file: _CVDA["VSAM"],
     "ADD": _allows("ADD", ("ADDABLE", "NOTADDABLE")),
     "BROWSE": _allows("BROWSE", ("BROWSABLE", "NOTBROWSABLE")),
     "DELETE": _allows("DELETE", ("DELETABLE", "NOTDELETABLE")),
-    "DSNAME": lambda file: file.name,
+    "DSNAME": lambda file: file.dsname or file.name,
     "ENABLESTATUS": lambda file: _CVDA[file.enablestatus],
-    "KEYLENGTH": lambda file: file.view.key_length,
-    "KEYPOSITION": lambda file: getattr(file.view, "key_position", 0),
+    "KEYLENGTH": lambda file: file.definition.keylength if file.definition else file.view.key_length,
+    "KEYPOSITION": lambda file: (
+        file.definition.keyposition if file.definition else getattr(file.view, "key_position", 0)
+    ),
     "OPENSTATUS": lambda file: _CVDA[file.openstatus],
     "READ": _allows("READ", ("READABLE", "NOTREADABLE")),
-    "RECORDFORMAT": lambda file: _CVDA["FIXED" if file.data.fixed else "VARIABLE"],
-    "RECORDSIZE": lambda file: file.data.longest,
+    "RECORDFORMAT": lambda file: _CVDA["FIXED" if _fixed(file) else "VARIABLE"],
+    "RECORDSIZE": lambda file: file.definition.recordsize if file.definition else file.data.longest,
     "RECOVSTATUS": lambda file: _CVDA["RECOVERABLE" if file.recoverable else "NOTRECOVABLE"],
-    "TYPE": lambda file: _CVDA[file.data.organisation],
+    "TYPE": lambda file: _CVDA["NOTAPPLIC" if file.definition else file.data.organisation],
     "UPDATE": _allows("UPDATE", ("UPDATABLE", "NOTUPDATABLE")),
 }
 """The options of INQUIRE FILE and where each value comes from."""
@@ -51,11 +59,11 @@ _RECEIVERS: Final = {
 }
 
 
-def _shown(file: File, options: tuple[str, ...]) -> dict[str, Any]:
+def _shown(file: FileEntry, options: tuple[str, ...]) -> dict[str, Any]:
     return {word: FILE_OPTIONS[word](file) for word in options if word in FILE_OPTIONS}
 
 
-def _named(task: FileTask, name: str, resp2: int) -> File:
+def _named(task: FileTask, name: str, resp2: int) -> FileEntry:
     found = task.region.files.known.get(name.rstrip(" ").upper())
     if found is None:
         raise Condition(Resp.FILENOTFOUND, resp2, f"file {name} is not defined")
@@ -136,12 +144,14 @@ def set_file(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND 18. INVREQ: another CVDA.
+        Condition: FILENOTFOUND 18. INVREQ: another CVDA. IOERR: its data set is not known, and cannot be opened.
     """
     found = _named(task, file, 18)
     for value, allowed in ((openstatus, ("OPEN", "CLOSED")), (enablestatus, ("ENABLED", "DISABLED"))):
         if value is not None and int(value) not in (_CVDA[word] for word in allowed):
             raise Condition(Resp.INVREQ, 0, f"CVDA {int(value)}; allowed are {' and '.join(allowed)}")
+    if openstatus is not None and int(openstatus) == _CVDA["OPEN"] and not task.region.files.open(found):
+        raise Condition(Resp.IOERR, 0, f"file {file}: data set {found.dsname} is not known")
     if openstatus is not None:
         found.openstatus = "OPEN" if int(openstatus) == _CVDA["OPEN"] else "CLOSED"
         if found.openstatus == "CLOSED" and found.enablestatus == "ENABLED":

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from tdqsim.cics.files.datafile import NUMBER_SIZE
-from tdqsim.cics.files.table import Browse, File, Files, Held
+from tdqsim.cics.files.table import Browse, FileEntry, Files, Held
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.core.dispatch import WAIT, WaitQueue
@@ -84,7 +84,7 @@ class Search(NamedTuple):
 
     @classmethod
     def of(
-        cls, file: File, ridfld: bytes, keylength: int | None, *, generic: bool, gteq: bool, numbers: bool
+        cls, file: FileEntry, ridfld: bytes, keylength: int | None, *, generic: bool, gteq: bool, numbers: bool
     ) -> Search:
         """From the options of a command.
 
@@ -104,7 +104,7 @@ class Search(NamedTuple):
         return cls(bytes(ridfld[:size]).ljust(size, b"\0"), generic=generic, gteq=gteq, numbers=numbers)
 
 
-def find(file: File, search: Search) -> tuple[bytes, bytes]:
+def find(file: FileEntry, search: Search) -> tuple[bytes, bytes]:
     """The place of the first record that is looked for, and its own identification.
 
     Raises:
@@ -119,7 +119,7 @@ def find(file: File, search: Search) -> tuple[bytes, bytes]:
     raise Condition(Resp.NOTFND, 80, f"file {file.name} has no record for key {search.key!r}")
 
 
-def fit(file: File, place: bytes, key: bytes, length: int | None, token: int = 0) -> FileRecord:
+def fit(file: FileEntry, place: bytes, key: bytes, length: int | None, token: int = 0) -> FileRecord:
     """The record at a place as the program gets it.
 
     Raises:
@@ -151,7 +151,7 @@ def fit(file: File, place: bytes, key: bytes, length: int | None, token: int = 0
 # -- holding and changing -----------------------------------------------------------------------------------------
 
 
-def hold(task: FileTask, file: File, key: bytes, *, token: bool) -> int:
+def hold(task: FileTask, file: FileEntry, key: bytes, *, token: bool) -> int:
     """Read for update: hold a record for the task, waiting for whoever holds it.
 
     Returns:
@@ -171,7 +171,7 @@ def hold(task: FileTask, file: File, key: bytes, *, token: bool) -> int:
     return number
 
 
-def _lock(task: FileTask, file: File, key: bytes) -> None:
+def _lock(task: FileTask, file: FileEntry, key: bytes) -> None:
     files, uow = task.region.files, task.uow
 
     def attempt() -> Any:
@@ -185,7 +185,7 @@ def _lock(task: FileTask, file: File, key: bytes) -> None:
     files.of(uow).locked.add((id(file.data), key))
 
 
-def let_go(task: FileTask, file: File, token: int | None) -> None:
+def let_go(task: FileTask, file: FileEntry, token: int | None) -> None:
     """UNLOCK: what is held by the token, or without one, is free; nothing held is no error.
 
     Raises:
@@ -199,7 +199,7 @@ def let_go(task: FileTask, file: File, token: int | None) -> None:
         _free(task, file, one)
 
 
-def _held(task: FileTask, file: File, token: int | None, otherwise: int) -> Held:
+def _held(task: FileTask, file: FileEntry, token: int | None, otherwise: int) -> Held:
     held = task.region.files.of(task.uow).held.get(file.name, [])
     found = next((one for one in held if one.token == (token or 0)), None)
     if found is None:
@@ -207,7 +207,7 @@ def _held(task: FileTask, file: File, token: int | None, otherwise: int) -> Held
     return found
 
 
-def _free(task: FileTask, file: File, held: Held) -> None:
+def _free(task: FileTask, file: FileEntry, held: Held) -> None:
     files = task.region.files
     has = files.of(task.uow)
     has.held[file.name] = [one for one in has.held.get(file.name, []) if one is not held]
@@ -216,7 +216,7 @@ def _free(task: FileTask, file: File, held: Held) -> None:
         files.waiting.wake_all()
 
 
-def _change(task: FileTask, file: File, records: Mapping[bytes, bytes | None], held: Held | None = None) -> None:
+def _change(task: FileTask, file: FileEntry, records: Mapping[bytes, bytes | None], held: Held | None = None) -> None:
     """Change records, those of a recoverable file so that a backout undoes it; what was held for it is free then."""
     files = task.region.files
     if file.recoverable:
@@ -224,7 +224,7 @@ def _change(task: FileTask, file: File, records: Mapping[bytes, bytes | None], h
     files.change(file, records, lambda: held and _free(task, file, held))
 
 
-def _check_length(file: File, record: bytes) -> bytes:
+def _check_length(file: FileEntry, record: bytes) -> bytes:
     data = file.data
     if data.fixed and len(record) != data.longest:
         raise Condition(
@@ -235,7 +235,7 @@ def _check_length(file: File, record: bytes) -> bytes:
     return record
 
 
-def add(task: FileTask, file: File, record: bytes, ridfld: bytes) -> bytes:
+def add(task: FileTask, file: FileEntry, record: bytes, ridfld: bytes) -> bytes:
     """WRITE: add a record; returns its identification.
 
     Raises:
@@ -257,7 +257,7 @@ def add(task: FileTask, file: File, record: bytes, ridfld: bytes) -> bytes:
     return key
 
 
-def replace(task: FileTask, file: File, record: bytes, token: int | None) -> None:
+def replace(task: FileTask, file: FileEntry, record: bytes, token: int | None) -> None:
     """REWRITE: put the record that is held by other data.
 
     Raises:
@@ -273,7 +273,7 @@ def replace(task: FileTask, file: File, record: bytes, token: int | None) -> Non
     _change(task, file, {held.key: record}, held)
 
 
-def remove(task: FileTask, file: File, search: Search | None, token: int | None) -> int:
+def remove(task: FileTask, file: FileEntry, search: Search | None, token: int | None) -> int:
     """DELETE: the record that is held, or those that are looked for; returns how many went.
 
     Raises:
@@ -317,7 +317,7 @@ def _matching(file: File, search: Search) -> list[bytes]:
 # -- browsing -----------------------------------------------------------------------------------------------------
 
 
-def started(task: FileTask, file: File, reqid: int, missing: int) -> Browse:
+def started(task: FileTask, file: FileEntry, reqid: int, missing: int) -> Browse:
     """The browse of a file with this REQID.
 
     Raises:
@@ -329,7 +329,7 @@ def started(task: FileTask, file: File, reqid: int, missing: int) -> Browse:
     return found
 
 
-def move(file: File, browse: Browse, ridfld: bytes | None, *, forward: bool) -> tuple[bytes, bytes]:
+def move(file: FileEntry, browse: Browse, ridfld: bytes | None, *, forward: bool) -> tuple[bytes, bytes]:
     """The next place of a browse, and the record's own identification; the browse is there now.
 
     Raises:
@@ -355,7 +355,7 @@ def move(file: File, browse: Browse, ridfld: bytes | None, *, forward: bool) -> 
     return found
 
 
-def _own(file: File, view: Any, place: bytes) -> bytes:
+def _own(file: FileEntry, view: Any, place: bytes) -> bytes:
     if view is file.data:
         return place
     found = view.at_or_after(place)
@@ -363,7 +363,7 @@ def _own(file: File, view: Any, place: bytes) -> bytes:
     return bytes(found[1])
 
 
-def _begin(file: File, browse: Browse, view: Any, *, forward: bool) -> tuple[bytes, bytes] | None:
+def _begin(file: FileEntry, browse: Browse, view: Any, *, forward: bool) -> tuple[bytes, bytes] | None:
     if not forward and set(browse.key) == {0xFF}:
         last = b"\xff" * (len(browse.key) + 9)
         return view.before(last)  # type: ignore[no-any-return]

@@ -21,7 +21,7 @@ __all__ = ["InstallRefused", "Moves", "check_room", "make_queue", "open_initiall
 
 
 class InstallRefused(TdqError):
-    """A queue, terminal or connection cannot be installed; nothing has changed.
+    """A queue, file, terminal or connection cannot be installed; nothing has changed.
 
     Attributes:
         queue: its name.

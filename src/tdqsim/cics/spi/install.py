@@ -39,17 +39,18 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
     """Install everything that a region knows what to do with.
 
     Raises:
-        InstallRefused: a queue, terminal or connection cannot be installed; nothing of the definitions was.
+        InstallRefused: a queue, file, terminal or connection cannot be installed; nothing of the definitions was.
     """
     terminals = [each for each in definitions.terminals if _has_valid_user(region, each, each.userid, way, user)]
     connections = [
         each for each in definitions.connections if _has_valid_user(region, each, each.securityname, way, user)
     ]
+    files = [each for each in definitions.files if _may_replace(region, each, way)]
     queues = _installable(region, definitions.tdqueues, way, user)
     who = installer(region, user)
     if way == "grplist":
         who = who._replace(now=who.start)  # a group list is installed in one moment, that of the cold start
-    _carry_out(region, [(queue, sign(way, queue, who)) for queue in queues], connections, terminals, definitions)
+    _carry_out(region, [(queue, sign(way, queue, who)) for queue in queues], connections, terminals, files, definitions)
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
     facilities = {("TERMINAL", terminal.name) for terminal in terminals}
@@ -111,6 +112,7 @@ def _carry_out(
     queues: Iterable[tuple[defs.Tdqueue, Signature]],
     connections: Iterable[defs.Connection] = (),
     terminals: Iterable[defs.Terminal] = (),
+    files: Iterable[defs.File] = (),
     definitions: defs.Definitions | None = None,
 ) -> None:
     """Install what has been found to be installable."""
@@ -126,6 +128,9 @@ def _carry_out(
     for model in definitions.tsmodels if definitions is not None else ():
         change.meta.update(keep(model, there=True))
         change.others.append(partial(region.ts.install, model))
+    for file in files:
+        change.meta.update(keep(file, there=file.name in region.files.known))
+        change.others.append(partial(region.files.install, file))
     for transaction in definitions.transactions if definitions is not None else ():
         change.meta.update(keep(transaction, there=transaction.name in region.transactions))
         change.others.append(partial(define_transaction, region, transaction))
@@ -153,6 +158,24 @@ def _has_valid_user(
     if way != "grplist":
         raise refused
     region.log.warning("not_installed", resource=f"{kind}({resource.name})", reason=str(refused))
+    return False
+
+
+def _may_replace(region: SpiRegion, file: defs.File, way: Way) -> bool:
+    """Whether a file can be installed: one that is there must be closed first; at a cold start it is left out.
+
+    Raises:
+        InstallRefused: it cannot be, and this is no cold start.
+    """
+    present = region.files.known.get(file.name)
+    if present is None or present.enablestatus != "ENABLED":
+        return True
+    refused = InstallRefused(
+        file.name, "a file of that name is installed and ENABLED; it must be CLOSED or DISABLED", kind="FILE"
+    )
+    if way != "grplist":
+        raise refused
+    region.log.warning("not_installed", resource=file.title, reason=str(refused))
     return False
 
 

@@ -93,7 +93,7 @@ class ResourceCatalogue:
         self._moves = Moves(region)
 
     def entry(self, resource: defs.Resource, *, there: bool) -> Meta:
-        """What keeps a transaction, terminal, connection or model of temporary storage.
+        """What keeps a transaction, terminal, connection, file or model of temporary storage.
 
         Args:
             resource: its definition.
@@ -167,6 +167,8 @@ class ResourceCatalogue:
             region.connections[resource.name] = resource
         elif kind == "TSMODEL":
             region.ts.install(resource)
+        elif kind == "FILE":
+            region.files.install(resource)
         else:
             self._load_queue(resource, _signature(tuple(record["signature"])), record.get("set"))
 
@@ -225,6 +227,7 @@ def _kinds() -> Mapping[str, type[defs.Resource]]:
         "TERMINAL": found.Terminal,
         "CONNECTION": found.Connection,
         "TSMODEL": found.Tsmodel,
+        "FILE": found.File,
     }
 
 
