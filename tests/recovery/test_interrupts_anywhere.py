@@ -23,7 +23,7 @@ from tdqsim.errors import DefinitionError
 from tests.interrupts import RaiseAt
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
-SAMPLE = 25
+SAMPLE = 5
 """So many of a command's lines by default; all of them in the slow test."""
 
 

@@ -183,9 +183,7 @@ class QueueCommands(DescribeApi):
 
     def _delete(self, name: str, library: str) -> None:
         holder, found = self._open_alone("DLTDTAQ", name, library)
-        if found.journal:
-            self.system.journals.write(self, found, "QD")
-        self.system.remove_object(found, holder, self)
+        self.system.remove_object(found, holder, self, self.system.journals.entry(self, found, "QD"))
         self._send_completion("CPC2191", found)
 
     @declare("RTVDTAQXCL")

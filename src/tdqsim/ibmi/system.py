@@ -268,9 +268,20 @@ class System(Machine):
             The started jobs that had not come to their end.
         """
         self.dispatcher.check_thread()
-        if self.closed:
+        if self.closed and not self.store.is_open:
             return ()
+        clean = clean and not self.closed  # what an exception cut short is only finished
         self.closed, self.failed = True, not clean
+        try:
+            return self._end(clean=clean)
+        except BaseException:
+            self.failed = True
+            raise
+        finally:
+            self._catalogue.close()
+            self.store.close(clean=clean and not self.failed)
+
+    def _end(self, *, clean: bool) -> tuple[StartedJob, ...]:
         for job in self.jobs.values():
             job.forget()
         unfinished = tuple(
@@ -283,6 +294,4 @@ class System(Machine):
             self._save_allocations()
         if self._own_dispatcher:
             self.dispatcher.release_workers()
-        self._catalogue.close()
-        self.store.close(clean=clean)
         return unfinished

@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 from tdqsim.cics.files.datafile import DataFile, Path
 from tdqsim.cics.files.installed import FileDefinition, make_data_set, operations_of
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.uow.changes import Change, carry_out
+from tdqsim.core.changes import Change, carry_out
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import StoreError, StoreFull, TdqError
 from tdqsim.facts import Resp

@@ -23,8 +23,8 @@ from tdqsim.cics.queues.ati import latch_key
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.queues.making import InstallRefused, Moves, check_room, make_queue, open_initially
 from tdqsim.cics.spi.parts import SpiRegion
-from tdqsim.cics.uow.changes import Change, carry_out
 from tdqsim.cics.uow.unit import READS, Meta
+from tdqsim.core.changes import Change, carry_out
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -137,10 +137,11 @@ def _carry_out(
     try:
         for definition, signature in queues:
             change.add(definition, signature)
+        carry_out(region.hardening, change, change.meta, change.moves.works)
     except BaseException:
-        change.forget()
+        if not change.made:
+            change.forget()
         raise
-    carry_out(region.hardening, change, change.meta, change.moves.works)
 
 
 def _has_valid_user(

@@ -30,7 +30,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal, to_cvda
-from tdqsim.cics.uow.changes import Change, carry_out
+from tdqsim.core.changes import Change, carry_out
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 

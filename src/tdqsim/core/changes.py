@@ -1,19 +1,18 @@
-"""How something changes that a start of the region must find again: first in the store, then in memory, which follows.
+"""How something changes that the next start must find again: first in the store, then in memory, which follows.
 
-CREATE, DISCARD, SET, an install and a change of a file hand over one :class:`Change` each. What the next start must
-know of it (the catalogue's entries, and the records that come, move or go) is one commit of the store. When that is
-made, assignments alone bring it about here (:meth:`Change.committed`), and then comes what follows from it
-(:meth:`Change.finish`); both may be done again. So whatever is raised, at whatever line, the change was made, here and
-for the next start, or it was not.
+CREATE, DISCARD, SET, an install, a change of a file and the commands of an IBM i system that make, change or delete
+objects hand over one :class:`Change` each. What the next start must know of it (records of a catalogue, and the entries
+that come, move or go) is one commit of the store. When that is made, assignments alone bring it about here
+(:meth:`Change.committed`), and then comes what follows from it (:meth:`Change.finish`); both may be done again. So
+whatever is raised, at whatever line, the change was made, here and for the next start, or it was not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tdqsim.cics.uow.unit import Meta
     from tdqsim.core.store import Work
 
 __all__ = ["Change", "carry_out"]
@@ -39,11 +38,11 @@ class Change:
         """It was not made: let go of what was got ready."""
 
 
-def carry_out(hardening: Any, change: Change, meta: Meta, works: Collection[Work] = ()) -> None:
+def carry_out(commits: Any, change: Change, meta: Mapping[bytes, bytes | None], works: Collection[Work] = ()) -> None:
     """Make a change, or nothing of it.
 
     Args:
-        hardening: the commits of the region.
+        commits: what commits it: the durable half of a store, or a region's commits.
         change: the change.
         meta: what of the store's meta data changes with it.
         works: what is done to durable queues with it.
@@ -53,12 +52,12 @@ def carry_out(hardening: Any, change: Change, meta: Meta, works: Collection[Work
     """
     try:
         if meta or works:
-            hardening.commit(works, meta, change)
+            commits.commit(works, meta, change)
         else:  # there is nothing to keep
             change.committed()
         change.finish()
     except BaseException:
-        hardening.settle()
+        commits.settle()
         if change.made:
             change.committed()
             change.finish()
