@@ -42,7 +42,7 @@ from tdqsim.cics.region_end import end, give_up
 from tdqsim.cics.region_parts import RegionParts
 from tdqsim.cics.region_start import KEEPER, StartType, begin
 from tdqsim.cics.spi.install import install
-from tdqsim.cics.spi.rows import TdqueueInfo
+from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
 from tdqsim.cics.terminal import Screens
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.hardening import Hardening
@@ -494,7 +494,7 @@ class Region(RegionCommands, RegionParts):
             written += task.writeq_td_all(queue, records)
         return written
 
-    def browse_tdqueue(self, *options: str) -> Iterator[TdqueueInfo]:
+    def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[TdqueueInfo]:
         """Iterate over INQUIRE TDQUEUE of all queues; see the task's method."""
         with self.task() as task:
             yield from task.browse_tdqueue(*options)

@@ -262,7 +262,7 @@ class TransactionAttributes(TypedDict, total=False):
     wait: Literal["YES", "yes", "NO", "no"]
     waittime: str
     action: Literal["BACKOUT", "backout", "COMMIT", "commit"]
-    dtimout: str | int
+    dtimout: int | Literal["NO", "no"]
     restart: Literal["YES", "yes", "NO", "no"]
     ressec: Literal["YES", "yes", "NO", "no"]
     cmdsec: Literal["YES", "yes", "NO", "no"]
@@ -592,7 +592,7 @@ class DtaqKeywords(TypedDict, total=False):
     seq: Literal["*FIFO", "*fifo", "*LIFO", "*lifo", "*KEYED", "*keyed"]
     keylen: int
     senderid: Literal["*NO", "*no", "*YES", "*yes"]
-    size: tuple[int | str, int]
+    size: tuple[int | Literal["*MAX16MB", "*MAX2GB", "MAX16MB", "MAX2GB"], int]
     autorcl: Literal["*NO", "*no", "*YES", "*yes"]
     rmtdtaq: str
     rmtlocname: str

@@ -300,7 +300,7 @@ def remove(task: FileTask, file: FileEntry, search: Search | None, token: int | 
     return len(going)
 
 
-def _matching(file: File, search: Search) -> list[bytes]:
+def _matching(file: FileEntry, search: Search) -> list[bytes]:
     """The records that a DELETE with a key is for."""
     view = file.data if search.numbers else file.view
     place, key = find(file, search)

@@ -7,7 +7,7 @@ START, RETRIEVE, CANCEL, DELAY (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -16,6 +16,7 @@ from tdqsim.cics.kernel.levels import ProgramLevel, passed
 from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
+from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _NO_SURROGATE = 9
 _DAY_NS = 24 * 3600 * _NS
 _PAST_NS = 6 * 3600 * _NS
 _NAMES = {"RTRANSID": Opt("name", 4), "RTERMID": Opt("name", 4), "QUEUE": Opt("name", 8)}
+_RECEIVED = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2), **_NAMES}
+_RetrieveOption = Literal["INTO", "SET", "LENGTH", "RTRANSID", "RTERMID", "QUEUE"]
 
 
 class StartData(bytes):
@@ -253,12 +256,12 @@ def start(
 @command(
     "RETRIEVE",
     "ENDDATA ENVDEFERR INVREQ INVTSREQ IOERR LENGERR NOTFND",
-    receives={"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2), **_NAMES},
+    receives=_RECEIVED,
     otherwise=b"",
 )
 def retrieve(
     task: TaskBase,
-    *options: str,
+    *options: _RetrieveOption,
     length: Annotated[int | None, Opt("halfword", 2)] = None,
     wait: Flag = False,  # noqa: ARG001  (a task without terminal gets no more data)
     nohandle: Flag = False,
@@ -277,7 +280,11 @@ def retrieve(
     Raises:
         Condition: ENDDATA: there is none, or no more. So it is for a task that a queue has triggered. ENVDEFERR: START
             did not give what is asked for. LENGERR, with the data cut: it is longer than LENGTH.
+        TdqError: an option that is not known.
     """
+    for word in options:
+        if word not in _RECEIVED:
+            raise TdqError(f"{word} is no option of RETRIEVE; allowed are {', '.join(_RECEIVED)}")
     if not task.start_data:
         raise Condition(Resp.ENDDATA, detail="no START has left data for this task, or it is used up")
     more: Mapping[str, str] = getattr(task.start_data[0], "more", {})

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tdqsim.cics.kernel.command import Opt, OptionKind
 from tdqsim.cics.kernel.security import Access
@@ -50,10 +50,13 @@ Reader = Callable[[Any, Any], Any]
 """(thing, region) -> value of one option."""
 
 
-class Constant(NamedTuple):
+class Constant:
     """The reader of an option that has the same value for all things of a type."""
 
-    value: Any
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
     def __call__(self, _thing: Any, _region: Any) -> Any:
         """The value, as any reader gives it."""
