@@ -23,7 +23,7 @@ from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import publish_json, published, stamp
-from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose, run_stage
+from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose, insist, run_stage
 from tdqsim.pipeline.stages.events import EVENTS, conform
 from tdqsim.pipeline.stages.exchange import (
     DD_SHIFT,
@@ -426,7 +426,8 @@ def _expect_by_sql(
     frame = frame.selectExpr("region", "seq", "'EXPECT' as command", "queue", "key", "data")
     # Row groups are what the next stage is cut at, and each writer holds one of them.
     groups = {"parquet.block.size": BOUNDS["batch_bytes"] // 8}  # as written: several times as much when read
-    frame.write.options(**groups).mode("overwrite").parquet(str(folder.resolve()))
+    writer = frame.write.options(**groups).mode("overwrite")
+    insist(engine, "expected", lambda: writer.parquet(str(folder.resolve())))
 
 
 def _expect_here(job: SpreadJob, request: RunRequest, files: Mapping[str, Path], folder: Path) -> None:
