@@ -17,19 +17,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import Field, FieldType, Layout
 from tdqsim.pipeline._batch import Corrupt, Pass, TableLevel, windows
 from tdqsim.pipeline._expand import Expansion, grafted, view_of, views
-from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.shape import Column, Shape, columns_of
 
 __all__ = ["CORRUPT_TYPE", "Corrupt", "RecordDecoder", "corrupt_type"]
 
-Ints = npt.NDArray[np.int64]
 Path = tuple[str, ...]
 
 

@@ -169,21 +169,25 @@ def open_file(path: str) -> Opened:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
 
 
-def list_files(paths: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Files and their sizes: of directories all that are not hidden, of globs all that match, in order of name.
+def list_files(paths: tuple[str, ...], *, deep: bool = True) -> list[tuple[str, int]]:
+    """Files and their sizes, in order of name: what globs match; of directories all that is not hidden.
+
+    Args:
+        paths: files, directories, patterns, or such places in an object store.
+        deep: of directories also what is in those in them.
 
     Raises:
         DatasetError: a path does not exist, or nothing was found.
     """
     if not paths:
         raise DatasetError("no path was given: load(path), or the option data_paths")
-    found = [entry for path in paths for entry in _expand(path)]
+    found = [entry for path in paths for entry in _expand(path, deep=deep)]
     if not found:
         raise DatasetError(f"{', '.join(paths)}: there is no file")
     return found
 
 
-def _expand(path: str) -> Iterator[tuple[str, int]]:
+def _expand(path: str, *, deep: bool) -> Iterator[tuple[str, int]]:
     parsed = urlparse(path)
     if parsed.scheme == "file":
         path = unquote(parsed.path)
@@ -195,16 +199,16 @@ def _expand(path: str) -> Iterator[tuple[str, int]]:
         raise DatasetError(f"{path}: there is no such file or directory")
     for match in matches:
         try:
-            yield from _local_files(Path(match))
+            yield from _local_files(Path(match), deep=deep)
         except OSError as error:
             raise DatasetError(
                 f"{error.filename or match}: cannot be read: {error.strerror or error}; give access, or leave it out"
             ) from error
 
 
-def _local_files(path: Path) -> Iterator[tuple[str, int]]:
+def _local_files(path: Path, *, deep: bool) -> Iterator[tuple[str, int]]:
     if path.is_dir():
-        for entry in sorted(path.rglob("*")):
+        for entry in sorted(path.rglob("*") if deep else path.iterdir()):
             parts = entry.relative_to(path).parts
             if not entry.is_dir() and not any(part.startswith(HIDDEN) for part in parts):
                 yield str(entry), entry.stat().st_size

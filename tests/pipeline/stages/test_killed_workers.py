@@ -114,7 +114,7 @@ def test_a_worker_killed_while_sql_computes_what_must_come_out(tmp_path: Path, s
     (directory / "pipeline.yaml").write_text("spread: killing:Killing\n")
     said: list[str] = []
     result = run_job(RunRequest(directory, tmp_path / "run", "spark", 2, records=60), spark=spark, say=said.append)
-    assert (result.ok, result.independent, (directory / "killed").exists()) == (True, "Spark SQL", True)
+    assert (result.ok, result.independent_result, (directory / "killed").exists()) == (True, "Spark SQL", True)
     assert "expected: a worker died; what is left is tried again" in said
 
 

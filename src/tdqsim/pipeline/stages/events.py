@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._numbers import Ints
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import schema
 
@@ -38,9 +39,9 @@ __all__ = [
     "no_nulls",
     "open_pieces",
     "rows_at_once",
+    "stretches",
 ]
 
-Ints = npt.NDArray[np.int64]
 
 COLUMNS = {
     "region": "applid of the region, or name of the IBM i system",
@@ -263,10 +264,15 @@ def _runs(whole: pa.Table) -> Iterator[tuple[str, int, int]]:
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.combine_chunks()
     codes = coded.indices.to_numpy()
-    cuts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)]))
     names = coded.dictionary.to_pylist()
-    for start, stop in pairwise(cuts):
-        yield names[codes[start]], int(start), int(stop)
+    for start, stop in stretches(codes):
+        yield names[codes[start]], start, stop
+
+
+def stretches(codes: Ints) -> Iterator[tuple[int, int]]:
+    """From where to where the same number stands in a row of numbers."""
+    cuts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)])).tolist()
+    return ((start, stop) for start, stop in pairwise(cuts) if stop > start)
 
 
 # in sequence order ----------------------------------------------------------------------------------------------------
