@@ -87,7 +87,7 @@ def reached(path: object) -> Iterator[None]:
     except (TdqError, OSError):
         raise
     except Exception as error:
-        if is_local(path):
+        if "://" not in str(path):
             raise
         raise DatasetError(f"{path}: {type(error).__name__}: {error}") from error
 

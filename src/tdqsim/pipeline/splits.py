@@ -29,7 +29,7 @@ from tdqsim.pipeline._words import DESCRIPTOR, block_length_of, record_length_of
 from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.frames import Frames, FramingError, walk_for
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.publishing import file_system
+from tdqsim.pipeline.publishing import file_system, reached
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
 __all__ = [
@@ -159,7 +159,11 @@ def open_file(path: str) -> Opened:
     try:
         if codec:
             return _Unpacked(path, codec)
-        return _Local(path) if "://" not in path else _stream(path)
+        if "://" not in path:
+            return _Local(path)
+        with reached(path):
+            found: Opened = _stream(path)
+        return found
     except FileNotFoundError as error:  # it was there when it was listed, perhaps on another machine
         raise DatasetError(
             f"{path}: cannot be read: there is no such file on {socket.gethostname()}: tasks and whoever plans them "
@@ -218,9 +222,10 @@ def _local_files(path: Path, *, deep: bool) -> Iterator[tuple[str, int]]:
 
 def _remote(path: str) -> Iterator[tuple[str, int]]:
     try:
-        system, name = file_system(path)
-        info = system.get_file_info(name)
-        entries = [info] if info.is_file else system.get_file_info(fs.FileSelector(name, recursive=True))
+        with reached(path):
+            system, name = file_system(path)
+            info = system.get_file_info(name)
+            entries = [info] if info.is_file else system.get_file_info(fs.FileSelector(name, recursive=True))
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
     whole, inside = path.rstrip("/"), len(name.strip("/"))  # what stands before it is written in many ways
