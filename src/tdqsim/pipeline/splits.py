@@ -157,13 +157,8 @@ def open_file(path: str) -> Opened:
     """
     codec = compression(path)
     try:
-        if codec:
-            return _Unpacked(path, codec)
-        if "://" not in path:
-            return _Local(path)
         with reached(path):
-            found: Opened = _stream(path)
-        return found
+            found: Opened = _Unpacked(path, codec) if codec else _Local(path) if "://" not in path else _stream(path)
     except FileNotFoundError as error:  # it was there when it was listed, perhaps on another machine
         raise DatasetError(
             f"{path}: cannot be read: there is no such file on {socket.gethostname()}: tasks and whoever plans them "
@@ -171,6 +166,7 @@ def open_file(path: str) -> Opened:
         ) from error
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
+    return found
 
 
 def list_files(paths: tuple[str, ...], *, deep: bool = True) -> list[tuple[str, int]]:
