@@ -47,7 +47,6 @@ class RecordEncoder:
         self.decoder = (
             RecordDecoder(self.layout, replace(options.shape, debug="")) if options.write_onto_record_bytes else None
         )
-        self.same_length = not self.plainly or self.layout.variable_size_occurs == "max_size"
 
     def encode(self, batch: pa.RecordBatch, first: int = 0) -> list[bytes]:
         """The records of a batch.
