@@ -1,8 +1,9 @@
 """Cutting files into parts that tasks can read on their own, each beginning at a record.
 
 Fixed records are cut by arithmetic; blocked ones at blocks, found by reading the four bytes at the head of each; lines
-at the next separator; and those whose records are only known one after another (record descriptors without blocks, length
-fields, counters of tables) by one pass over the file. Compressed files are not cut. Files are looked at side by side.
+at the next separator; and those whose records are only known one after another (record descriptors without blocks,
+length fields, counters of tables) by one pass over the file. Compressed files are not cut. Files are looked at side by
+side.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 ``command`` says what an event is. Of CICS: WRITEQ TD, READQ TD, DELETEQ TD; SYNCPOINT, SYNCPOINT ROLLBACK, RETURN and
 ABEND of the task named in ``task``; START of the transaction in ``tran``; any other command as text in ``data`` under
-EXEC CICS. Of IBM i: QSNDDTAQ, QRCVDTAQ, QCLRDTAQ, with LIBRARY/QUEUE in ``queue``; QSNDDTAQ JE sends the entry-specific
-data of a journal entry. Before a region starts: DD, a record of the data set of the DD name in ``queue``; SEED, a record
-on a queue. EXPECT is a record that must come out of the queue or DD name; replay passes over it, reconcile looks for it.
+EXEC CICS. Of IBM i: QSNDDTAQ, QRCVDTAQ, QCLRDTAQ, with LIBRARY/QUEUE in ``queue``; QSNDDTAQ JE sends the
+entry-specific data of a journal entry. Before a region starts: DD, a record of the data set of the DD name in
+``queue``; SEED, a record on a queue. EXPECT is a record that must come out of the queue or DD name; replay passes over
+it, reconcile looks for it.
 
 The events of a region are taken in the order of their numbers, from all pieces that have some, in bounded memory.
 """
