@@ -149,6 +149,20 @@ def test_a_store_without_its_library_is_refused_at_once(uri: str, path: Path, tm
             stage_data_set(source, stage, **OPTIONS)
 
 
+def test_what_a_stores_library_says_is_told(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    foreign("gs://captures", monkeypatch)
+    fake = sys.modules["fsspec.registry"]._registry["gs"]
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise LookupError("no credentials")  # as libraries do: of no kind that files have
+
+    for name in ("info", "_open", "put_file"):
+        monkeypatch.setattr(fake, name, refuse)
+    for source, stage in (("gs://captures/in", tmp_path / "stage"), (path, "gs://captures/stage")):
+        with pytest.raises(DatasetError, match=r"^gs://captures/.*no credentials"):
+            stage_data_set(source, stage, **OPTIONS)
+
+
 def test_the_command_takes_such_places(bucket: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = [word for name, value in OPTIONS.items() for word in ("--option", f"{name}={value}")]
     assert main(["pipeline", "decode", str(path), "--stage", f"{bucket}/stage", "--columns", "id", *options]) == 0

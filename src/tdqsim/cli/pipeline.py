@@ -141,8 +141,8 @@ def _show(result: RunResult, report: Path) -> None:
     rows = ((name, "ok" if holds else "WRONG", result.details.get(name, "")) for name, holds in result.checks.items())
     emit_table(("check", "", "seen"), rows)
     emit()
-    emit_table(("stage", "seconds"), [(name, f"{value:.2f}") for name, value in result.seconds.items()])
-    total = sum(result.seconds.values())
+    emit_table(("stage", "seconds"), [(name, f"{value:.2f}") for name, value in result.stage_seconds.items()])
+    total = sum(result.stage_seconds.values())
     rate = f"{result.records / total:,.0f} records/s" if total else ""
     emit(f"{result.regions} regions, {result.records:,} records in {total:.1f} s {rate}, engine {result.engine}")
     emit(f"report: {report}")

@@ -31,13 +31,11 @@ from tdqsim.pipeline._columns import (
     trimmed,
     up_to,
 )
-from tdqsim.pipeline._numbers import Bytes, Cut, Integers
+from tdqsim.pipeline._numbers import Bytes, Cut, Integers, Ints, Mask
 from tdqsim.pipeline.shape import Column, Shape, charset_of
 
 __all__ = ["Corrupt", "Pass", "TableLevel", "counter_key", "counts_in", "digits_text", "windows"]
 
-Mask = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 INT64 = np.iinfo(np.int64)
 WORDS = (2, 4, 8)
 CounterKey = tuple[tuple[str, ...], tuple[int, int], tuple[tuple[str, int], ...]]
@@ -258,9 +256,7 @@ class Pass:
         self, item: Field, level: TableLevel, rows: Ints, one: Callable[[bytes], Any]
     ) -> Iterable[tuple[Ints, Any]]:
         """Each different byte pattern of these rows decoded once; a corrupt one is noted for each row and None."""
-        cut = level.cut(item)
-        column = Cut(cut.data[rows], cut.at, cut.width).bytes()
-        unique, inverse = np.unique(column.view(np.dtype((np.void, item.length)))[:, 0], return_inverse=True)
+        unique, inverse = _different(level.cut(item), rows)
         for number, pattern in enumerate(unique):
             data, same = pattern.tobytes(), rows[inverse == number]
             try:
@@ -425,6 +421,12 @@ def _occurrences(
     )
 
 
+def _different(cut: Cut, rows: Ints) -> tuple[Any, Ints]:
+    """The different byte patterns of a column in some rows, and which of them each row has."""
+    column = Cut(cut.data[rows], cut.at, cut.width).bytes()
+    return np.unique(column.view(np.dtype((np.void, cut.width)))[:, 0], return_inverse=True)
+
+
 def _padded(column: Bytes, blanks: str) -> bool:
     """Whether some row may begin or end with a blank."""
     highest = ord(max(blanks))
@@ -563,9 +565,7 @@ def counts_in(counter: Field, level: TableLevel, rules: Rules, occurs: Occurs) -
         counts[easy] = numbers.low[easy]
     odd = np.flatnonzero(~easy)
     if len(odd):
-        cut = level.cut(counter)
-        column = Cut(cut.data[odd], cut.at, cut.width).bytes()
-        unique, inverse = np.unique(column.view(np.dtype((np.void, counter.length)))[:, 0], return_inverse=True)
+        unique, inverse = _different(level.cut(counter), odd)
         counts[odd] = np.array([_said(counter, pattern.tobytes(), rules, occurs) for pattern in unique])[inverse]
     have = level.available(counter)
     if have is not None:

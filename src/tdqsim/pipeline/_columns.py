@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 
 __all__ = [
     "GRAPHICS",
@@ -38,16 +38,16 @@ REPLACEMENT = 0xFFFD
 SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")  # is one wrong character in Java, three in Python
 
 
-def null_mask(nulls: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
+def null_mask(nulls: Mask | None) -> pa.Buffer | None:
     """A validity bitmap: bit set where there is a value."""
     if nulls is None or not nulls.any():
         return None
     return pa.py_buffer(np.packbits(~nulls, bitorder="little"))
 
 
-def up_to(width: int, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def up_to(width: int, lengths: Ints) -> Mask:
     """A row for each length: true in the first so many of ``width`` places."""
-    mask: npt.NDArray[np.bool_]
+    mask: Mask
     if width < np.iinfo(np.int16).max:  # narrow numbers compare several times as fast
         mask = np.arange(width, dtype=np.int16) < np.minimum(lengths, width).astype(np.int16)[:, None]
     else:
@@ -86,17 +86,13 @@ def code_points(page: CodePage) -> npt.NDArray[np.uint32]:
     return np.array([ord(c) for c in page.characters()], np.uint32)
 
 
-def strings(
-    characters: npt.NDArray[np.uint32], lengths: npt.NDArray[np.int64], nulls: npt.NDArray[np.bool_] | None
-) -> pa.Array:
+def strings(characters: npt.NDArray[np.uint32], lengths: Ints, nulls: Mask | None) -> pa.Array:
     """A string array from code points (rows by width), the first ``lengths`` of each row."""
     flat = characters[up_to(characters.shape[1], lengths)]
     return _encoded(flat, np.concatenate(([0], np.cumsum(lengths))), nulls)
 
 
-def _encoded(
-    flat: npt.NDArray[np.uint32], bounds: npt.NDArray[np.int64], nulls: npt.NDArray[np.bool_] | None
-) -> pa.Array:
+def _encoded(flat: npt.NDArray[np.uint32], bounds: Ints, nulls: Mask | None) -> pa.Array:
     """A string array from code points one after another, and where each row's begin."""
     sizes = 1 + (flat > 0x7F) + (flat > 0x7FF) + (flat > 0xFFFF)
     ends = np.cumsum(sizes)
@@ -106,10 +102,10 @@ def _encoded(
     return pa.Array.from_buffers(pa.string(), len(bounds) - 1, buffers)
 
 
-def in_charset(array: pa.Array, charset: str, nulls: npt.NDArray[np.bool_] | None, *, controls: bool) -> pa.Array:
+def in_charset(array: pa.Array, charset: str, nulls: Mask | None, *, controls: bool) -> pa.Array:
     """Text of bytes in ASCII, UTF-8 or a code page, with control characters or without them."""
     buffers = array.buffers()
-    bounds: npt.NDArray[np.int64] = np.frombuffer(buffers[1], np.int32)[: len(array) + 1].astype(np.int64)
+    bounds: Ints = np.frombuffer(buffers[1], np.int32)[: len(array) + 1].astype(np.int64)
     data = np.frombuffer(buffers[2], np.uint8)[: bounds[-1]] if buffers[2] is not None else np.empty(0, np.uint8)
     if not controls:
         kept = data >= FIRST_GRAPHIC
@@ -132,7 +128,7 @@ def in_charset(array: pa.Array, charset: str, nulls: npt.NDArray[np.bool_] | Non
         return pa.array(texts, pa.string())
 
 
-def ascii_strings(text: Bytes, lengths: npt.NDArray[np.int64] | None, nulls: npt.NDArray[np.bool_] | None) -> pa.Array:
+def ascii_strings(text: Bytes, lengths: Ints | None, nulls: Mask | None) -> pa.Array:
     """A string array from ASCII bytes (rows by width), all of each row or its first ``lengths``."""
     rows, width = text.shape
     if lengths is None:
@@ -144,7 +140,7 @@ def ascii_strings(text: Bytes, lengths: npt.NDArray[np.int64] | None, nulls: npt
     return pa.Array.from_buffers(pa.string(), rows, [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def pieces(data: Bytes, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], kind: pa.DataType) -> pa.Array:
+def pieces(data: Bytes, begins: Ints, ends: Ints, kind: pa.DataType) -> pa.Array:
     """A string or binary array of pieces of ``data``, which come one after the other and do not overlap.
 
     The array of all pieces and of what lies between them needs no copy; Arrow then takes every other one, which copies
@@ -163,7 +159,7 @@ def trimmed(array: pa.Array, policy: str, blanks: str = BLANKS) -> pa.Array:
     return array if trim is None else trim(array, characters=blanks)
 
 
-def translated(array: pa.Array, table: bytes, nulls: npt.NDArray[np.bool_] | None) -> pa.Array | None:
+def translated(array: pa.Array, table: bytes, nulls: Mask | None) -> pa.Array | None:
     """A string array with its bytes exchanged by a table of ASCII characters; None when there are others."""
     offsets, data = array.buffers()[1:]
     text = data.to_pybytes().translate(table) if data is not None else b""
@@ -172,17 +168,17 @@ def translated(array: pa.Array, table: bytes, nulls: npt.NDArray[np.bool_] | Non
     return pa.Array.from_buffers(pa.string(), len(array), [null_mask(nulls), offsets, pa.py_buffer(text)])
 
 
-def integer_array(low: npt.NDArray[np.int64], kind: pa.DataType, nulls: npt.NDArray[np.bool_] | None) -> pa.Array:
+def integer_array(low: Ints, kind: pa.DataType, nulls: Mask | None) -> pa.Array:
     """An int32 or int64 array."""
     values = low.astype(np.int32) if pa.types.is_int32(kind) else np.ascontiguousarray(low)
     return pa.Array.from_buffers(kind, len(values), [null_mask(nulls), pa.py_buffer(values)])
 
 
 def decimal_array(
-    low: npt.NDArray[np.int64],
-    high: npt.NDArray[np.int64] | None,
+    low: Ints,
+    high: Ints | None,
     kind: pa.DataType,
-    nulls: npt.NDArray[np.bool_] | None,
+    nulls: Mask | None,
 ) -> pa.Array:
     """A decimal128 array from unscaled numbers."""
     pairs = np.empty((len(low), 2), np.int64)

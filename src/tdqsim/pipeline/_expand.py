@@ -12,18 +12,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import LayoutError
 from tdqsim.layouts import Field, Layout
 from tdqsim.pipeline._batch import Corrupt, TableLevel, counts_in
-from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.shape import Column
 
 __all__ = ["Expansion", "grafted", "view_of", "views"]
 
-Ints = npt.NDArray[np.int64]
 Path = tuple[str, ...]
 
 

@@ -1,4 +1,4 @@
-"""The options that a read or write was given: their values, and what does not go together.
+"""The options that a read or write was given: their values, what does not go together, and the layout that they name.
 
 Which options there are, and their defaults, is the table ``facts/qsam_options.tsv``; which exclude or need each other
 is ``facts/qsam_conflicts.tsv``. Names know no case; ``-`` and ``_`` are the same in those that are numbered.

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bytes", "Cut", "Integers", "binary", "packed", "sign_mark", "zoned", "zoned_text"]
+__all__ = ["Bytes", "Cut", "Integers", "Ints", "Mask", "binary", "packed", "sign_mark", "zoned", "zoned_text"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 EIGHT = np.uint64(10**8)
 LOW_32 = np.uint64(0xFFFFFFFF)
@@ -57,8 +58,8 @@ class Cut:
 class Integers:
     """A column of integers: ``low`` alone (as int64), or with ``high`` the two halves of 128-bit numbers."""
 
-    low: npt.NDArray[np.int64]
-    high: npt.NDArray[np.int64] | None
+    low: Ints
+    high: Ints | None
     good: Mask
 
 
@@ -115,7 +116,7 @@ def _odd_digits(digits: Words) -> Words:
     return odd
 
 
-def _combine(limbs: list[Words], digits: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+def _combine(limbs: list[Words], digits: int) -> tuple[Ints, Ints | None]:
     """Limbs of eight digits, most significant first, to one integer."""
     low = limbs[0]
     if digits <= LONG_DIGITS:
@@ -134,7 +135,7 @@ def _combine(limbs: list[Words], digits: int) -> tuple[npt.NDArray[np.int64], np
     return low.view(np.int64), high.view(np.int64)
 
 
-def _negate(low: npt.NDArray[np.int64], high: npt.NDArray[np.int64] | None, negative: Mask) -> None:
+def _negate(low: Ints, high: Ints | None, negative: Mask) -> None:
     """Change the sign where ``negative``: all bits turned over, and one added."""
     one = negative.astype(np.int64)
     turn = np.negative(one)
@@ -192,9 +193,7 @@ def _sign_table(*, ascii_digits: bool) -> Bytes:
 _SIGNS = (_sign_table(ascii_digits=False), _sign_table(ascii_digits=True))
 
 
-def zoned_text(
-    column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separate: bool
-) -> tuple[Bytes, npt.NDArray[np.int64]]:
+def zoned_text(column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separate: bool) -> tuple[Bytes, Ints]:
     """The digits of well-formed DISPLAY numbers as ASCII text, a sign before them where there is one.
 
     Returns:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._columns import pieces
-from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.options import QsamOptions
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "DESCRIPTOR",
     "Frames",
     "FramingError",
-    "Ints",
     "Walk",
     "block_length_of",
     "blocked",
@@ -43,7 +42,45 @@ LARGE = 0x80
 NO_WORD = -1
 SEGMENT_CODES = 0x0300
 BLOCKS_LOOKED_AT = 16
+CUT_HINT = "was the copy cut off? transfer the data set again, in binary"
 LIES_HINT = "see record_format, is_rdw_big_endian and rdw_adjustment, and that the copy was binary"
+
+
+class FramingError(DatasetError):
+    """A descriptor word or length lies; ``offset`` counts from the start of the bytes walked."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        self.offset = offset
+        self.problem = message
+        super().__init__(f"at offset {offset}: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Records found.
+
+    Attributes:
+        data: the bytes that ``starts`` refer to (spanned records are put together first).
+        starts: where each record's data begins.
+        lengths: how long it is, without descriptor words.
+        places: where it begins in the bytes walked.
+        used: bytes walked.
+    """
+
+    data: Bytes
+    starts: Ints
+    lengths: Ints
+    places: Ints
+    used: int
+
+
+Walk = Callable[[Bytes, bool], Frames]
+"""Called with bytes and whether they are the last of the file (part)."""
+
+
+def found(data: Bytes, starts: Ints, lengths: Ints, used: int) -> Frames:
+    """Records that lie where they were found."""
+    return Frames(data, starts, lengths, starts, used)
 
 
 def block_length_of(head: bytes, options: QsamOptions) -> int:
@@ -345,44 +382,3 @@ def _is_row(
         position, seen = position + size, seen + 1
     complete = position == len(data) and seen > 0
     return complete if whole or seen < 2 else True
-
-
-Ints = npt.NDArray[np.int64]
-CUT_HINT = "was the copy cut off? transfer the data set again, in binary"
-
-
-class FramingError(DatasetError):
-    """A descriptor word or length lies; ``offset`` counts from the start of the bytes walked."""
-
-    def __init__(self, message: str, offset: int) -> None:
-        self.offset = offset
-        self.problem = message
-        super().__init__(f"at offset {offset}: {message}")
-
-
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """Records found.
-
-    Attributes:
-        data: the bytes that ``starts`` refer to (spanned records are put together first).
-        starts: where each record's data begins.
-        lengths: how long it is, without descriptor words.
-        places: where it begins in the bytes walked.
-        used: bytes walked.
-    """
-
-    data: Bytes
-    starts: Ints
-    lengths: Ints
-    places: Ints
-    used: int
-
-
-Walk = Callable[[Bytes, bool], Frames]
-"""Called with bytes and whether they are the last of the file (part)."""
-
-
-def found(data: Bytes, starts: Ints, lengths: Ints, used: int) -> Frames:
-    """Records that lie where they were found."""
-    return Frames(data, starts, lengths, starts, used)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames
 from tdqsim.pipeline.options import QsamOptions
@@ -23,7 +23,6 @@ from tdqsim.pipeline.shape import Column, list_of
 
 __all__ = ["Family", "whole_families"]
 
-Ints = npt.NDArray[np.int64]
 Segments = npt.NDArray[np.object_]
 Path = tuple[str, ...]
 

@@ -2,9 +2,9 @@
 
 The columns of a batch are read from one matrix of bytes (a row is a record) and converted with numpy. Where records
 have one length the matrix is a view of the file's bytes; else only the part with numbers in it is brought together, and
-text is copied from where it lies. Whatever is not
-plainly well-formed (blanks in a number, odd signs, text that is no UTF-16) goes to the plain decoder, each different
-byte pattern once; so both agree by construction, and the fast path needs to know only the usual case.
+text is copied from where it lies. Whatever is not plainly well-formed (blanks in a number, odd signs, text that is no
+UTF-16) goes to the plain decoder, each different byte pattern once; so both agree by construction, and the fast path
+needs to know only the usual case.
 
 A table is decoded as a matrix of its own, a row for each occurrence. Records whose fields move, because a table of
 variable length takes only the room of its occurrences, are first made such that none does: see
@@ -17,19 +17,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import Field, FieldType, Layout
 from tdqsim.pipeline._batch import Corrupt, Pass, TableLevel, windows
 from tdqsim.pipeline._expand import Expansion, grafted, view_of, views
-from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.shape import Column, Shape, columns_of
 
 __all__ = ["CORRUPT_TYPE", "Corrupt", "RecordDecoder", "corrupt_type"]
 
-Ints = npt.NDArray[np.int64]
 Path = tuple[str, ...]
 
 

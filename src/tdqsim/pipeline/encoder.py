@@ -23,15 +23,13 @@ from tdqsim.errors import ConversionError
 from tdqsim.layouts import Field, FieldType, Layout, Usage, byte_order, encode_value
 from tdqsim.layouts.codecs import HALFWORD, WIDENED_DIGITS, fill
 from tdqsim.pipeline._columns import up_to
-from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.shape import Column, columns_of, dissolved_groups
 
 __all__ = ["RecordEncoder"]
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 LONG_DIGITS = 18
 FOUR = 10_000
 RECORD_BYTES = "Record_Bytes"
@@ -49,7 +47,6 @@ class RecordEncoder:
         self.decoder = (
             RecordDecoder(self.layout, replace(options.shape, debug="")) if options.write_onto_record_bytes else None
         )
-        self.same_length = not self.plainly or self.layout.variable_size_occurs == "max_size"
 
     def encode(self, batch: pa.RecordBatch, first: int = 0) -> list[bytes]:
         """The records of a batch.

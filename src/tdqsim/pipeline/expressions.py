@@ -101,31 +101,23 @@ class Expression:
                 return text
         return ""
 
-    def _chain(self, inner: Callable[[], Node], made: Callable[[str, Node, Node], Node], *marks: str) -> Node:
-        node = inner()
-        while mark := self._accept(*marks):
-            node = made(mark, node, inner())
-        return node
-
     def _either(self) -> Node:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self._bad(f"parentheses are nested more than {MAX_DEPTH} deep")
-        node = self._chain(self._both, lambda _, a, b: lambda v: _truth(a(v)) | _truth(b(v)), "||")
+        node = self._level(0)
         self._depth -= 1
         return node
 
-    def _both(self) -> Node:
-        return self._chain(self._compared, lambda _, a, b: lambda v: _truth(a(v)) & _truth(b(v)), "&&")
-
-    def _compared(self) -> Node:
-        return self._chain(self._sum, lambda mark, a, b: lambda v: _compare(mark, a(v), b(v)), *COMPARISONS)
-
-    def _sum(self) -> Node:
-        return self._chain(self._product, lambda mark, a, b: lambda v: _calculate(mark, a(v), b(v)), "+", "-")
-
-    def _product(self) -> Node:
-        return self._chain(self._single, lambda mark, a, b: lambda v: _calculate(mark, a(v), b(v)), "*", "/")
+    def _level(self, level: int) -> Node:
+        """Operands of one closeness with their operators between them."""
+        if level == len(LEVELS):
+            return self._single()
+        marks, work = LEVELS[level]
+        node = self._level(level + 1)
+        while mark := self._accept(*marks):
+            node = _joined(work, mark, node, self._level(level + 1))
+        return node
 
     def _single(self) -> Node:
         negated = 0
@@ -219,3 +211,19 @@ def _calculate(mark: str, first: Value, second: Value) -> int:
         quotient = abs(one) // abs(other)
         return quotient if (one < 0) == (other < 0) else -quotient
     return one + other if mark == "+" else one - other if mark == "-" else one * other
+
+
+def _joined(work: Callable[[str, Value, Value], Value], mark: str, first: Node, second: Node) -> Node:
+    return lambda values: work(mark, first(values), second(values))
+
+
+def _both(mark: str, first: Value, second: Value) -> bool:
+    one, other = _truth(first), _truth(second)
+    return one | other if mark == "||" else one & other
+
+
+LEVELS: tuple[tuple[tuple[str, ...], Callable[[str, Value, Value], Value]], ...] = (
+    (("||",), _both), (("&&",), _both), (tuple(COMPARISONS), _compare), (("+", "-"), _calculate),
+    (("*", "/"), _calculate),
+)  # fmt: skip
+"""Operators from the loosest to the closest."""

@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import BadValue, Field, Layout, decode_value
-from tdqsim.pipeline._numbers import Bytes
-from tdqsim.pipeline._words import Frames, FramingError, Ints, Walk, blocked, fixed_blocks, found, headed, spanned
+from tdqsim.pipeline._numbers import Bytes, Ints, Mask
+from tdqsim.pipeline._words import Frames, FramingError, Walk, blocked, fixed_blocks, found, headed, spanned
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.options import QsamOptions
 
@@ -138,7 +137,7 @@ def _lines(options: QsamOptions, width: int) -> Walk:
     return walk
 
 
-def _cut_up(starts: Ints, lengths: Ints, width: int, spare: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+def _cut_up(starts: Ints, lengths: Ints, width: int, spare: Mask) -> tuple[Ints, Ints]:
     """Records of ``width`` bytes from longer ones; a byte more is left in the last where ``spare``."""
     most = width + spare.astype(np.int64)
     pieces_each = 1 + np.maximum(-(-(lengths - most) // width), 0)

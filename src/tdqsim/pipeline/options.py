@@ -12,18 +12,17 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tdqsim.core.clock import Clock
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
 from tdqsim.pipeline._given import Given, charset_of, known_options, layout_of
+from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline.shape import TRIM_POLICIES, Shape
 
 __all__ = ["QsamOptions", "known_options", "read_options"]
 
-Ints = npt.NDArray[np.int64]
 FORMATS = {
     "F": RecordFormat.F, "FB": RecordFormat.FB, "V": RecordFormat.RDW, "RDW": RecordFormat.RDW, "VB": RecordFormat.VB,
     "VS": RecordFormat.VS, "VBS": RecordFormat.VBS, "U": RecordFormat.U,
@@ -118,10 +117,10 @@ class QsamOptions:
         inner = self.layout.length if self.layout else 0
         return self.record_length or inner + self.record_start_offset + self.record_end_offset
 
-    def wanted_lengths(self, lengths: Ints) -> npt.NDArray[np.bool_]:
+    def wanted_lengths(self, lengths: Ints) -> Mask:
         """Which records are neither shorter nor longer than what is wanted."""
         most = self.maximum_record_length or np.iinfo(np.int64).max
-        wanted: npt.NDArray[np.bool_] = (lengths >= self.minimum_record_length) & (lengths <= most)
+        wanted: Mask = (lengths >= self.minimum_record_length) & (lengths <= most)
         return wanted
 
 

@@ -87,7 +87,7 @@ def reached(path: object) -> Iterator[None]:
     except (TdqError, OSError):
         raise
     except Exception as error:
-        if is_local(path):
+        if "://" not in str(path):
             raise
         raise DatasetError(f"{path}: {type(error).__name__}: {error}") from error
 
@@ -194,26 +194,13 @@ def schema(columns: str) -> pa.Schema:
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in words])
 
 
-def parquet_writer(
-    path: str | Path, schema: pa.Schema, *, compression: str = "zstd", dictionary: bool = True
-) -> pq.ParquetWriter:
+def parquet_writer(path: str | Path, schema: pa.Schema, compression: str = "zstd") -> pq.ParquetWriter:
     """A writer that gives dictionaries of values up early."""
-    return pq.ParquetWriter(
-        path,
-        schema,
-        compression=compression,
-        use_dictionary=dictionary,
-        dictionary_pagesize_limit=DICTIONARY_BYTES,
-    )
+    return pq.ParquetWriter(path, schema, compression=compression, dictionary_pagesize_limit=DICTIONARY_BYTES)
 
 
 def write_parquet(
-    path: str | Path,
-    batches: Iterable[pa.RecordBatch],
-    schema: pa.Schema,
-    *,
-    compression: str = "zstd",
-    dictionary: bool = True,
+    path: str | Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, compression: str = "zstd"
 ) -> int:
     """Write batches to a file, in row groups of some hundred thousand rows; gives the number of rows.
 
@@ -222,24 +209,17 @@ def write_parquet(
     Raises:
         DatasetError: it cannot be written (disk full, no permission); nothing is left.
     """
+    rows, waiting, count = 0, list[pa.RecordBatch](), 0
     try:
-        with published(place(path)) as fresh:
-            return _write(fresh, batches, schema, compression, dictionary=dictionary)
+        with published(place(path)) as fresh, parquet_writer(fresh, schema, compression) as writer:
+            for batch in batches:
+                waiting.append(batch)
+                count += batch.num_rows
+                if count >= GROUP_ROWS:
+                    writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=count)
+                    rows, waiting, count = rows + count, [], 0
+            if waiting:
+                writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=max(count, 1))
     except OSError as error:
         raise DatasetError(f"{path}: cannot be written: {error}") from error
-
-
-def _write(
-    path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, compression: str, *, dictionary: bool
-) -> int:
-    rows, waiting, count = 0, list[pa.RecordBatch](), 0
-    with parquet_writer(path, schema, compression=compression, dictionary=dictionary) as writer:
-        for batch in batches:
-            waiting.append(batch)
-            count += batch.num_rows
-            if count >= GROUP_ROWS:
-                writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=count)
-                rows, waiting, count = rows + count, [], 0
-        if waiting:
-            writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=max(count, 1))
     return rows + count

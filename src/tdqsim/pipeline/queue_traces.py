@@ -47,6 +47,13 @@ _REST: Final[Mapping[Kind, list[Any]]] = {
     "tdqueue": ["", 0, "", "", 0, "", "", "NORMAL", 0, 0, {}],
     "dtaq": ["", "", "", "", 0, "", "", {}],
 }
+_VALUES: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "tdqueue": (
+        "kind", "task", "queue", "data", "time_us", "transid", "uow", "resp", "resp2", "length", "info",
+    ),
+    "dtaq": ("kind", "job", "queue", "data", "time_us", "key", "message", "info"),
+}  # fmt: skip
+"""The values of an event in their order, by column; its time is in nanoseconds there, bytes are hexadecimal digits."""
 _SHORTEST: Final = 5
 _LARGEST: Final = 2**31
 
@@ -106,10 +113,9 @@ def read_history(
 
 
 def _events(piece: Piece, kind: Kind, mode: str) -> Iterator[Mapping[str, Any]]:
-    parse = _region_event if kind == "tdqueue" else _job_event
     for offset, line in _lines(piece):
         try:
-            yield {"file": piece.file, "offset": offset, **parse(*_values(line, kind))}
+            yield {"file": piece.file, "offset": offset, **_event(_values(line, kind), kind)}
         except (ValueError, TypeError, RecursionError) as error:
             if mode == "failfast":
                 raise DatasetError(
@@ -149,29 +155,16 @@ def _values(line: bytes, kind: Kind) -> list[Any]:
     return whole
 
 
-def _region_event(
-    kind: str, task: int, queue: str, data: str, time_ns: int, transid: str, uow: str, resp: str, resp2: int,
-    length: int, info: Any,
-) -> dict[str, Any]:  # fmt: skip
-    if not -_LARGEST <= min(resp2, length) <= max(resp2, length) < _LARGEST:
-        raise ValueError(f"RESP2 {resp2} or length {length} is none")
-    return {
-        "kind": kind, "task": task, "queue": queue, "data": bytes.fromhex(data), "time_us": time_ns // 1000,
-        "transid": transid, "uow": uow, "resp": resp, "resp2": resp2, "length": length, "info": _text(info),
-    }  # fmt: skip
-
-
-def _job_event(
-    kind: str, job: str, queue: str, data: str, time_ns: int, key: str, message: str, info: Any
-) -> dict[str, Any]:
-    return {
-        "kind": kind, "job": job, "queue": queue, "data": bytes.fromhex(data), "time_us": time_ns // 1000,
-        "key": bytes.fromhex(key), "message": message, "info": _text(info),
-    }  # fmt: skip
-
-
-def _text(info: Any) -> str | None:
-    return json.dumps(info) if info else None
+def _event(values: list[Any], kind: Kind) -> dict[str, Any]:
+    """The columns of an event."""
+    found = dict(zip(_VALUES[kind], values, strict=True))
+    for name in ("resp2", "length"):
+        if not -_LARGEST <= found.get(name, 0) < _LARGEST:
+            raise ValueError(f"{name} {found[name]} is none")
+    for name in ("data", "key"):
+        if name in found:
+            found[name] = bytes.fromhex(found[name])
+    return found | {"time_us": found["time_us"] // 1000, "info": json.dumps(found["info"]) if found["info"] else None}
 
 
 # journals ------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,11 @@
 
 A store is opened read-only for each look: it shows the last commit, whoever writes it. Nothing is consumed; taking
 records off is :func:`trim`, which needs the store for itself.
+
+Of a stream an offset is, for each queue, the sequence number of the last record of a batch, how many records the stream
+has had of the queue by then, and which incarnation of the queue it was. The number says where to go on; the other two
+tell when that would be wrong, also after a restart: records of the range are gone, or the queue was deleted or made
+anew since.
 """
 
 from __future__ import annotations

@@ -11,14 +11,13 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Field, Layout
-from tdqsim.pipeline._numbers import Bytes
+from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.shape import Column, Shape, column_name
 
 __all__ = ["MARKS", "RedefineRules", "SegmentedDecoder", "fields_called", "pruned"]
 
-Ints = npt.NDArray[np.int64]
 Path = tuple[str, ...]
 MARKS = "\0"  # between the segment of a record and the marks of its rules
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline._columns import pieces
+from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline.children import Family, whole_families
 from tdqsim.pipeline.decoder import RecordDecoder, corrupt_type
 from tdqsim.pipeline.frames import Frames, FramingError
@@ -28,7 +29,6 @@ from tdqsim.pipeline.splits import BATCH_ROWS, Split, open_file, records_before,
 
 __all__ = ["CORRUPT_COLUMN", "SplitReader"]
 
-Ints = npt.NDArray[np.int64]
 CORRUPT_COLUMN = "_corrupt_fields"
 BATCH_BYTES = 16 << 20
 LARGE_PIECE = 31 << 20
@@ -48,7 +48,7 @@ class _Batch:
         self._kept: Ints | None = None
         self.ids: list[pa.Array] = []
 
-    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+    def keep(self, mask: Mask) -> None:
         """Leave the other records out."""
         self.starts, self.lengths, self._places = self.starts[mask], self.lengths[mask], self._places[mask]
         self._kept = np.flatnonzero(mask) if self._kept is None else self._kept[mask]

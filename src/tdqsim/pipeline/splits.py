@@ -1,9 +1,9 @@
 """Cutting files into parts that tasks can read on their own, each beginning at a record.
 
-Fixed records are cut by arithmetic; blocked ones at blocks, found by reading the four bytes at the head of each;
-lines at the
-next separator; and those whose records are only known one after another (record descriptors without blocks, length
-fields, counters of tables) by one pass over the file. Compressed files are not cut. Files are looked at side by side.
+Fixed records are cut by arithmetic; blocked ones at blocks, found by reading the four bytes at the head of each; lines
+at the next separator; and those whose records are only known one after another (record descriptors without blocks,
+length fields, counters of tables) by one pass over the file. Compressed files are not cut. Files are looked at side by
+side.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tdqsim.pipeline._words import DESCRIPTOR, block_length_of, record_length_of
 from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.frames import Frames, FramingError, walk_for
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.publishing import file_system
+from tdqsim.pipeline.publishing import file_system, reached
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
 __all__ = [
@@ -157,9 +157,8 @@ def open_file(path: str) -> Opened:
     """
     codec = compression(path)
     try:
-        if codec:
-            return _Unpacked(path, codec)
-        return _Local(path) if "://" not in path else _stream(path)
+        with reached(path):
+            found: Opened = _Unpacked(path, codec) if codec else _Local(path) if "://" not in path else _stream(path)
     except FileNotFoundError as error:  # it was there when it was listed, perhaps on another machine
         raise DatasetError(
             f"{path}: cannot be read: there is no such file on {socket.gethostname()}: tasks and whoever plans them "
@@ -167,23 +166,28 @@ def open_file(path: str) -> Opened:
         ) from error
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
+    return found
 
 
-def list_files(paths: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Files and their sizes: of directories all that are not hidden, of globs all that match, in order of name.
+def list_files(paths: tuple[str, ...], *, deep: bool = True) -> list[tuple[str, int]]:
+    """Files and their sizes, in order of name: what globs match; of directories all that is not hidden.
+
+    Args:
+        paths: files, directories, patterns, or such places in an object store.
+        deep: of directories also what is in those in them.
 
     Raises:
         DatasetError: a path does not exist, or nothing was found.
     """
     if not paths:
         raise DatasetError("no path was given: load(path), or the option data_paths")
-    found = [entry for path in paths for entry in _expand(path)]
+    found = [entry for path in paths for entry in _expand(path, deep=deep)]
     if not found:
         raise DatasetError(f"{', '.join(paths)}: there is no file")
     return found
 
 
-def _expand(path: str) -> Iterator[tuple[str, int]]:
+def _expand(path: str, *, deep: bool) -> Iterator[tuple[str, int]]:
     parsed = urlparse(path)
     if parsed.scheme == "file":
         path = unquote(parsed.path)
@@ -195,16 +199,16 @@ def _expand(path: str) -> Iterator[tuple[str, int]]:
         raise DatasetError(f"{path}: there is no such file or directory")
     for match in matches:
         try:
-            yield from _local_files(Path(match))
+            yield from _local_files(Path(match), deep=deep)
         except OSError as error:
             raise DatasetError(
                 f"{error.filename or match}: cannot be read: {error.strerror or error}; give access, or leave it out"
             ) from error
 
 
-def _local_files(path: Path) -> Iterator[tuple[str, int]]:
+def _local_files(path: Path, *, deep: bool) -> Iterator[tuple[str, int]]:
     if path.is_dir():
-        for entry in sorted(path.rglob("*")):
+        for entry in sorted(path.rglob("*") if deep else path.iterdir()):
             parts = entry.relative_to(path).parts
             if not entry.is_dir() and not any(part.startswith(HIDDEN) for part in parts):
                 yield str(entry), entry.stat().st_size
@@ -214,9 +218,10 @@ def _local_files(path: Path) -> Iterator[tuple[str, int]]:
 
 def _remote(path: str) -> Iterator[tuple[str, int]]:
     try:
-        system, name = file_system(path)
-        info = system.get_file_info(name)
-        entries = [info] if info.is_file else system.get_file_info(fs.FileSelector(name, recursive=True))
+        with reached(path):
+            system, name = file_system(path)
+            info = system.get_file_info(name)
+            entries = [info] if info.is_file else system.get_file_info(fs.FileSelector(name, recursive=True))
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
     whole, inside = path.rstrip("/"), len(name.strip("/"))  # what stands before it is written in many ways

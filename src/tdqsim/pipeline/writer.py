@@ -20,6 +20,7 @@ from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.shape import Column, columns_of
 from tdqsim.pipeline.splits import compression
 
@@ -174,21 +175,15 @@ def commit_parts(options: QsamOptions, parts: Iterable[DataSetPart], *, overwrit
 
 
 def _into_file(target: Path, parts: list[DataSetPart], *, overwrite: bool) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
     pieces = [Path(part.path) for part in parts]
     if not overwrite and target.exists():
         pieces.insert(0, target)
-    fresh = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}")
-    try:
-        with fresh.open("wb") as out:
-            for piece in pieces:
-                with piece.open("rb") as source:
-                    shutil.copyfileobj(source, out, 1 << 20)
-            out.flush()
-            os.fsync(out.fileno())
-        fresh.replace(target)
-    finally:
-        fresh.unlink(missing_ok=True)
+    with published(target) as fresh, fresh.open("wb") as out:
+        for piece in pieces:
+            with piece.open("rb") as source:
+                shutil.copyfileobj(source, out, 1 << 20)
+        out.flush()
+        os.fsync(out.fileno())
 
 
 def _into_directory(folder: Path, parts: list[DataSetPart], *, overwrite: bool) -> None:

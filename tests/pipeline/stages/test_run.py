@@ -249,7 +249,7 @@ def test_spark_gives_the_same_files_and_survives_a_killed_worker(tmp_path: Path,
     assert killed
     assert any("a worker died" in text for text in said)
     assert result.ok, result.details
-    assert result.independent == "Spark SQL"
+    assert result.independent_result == "Spark SQL"
     assert (result.figures, result.digest) == (local.figures, local.digest)
     assert tree(tmp_path / "spark") == tree(tmp_path / "local")
     assert isinstance(StageEngine("spark", spark=spark).session(), type(spark))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,7 +15,8 @@ from tdqsim.definitions import Definitions, ExtraQueue
 from tdqsim.errors import DatasetError
 from tdqsim.facts import SUPPLIED_QUEUES
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.events import Slice, fixed_binary, in_order
+from tdqsim.pipeline.stages.events import Slice, fixed_binary, in_order, stretches
+from tdqsim.pipeline.stages.recording import put_records
 from tdqsim.pipeline.stages.tables import Rows
 
 __all__ = ["InputSets", "OutputSets", "event_of_record"]
@@ -111,10 +111,9 @@ def _by_dd(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     dd = np.array([command == "DD" for command in batch.column("command").dictionary_encode().dictionary.to_pylist()])
     commands = batch.column("command").dictionary_encode().indices.to_numpy()
     marks = np.where(dd[commands], coded.indices.fill_null(-1).to_numpy(), -1)
-    edges = np.concatenate(([0], np.flatnonzero(np.diff(marks)) + 1, [len(marks)]))
-    for start, stop in pairwise(edges):
-        if stop > start and marks[start] >= 0:
-            yield coded.dictionary[int(marks[start])].as_py(), batch.slice(int(start), int(stop - start))
+    for start, stop in stretches(marks):
+        if marks[start] >= 0:
+            yield coded.dictionary[int(marks[start])].as_py(), batch.slice(start, stop - start)
 
 
 def _put_fixed(file: IO[bytes], dd: str, length: int, part: pa.RecordBatch) -> None:
@@ -164,16 +163,8 @@ class OutputSets:
                 for buffer in data.buffers()[1:]:
                     found.update(buffer)
                 size += data.nbytes
-                rows = len(data)
-                columns = [
-                    pa.repeat(pa.scalar(dd), rows),
-                    pa.repeat(pa.scalar("DD"), rows),
-                    pa.array(np.arange(count + 1, count + rows + 1, dtype=np.int64)),
-                    pa.nulls(rows, pa.binary()),
-                    data,
-                ]
-                records.columns(columns)
-                count += rows
+                put_records(records, dd, "DD", count, data)
+                count += len(data)
             final.add(dd, "DD", count, count, path.stat().st_size, found.hexdigest())
 
 

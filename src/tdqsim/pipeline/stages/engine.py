@@ -29,7 +29,7 @@ from tdqsim.pipeline.publishing import schema
 from tdqsim.pipeline.stages.holding import one_of
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, outdate, write_manifest
 
-__all__ = ["EngineName", "StageEngine", "StageFailed", "Told", "choose", "run_stage"]
+__all__ = ["EngineName", "StageEngine", "StageFailed", "Told", "choose", "insist", "run_stage"]
 
 EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
@@ -92,6 +92,24 @@ class StageEngine:
 
         rows = run_tasks(self.session(), tasks, partial(_row, function), _ROW)
         return [Receipt.from_json(json.loads(row["body"])) for row in rows]
+
+
+def insist(engine: StageEngine, stage: str, work: Callable[[], None]) -> None:
+    """Do what Spark does of a stage by itself, again when a worker process died.
+
+    Raises:
+        StageFailed: it could not be done; the message has what Spark said.
+        DatasetError, TdqError: what is wrong with the input.
+    """
+    for left in range(ROUNDS - 1, -1, -1):
+        try:
+            work()
+        except Exception as error:
+            if not left or not _died(error):
+                raise _told(stage, "it was not done", error) from error
+            engine.say(f"{stage}: a worker died; what is left is tried again")
+        else:
+            return
 
 
 class Told(Exception):
@@ -212,7 +230,7 @@ def run_stage(
             done.update((receipt.bucket, receipt) for receipt in work(left, function))
         except Exception as error:
             if attempt == rounds or not _died(error):
-                raise _told(stage, left, error) from error
+                raise _told(stage, f"{len(left)} buckets are left", error) from error
             engine.say(f"{stage}: a worker died; what is left is tried again")
     if len(done) < len(tasks):
         look()
@@ -244,7 +262,7 @@ def _died(error: Exception) -> bool:
     return isinstance(error, BrokenProcessPool) or any(each in text for each in lost)
 
 
-def _told(stage: str, left: Sequence[Any], error: Exception) -> Exception:
+def _told(stage: str, left: str, error: Exception) -> Exception:
     """An error of ours as it is; one that came through Spark by what the worker said at its end."""
     if isinstance(error, TdqError):
         return error
@@ -255,7 +273,7 @@ def _told(stage: str, left: Sequence[Any], error: Exception) -> Exception:
         text = str(told["told"])
     elif (text := _said(error)).startswith(_OURS):
         return DatasetError(text.removeprefix(_OURS))
-    return StageFailed(f"{stage}: {len(left)} buckets are left; run it again to go on with them. {text}")
+    return StageFailed(f"{stage}: {left}; run it again to go on there. {text}")
 
 
 def _said(error: Exception) -> str:

@@ -2,10 +2,12 @@
 
 ``command`` says what an event is. Of CICS: WRITEQ TD, READQ TD, DELETEQ TD; SYNCPOINT, SYNCPOINT ROLLBACK, RETURN and
 ABEND of the task named in ``task``; START of the transaction in ``tran``; any other command as text in ``data`` under
-EXEC CICS. Of IBM i: QSNDDTAQ, QRCVDTAQ, QCLRDTAQ, with LIBRARY/QUEUE in ``queue``; QSNDDTAQ JE
-sends the entry-specific data of a journal entry. Before a region starts: DD, a record
-of the data set of the DD name in ``queue``; SEED, a record on a queue. EXPECT is a record that must come out of the
-queue or DD name; replay passes over it, reconcile looks for it.
+EXEC CICS. Of IBM i: QSNDDTAQ, QRCVDTAQ, QCLRDTAQ, with LIBRARY/QUEUE in ``queue``; QSNDDTAQ JE sends the
+entry-specific data of a journal entry. Before a region starts: DD, a record of the data set of the DD name in
+``queue``; SEED, a record on a queue. EXPECT is a record that must come out of the queue or DD name; replay passes over
+it, reconcile looks for it.
+
+The events of a region are taken in the order of their numbers, from all pieces that have some, in bounded memory.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._numbers import Ints
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import schema
 
@@ -38,9 +41,9 @@ __all__ = [
     "no_nulls",
     "open_pieces",
     "rows_at_once",
+    "stretches",
 ]
 
-Ints = npt.NDArray[np.int64]
 
 COLUMNS = {
     "region": "applid of the region, or name of the IBM i system",
@@ -263,10 +266,15 @@ def _runs(whole: pa.Table) -> Iterator[tuple[str, int, int]]:
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.combine_chunks()
     codes = coded.indices.to_numpy()
-    cuts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)]))
     names = coded.dictionary.to_pylist()
-    for start, stop in pairwise(cuts):
-        yield names[codes[start]], int(start), int(stop)
+    for start, stop in stretches(codes):
+        yield names[codes[start]], start, stop
+
+
+def stretches(codes: Ints) -> Iterator[tuple[int, int]]:
+    """From where to where the same number stands in a row of numbers."""
+    cuts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)])).tolist()
+    return ((start, stop) for start, stop in pairwise(cuts) if stop > start)
 
 
 # in sequence order ----------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ import heapq
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import published
-from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary, no_nulls
+from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary, no_nulls, stretches
 from tdqsim.pipeline.stages.jobs import loaded_job
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, publish
 
@@ -239,10 +238,8 @@ def _by_bucket(part: pa.Table, names: list[str], buckets: Any) -> Iterator[tuple
     order = np.lexsort((seq, codes, buckets[codes]))
     sorted_part = part.take(pa.array(order))
     cut = buckets[codes][order]
-    edges = np.concatenate(([0], np.flatnonzero(np.diff(cut)) + 1, [len(cut)]))
-    for start, stop in pairwise(edges):
-        if stop > start:
-            yield int(cut[start]), sorted_part.slice(start, stop - start)
+    for start, stop in stretches(cut):
+        yield int(cut[start]), sorted_part.slice(start, stop - start)
 
 
 def _write(path: Path, tables: list[pa.Table]) -> None:

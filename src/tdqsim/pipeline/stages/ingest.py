@@ -420,7 +420,7 @@ def run_ingest(
 
 
 def _ingested(request: IngestRequest, spark: Any, say: Callable[[str], None] | None) -> dict[str, Any]:
-    files = [place(name) for name, _ in list_files(request.sources)]
+    files = [place(name) for name, _ in list_files(request.sources, deep=False)]
     size = sum(_stamp(path)[1] for path in files)
     engine = choose(request.engine, records=0, size=size, spark=spark, say=say)
     engine.say(f"engine {engine.name}: {engine.why}")

@@ -7,7 +7,6 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.events import Slice, in_order
+from tdqsim.pipeline.stages.events import Slice, in_order, stretches
 
 __all__ = ["RecordColumn", "actual_records", "expected_records", "matrices", "one", "ranked", "unequal"]
 
@@ -164,10 +163,8 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
 def _runs(coded: pa.DictionaryArray) -> Iterator[tuple[int, int, str]]:
     """Where the same value stands in a row of it: from, to, the value."""
     codes = coded.indices.to_numpy()
-    cuts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)])).tolist()
-    for start, stop in pairwise(cuts):
-        if stop > start:
-            yield start, stop, coded[start].as_py()
+    for start, stop in stretches(codes):
+        yield start, stop, coded[start].as_py()
 
 
 def _by_queue(queues: pa.DictionaryArray, data: pa.Array) -> Iterator[tuple[str, pa.Array]]:

@@ -23,7 +23,7 @@ from tdqsim.ibmi import DataQueue, System
 from tdqsim.pipeline.stages.budget import Budget
 from tdqsim.pipeline.stages.tables import Rows
 
-__all__ = ["Depths", "Probe", "Recording", "depth", "put_data_queues", "put_queues", "put_seeds"]
+__all__ = ["Depths", "Probe", "Recording", "depth", "put_data_queues", "put_queues", "put_records", "put_seeds"]
 
 
 class Recording:
@@ -240,6 +240,22 @@ def put_data_queues(system: System, rows: Mapping[str, Rows], depths: Depths) ->
             _put(rows, shown, "DTAQ", queue.stored.entries(), depths.peak(shown))
 
 
+def put_records(
+    records: Rows, shown: str, kind: str, before: int, data: pa.Array, keys: Sequence[bytes] | None = None
+) -> None:
+    """Some records of a queue or data set, behind so many of it that were put down before."""
+    count = len(data)
+    records.columns(
+        [
+            pa.repeat(pa.scalar(shown), count),
+            pa.repeat(pa.scalar(kind), count),
+            pa.array(np.arange(before + 1, before + count + 1, dtype=np.int64)),
+            pa.nulls(count, pa.binary()) if keys is None else pa.array(keys, pa.binary()),
+            data,
+        ]
+    )
+
+
 def _put(rows: Mapping[str, Rows], shown: str, kind: str, entries: Iterable[Entry], peak: int) -> None:
     found = blake2b(digest_size=8)
     number = size = held = 0
@@ -247,15 +263,7 @@ def _put(rows: Mapping[str, Rows], shown: str, kind: str, entries: Iterable[Entr
     data: list[bytes] = []
 
     def put_down() -> None:
-        count = len(data)
-        columns: list[Any] = [
-            pa.repeat(pa.scalar(shown), count),
-            pa.repeat(pa.scalar(kind), count),
-            pa.array(np.arange(number - count + 1, number + 1, dtype=np.int64)),
-            pa.array(keys, pa.binary()),
-            pa.array(data, pa.binary()),
-        ]
-        rows["records"].columns(columns)
+        put_records(rows["records"], shown, kind, number - len(data), pa.array(data, pa.binary()), keys)
         keys.clear()
         data.clear()
 

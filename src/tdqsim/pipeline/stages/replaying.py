@@ -20,7 +20,14 @@ from tdqsim.pipeline.stages.manifest import digest_of, file_digest, finished
 from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.reconcile_fields import checked
 from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.run import code_of, parquet_pieces, reconcile_exchange, replay_exchange, spread_events
+from tdqsim.pipeline.stages.run import (
+    code_of,
+    differences_in,
+    parquet_pieces,
+    reconcile_exchange,
+    replay_exchange,
+    spread_events,
+)
 from tdqsim.pipeline.stages.tables import read_table
 
 __all__ = ["parse_match", "run_reconcile", "run_replay"]
@@ -175,9 +182,7 @@ def _compare(
     replayed = read_table(run, "replay", "regions", ["region", "digest"]).to_pylist()
     inputs = digest_of(base, replayed, repr(sorted(matches.items(), key=lambda item: item[0])))
     receipts = reconcile_exchange(engine, run, plan, matches, inputs)
-    counts: Counter[str] = Counter()
-    for receipt in receipts:
-        counts.update(receipt.details["differences"])
+    counts = differences_in(receipts)
     return {
         "ok": not counts,
         "compared": sum(receipt.details["compared"] for receipt in receipts),

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import publish_json, published, stamp
-from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose, run_stage
+from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose, insist, run_stage
 from tdqsim.pipeline.stages.events import EVENTS, conform
 from tdqsim.pipeline.stages.exchange import (
     DD_SHIFT,
@@ -50,6 +50,7 @@ __all__ = [
     "RunResult",
     "abends_of",
     "code_of",
+    "differences_in",
     "few",
     "parquet_pieces",
     "reconcile_exchange",
@@ -98,14 +99,14 @@ class RunResult:
 
     Attributes:
         figures: the job's figures, summed over the regions.
-        checks: what must hold, and whether it does.
-        details: of the checks that do not hold, what was seen.
+        checks: what must hold, and whether it does; ``details`` are what was seen of those that do not.
         engine: the engine, and why.
-        digest: of everything that came out of every region: the same for the same input and seed.
-        records: records of the first input.
-        seconds: how long each stage took.
-        memory: the greatest memory of all processes in each stage, in bytes; 0 where it cannot be seen.
+        independent_result: how what must come out was computed.
         causes: regions that did not end well, with their cause.
+        digest: of everything that came out of every region: the same for the same input and seed.
+        stage_seconds: how long each stage took.
+        stage_memory: the greatest memory of all processes in each stage, in bytes; 0 where it cannot be seen.
+        records: records of the first input.
         out: the run's directory.
     """
 
@@ -113,15 +114,15 @@ class RunResult:
     checks: dict[str, bool]
     details: dict[str, str]
     engine: str
-    why: str
+    engine_why: str
+    independent_result: str
     regions: int
-    digest: str
-    records: int
-    seconds: dict[str, float]
-    memory: dict[str, int]
     causes: dict[str, str]
     differences: dict[str, int]
-    independent: str
+    digest: str
+    stage_seconds: dict[str, float]
+    stage_memory: dict[str, int]
+    records: int
     out: Path
 
     @property
@@ -131,24 +132,16 @@ class RunResult:
 
     def as_dict(self) -> dict[str, Any]:
         """For one line of JSON; the job's figures come first."""
-        total = sum(self.seconds.values())
+        told = {each.name: getattr(self, each.name) for each in fields(self)}
+        figures, records, out = told.pop("figures"), told.pop("records"), told.pop("out")
+        seconds = sum(self.stage_seconds.values())
         return {
-            **self.figures,
+            **figures,
             "ok": self.ok,
-            "checks": self.checks,
-            "details": self.details,
-            "engine": self.engine,
-            "engine_why": self.why,
-            "independent_result": self.independent,
-            "regions": self.regions,
-            "causes": self.causes,
-            "differences": self.differences,
-            "digest": self.digest,
-            "seconds": round(total, 3),
-            "stage_seconds": self.seconds,
-            "stage_memory": self.memory,
-            "records_per_second": round(self.records / total) if total else 0,
-            "output": str(self.out),
+            **told,
+            "seconds": round(seconds, 3),
+            "records_per_second": round(records / seconds) if seconds else 0,
+            "output": str(out),
         }
 
 
@@ -426,7 +419,8 @@ def _expect_by_sql(
     frame = frame.selectExpr("region", "seq", "'EXPECT' as command", "queue", "key", "data")
     # Row groups are what the next stage is cut at, and each writer holds one of them.
     groups = {"parquet.block.size": BOUNDS["batch_bytes"] // 8}  # as written: several times as much when read
-    frame.write.options(**groups).mode("overwrite").parquet(str(folder.resolve()))
+    writer = frame.write.options(**groups).mode("overwrite")
+    insist(engine, "expected", lambda: writer.parquet(str(folder.resolve())))
 
 
 def _expect_here(job: SpreadJob, request: RunRequest, files: Mapping[str, Path], folder: Path) -> None:
@@ -472,6 +466,14 @@ def reconcile_exchange(
     return run_stage(engine, "reconcile", run, tasks, reconcile_bucket, "reconcile")
 
 
+def differences_in(receipts: Iterable[Receipt]) -> Counter[str]:
+    """The differences of all buckets, by queue and kind."""
+    found: Counter[str] = Counter()
+    for receipt in receipts:
+        found.update(receipt.details["differences"])
+    return found
+
+
 # the outcome ---------------------------------------------------------------------------------------------------------
 
 
@@ -490,9 +492,7 @@ def _result(
                 wrong.setdefault(name, row["region"])
     with _jobs_own(job, "expected_figures"):
         expected = job.expected_figures(_expected_tables(request.out, engine.name))
-    differences: Counter[str] = Counter()
-    for receipt in reconciled:
-        differences.update(receipt.details["differences"])
+    differences = differences_in(reconciled)
     causes = {row["region"]: _placed(row["cause"], job, files) for row in regions if row["cause"]}
     checks = Checks()
     checks.of_regions(regions, causes)
@@ -503,8 +503,8 @@ def _result(
     checks.of_differences(differences)
     digest = digest_of(sorted((row["region"], row["digest"]) for row in regions))
     return RunResult(
-        figures, checks.holds, checks.seen, engine.name, engine.why, len(regions), digest, records,
-        dict(timer.seconds), dict(timer.memory), causes, dict(sorted(differences.items())), independent, request.out,
+        figures, checks.holds, checks.seen, engine.name, engine.why, independent, len(regions), causes,
+        dict(sorted(differences.items())), digest, dict(timer.seconds), dict(timer.memory), records, request.out,
     )  # fmt: skip
 
 
