@@ -65,6 +65,8 @@ def test_comments_between_the_lines_of_a_command():
 def test_columns_beyond_72():
     card = f"{'DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA)':72}"
     assert reports(f"{card}00010000\n") == []
+    told = {column: reports(f"{card[: column - 1]:{column - 1}}X\n")[0][1] for column in (72, 73, 80)}
+    assert told == {72: "TDQUEUE(Q1) X", 73: "X", 80: "X"}
     assert reports(f"{card}TRANSID\n") == [(1, "TRANSID", "skipped")]
     assert [queue.name for queue in queues(f"{card}00010000\n{' TRANSID(PAYP)':72}00020000")] == ["Q1"]
     assert queues(f"{card}{'':20}TRANSID(PAYP)")[0].transid == "PAYP"

@@ -40,6 +40,7 @@ from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.cics.uow.units import UnitsOfWork
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Store
@@ -229,6 +230,7 @@ class RegionParts:
         half: Any = self.aside.durable if durable else self.aside.volatile
         return half.create_queue(name)
 
+    @types_told
     def link(self, sysid: str) -> RegionLink:
         """The way to another system.
 
@@ -261,10 +263,12 @@ class RegionParts:
         """The highest id given to a unit of work, or known of an earlier run."""
         return self.recovery.last_id
 
+    @types_told
     def encode(self, text: str) -> bytes:
         """Text in the region's code page; characters it does not have become substitutes."""
         return encode(self.codepage, text)
 
+    @types_told
     def text(self, record: bytes) -> str:
         """A record as text, by the region's code page.
 
@@ -296,6 +300,7 @@ class RegionParts:
         if facility is not None and not self.closed:
             self.ati.serve(facility)
 
+    @types_told
     def purge(self, handle: Strand | TaskBase, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""
         self.dispatcher.check_thread()

@@ -28,6 +28,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.definitions._build import build, resource_types
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
@@ -201,6 +202,7 @@ def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
             )
 
 
+@types_told
 def parse_definitions(text: str, *, file: str = "<text>") -> Definitions:
     """The definitions in YAML text.
 

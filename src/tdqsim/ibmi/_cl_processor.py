@@ -13,6 +13,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.codepage import CodePage
 from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, joined_lines, read_command
 from tdqsim.errors import ConversionError
@@ -37,6 +38,7 @@ _NUMBER = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,10}(?:\.[0-9]{0,5})?", re.ASCII)
 class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, AuthorityCommands, JournalCommands):
     """All commands, by method and by text."""
 
+    @types_told
     def command(self, text: str) -> Any:
         """Run one CL command, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
 

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.changes import Change, carry_out
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
@@ -225,6 +226,7 @@ class Machine:
             raise TdqError(f"library {name} belongs to the system and stays")
         self._remove(list(library.objects.values()), library, job, and_library=True)
 
+    @types_told
     def register_program(self, name: str, program: Callable[..., object], parms: Sequence[Parm] | None = None) -> None:
         """Register a Python function as a program that jobs call by CALL, SBMJOB and the program call server.
 
@@ -248,6 +250,7 @@ class Machine:
 
     # -- profiles and authorities ---------------------------------------------------------------------------------
 
+    @types_told
     def crtusrprf(
         self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
         status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
@@ -343,6 +346,7 @@ class Machine:
         meta = self._catalogue.record("profileaut", f"{profile}/{user}", {"authority": authority})
         self._carry_out(meta, (self.profile_authorities, (profile, user), authority))
 
+    @types_told
     def crtautl(self, name: str, entries: dict[str, str]) -> AuthorizationList:
         """Create or replace an authorization list: authorities by user, ``*PUBLIC`` among them.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypedDict, TypeVar, TypeVarTuple, Unpack
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
@@ -78,6 +79,7 @@ class System(Machine):
         StoreError: the store cannot be used.
     """
 
+    @types_told
     def __init__(
         self,
         name: str = "TDQSYS",
@@ -114,6 +116,7 @@ class System(Machine):
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
+    @types_told
     def job(
         self, name: str = "QPADEV0001", user: str = "QPGMR", number: str | None = None, **options: Unpack[JobOptions]
     ) -> Job:
@@ -201,6 +204,7 @@ class System(Machine):
         for job in self.jobs.values():
             yield from (one for one in job.qtemp.objects.values() if isinstance(one, DataQueue))
 
+    @types_told
     def install(self, definitions: Definitions, *, create_libraries: bool = False) -> tuple[DataQueue, ...]:
         """Create the data queues of definitions, all of them or none.
 

@@ -18,6 +18,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib, completion
+from tdqsim.core.argument_types import BARE, tell_wrong_type
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import TdqError
 
@@ -174,6 +175,9 @@ def issued(
             nohandle = bool(kwargs.get("nohandle"))
             instead = otherwise(*args) if callable(otherwise) else otherwise
             return task.respond(condition, name, shown, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
+        except BARE as error:
+            tell_wrong_type(error, name, work, (task, *args), kwargs)
+            raise
         if given is not None:
             _tell(region, task, name, given, value)
         if task.outside:

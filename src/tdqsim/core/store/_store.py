@@ -19,7 +19,7 @@ from tdqsim.core.store._durable import Durable
 from tdqsim.core.store._layout import Durability
 from tdqsim.core.store._lockfile import LockFile, this_boot
 from tdqsim.core.store._meta import usable
-from tdqsim.core.store._opening import KINDS, make_half, open_half
+from tdqsim.core.store._opening import KINDS, check_file, make_half, open_half
 from tdqsim.core.store._state import State, StateFile
 from tdqsim.core.store._volatile import Volatile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
@@ -190,6 +190,7 @@ class Store:
             note=partial(_noted, self._notes),
         )  # fmt: skip
         self.durable = half("durable")
+        check_file(self.path / "volatile")  # it is opened later, where an error would cost records
         there = (self.path / "volatile" / "made").exists()
         if "volatile" in closed and not there:
             raise StoreDamaged(
