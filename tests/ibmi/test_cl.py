@@ -51,6 +51,9 @@ WRONG = {
         ("CRTDTAQ DTAQ(APPLIB/1Q) MAXLEN(5)", "Value '1Q' for parameter DTAQ not a valid name."),
         ("CRTLIB *LIBL", "Value '*LIBL' for parameter LIB not a valid name."),
     ],
+    "CL-NAME-GENERIC": [
+        ("DLTDTAQ APPLIB/1Q*", "Value '1Q*' for DTAQ not a name or generic name."),
+    ],
     "CL-LONG": [
         ("CRTDTAQ DTAQ(APPLIB/ABCDEFGHIJK) MAXLEN(5)", "Value 'ABCDEFGHIJK' for parameter DTAQ exceeds 10 characters."),
         ("CRTLIB A TEXT('" + 51 * "x" + "')", f"Value '{51 * 'x'}' for parameter TEXT exceeds 50 characters."),

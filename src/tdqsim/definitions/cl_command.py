@@ -317,7 +317,8 @@ def _name(parameter: ClParameter, value: str, most: int, *, generic: bool = Fals
     if len(value) > most:
         return "", [Diagnostic("CPD0074", (parameter.keyword, str(value), most), parameter.keyword)]
     if not _NAME.fullmatch(plain):
-        return "", [Diagnostic("CPD0078", (parameter.keyword, str(value)), parameter.keyword)]
+        wrong = "CPD0079" if generic else "CPD0078"
+        return "", [Diagnostic(wrong, (len(value), parameter.keyword, str(value)), parameter.keyword)]
     return str(value), []
 
 

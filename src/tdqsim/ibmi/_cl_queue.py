@@ -229,7 +229,8 @@ def _diagnostic(problem: Problem, page: CodePage) -> Message:
     found, keyword = _CPD.search(problem.message), problem.attribute.upper()
     shown = problem.value if problem.value.isascii() and problem.value.isprintable() else ""
     if found is not None and found[1] in MESSAGES:
-        return message(found[1], *(keyword, shown)[: MESSAGES[found[1]].values], page=page)
+        values = (len(shown), keyword, shown) if MESSAGES[found[1]].values > 1 else (keyword,)
+        return message(found[1], *values, page=page)
     told = message("CPD0084", len(shown), keyword, shown, page=page)
     given = f" (given: {problem.value})" if problem.value else ""
     return told._replace(text=f"{keyword} {problem.message}{given}".lstrip())

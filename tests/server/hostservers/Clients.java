@@ -277,6 +277,28 @@ public class Clients {
             CommandCall call = new CommandCall(secure);
             return queue.read().getString() + " " + call.run("CRTLIB SECURELIB");
         });
+        say("secure pool", () -> {
+            AS400ConnectionPool pool = new AS400ConnectionPool();
+            StringBuilder seen = new StringBuilder();
+            for (int round = 0; round < 3; round++) {
+                AS400 one = pool.getSecureConnection("localhost", "ANNA", "Secret1pw", AS400.DATAQUEUE);
+                new DataQueue(one, path).write("round " + round);
+                seen.append(new DataQueue(one, path).read().getString().substring(6) + (one instanceof SecureAS400) + one.isConnectionAlive());
+                pool.returnConnectionToPool(one);
+            }
+            int available = pool.getAvailableConnectionCount("localhost", "ANNA");
+            pool.close();
+            return seen + " " + available;
+        });
+        say("secure to a plain port", () -> {
+            SecureAS400 other = new SecureAS400("127.0.0.1", "ANNA", "Secret1pw");
+            ports(other, args, 0);
+            try {
+                return other.validateSignon();
+            } catch (java.io.IOException error) {
+                return "IOException";
+            }
+        });
         for (AS400 each : new AS400[] {system, german, secure}) each.disconnectAllServices();
     }
 }

@@ -113,6 +113,8 @@ QCMDEXC: false 1 CPF2111
 service program: ObjectDoesNotExistException /QSYS.LIB/QZRUCLSP.PGM: Object does not exist.
 user space: ObjectDoesNotExistException /QSYS.LIB/QUSCRTUS.PGM: Object does not exist.
 secure: over TLS true
+secure pool: 0truetrue1truetrue2truetrue 1
+secure to a plain port: IOException
 """
 
 
