@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -100,8 +101,17 @@ def tests_for(path: Path) -> list[str]:
     return [str(each.relative_to(ROOT)) for each in (ranked or sorted(counted))[:6]]
 
 
-def run(command: list[str], there: Path, seconds: float) -> int | None:
-    environment = os.environ | {"PYTHONPATH": str(there / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+def make_interpreter(there: Path) -> None:
+    """A Python that finds the altered sources first, also where it is started isolated, as what looks at stores is."""
+    venv.create(there / ".venv", symlinks=True)
+    (site,) = (there / ".venv" / "lib").glob("python*/site-packages")
+    installed = [each for each in sys.path if "site-packages" in each]
+    (site / "altered.pth").write_text("\n".join([str(there / "src"), *installed]), "utf-8")
+
+
+def run(arguments: list[str], there: Path, seconds: float) -> int | None:
+    command = [str(there / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(command, cwd=there, env=environment, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
@@ -111,9 +121,8 @@ def run(command: list[str], there: Path, seconds: float) -> int | None:
 
 def judge(mutant: Mutant, there: Path, seconds: float) -> str:
     apply(mutant, there)
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "2", *tests_for(mutant.path)]
     try:
-        code = run(command, there, seconds)
+        code = run(["-x", "-n", "2", *tests_for(mutant.path)], there, seconds)
     finally:
         shutil.copy(mutant.path, there / mutant.path.relative_to(ROOT))
     return "undecided" if code is None else "survived" if code == 0 else "killed"
@@ -125,8 +134,7 @@ def rows_noticed(chance: random.Random, there: Path, count: int, seconds: float)
     ids = [line.split("\t", 1)[0] for line in lines if line and not line.startswith(("#", "id\t"))]
     drawn = chance.sample(ids, min(count, len(ids)))
     words = " or ".join(f"{each}-resp or {each}-message" for each in drawn)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "-m", "slow", "-k", words]
-    code = run([*command, "tests/facts/test_rule_alterations.py"], there, seconds)
+    code = run(["-n", "2", "-m", "slow", "-k", words, "tests/facts/test_rule_alterations.py"], there, seconds)
     verdict = "not decided in time" if code is None else "ok" if code in (0, 5) else "NOT NOTICED"
     print(f"rules {' '.join(drawn)}: {verdict}")
     return code in (0, 5, None)
@@ -149,6 +157,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as work:
         there = Path(work) / "tdqsim"
         shutil.copytree(ROOT, there, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache"))
+        make_interpreter(there)
         rows = rows_noticed(chance, there, given.rows, given.seconds / 3)
         for mutant in chance.sample(all_of_them, min(given.count, len(all_of_them))):
             left = given.seconds - (time.monotonic() - begun)

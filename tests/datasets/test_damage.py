@@ -11,6 +11,7 @@ from tdqsim.datasets import (
     BlockFault,
     DatasetFault,
     DatasetNotOpen,
+    ErrorOption,
     open_reader,
     parse_dcb,
     read_records,
@@ -301,6 +302,15 @@ def test_records_across_read_boundaries(tmp_path, text):
     assert list(read_records(path, dcb)) == records
     with open_reader(path, dcb) as reader:
         assert list(iter(reader.get, None)) == records
+
+
+@pytest.mark.parametrize("beyond", range(-6, 5))
+@pytest.mark.parametrize("reads", [1, 2, 3])
+def test_the_end_of_a_line_in_error_may_lie_across_two_reads(tmp_path, reads, beyond):
+    dcb, path = parse_dcb("RECFM=CRLF,LRECL=10,BUFNO=1"), tmp_path / "data"
+    at_once = 2 * 27998  # half a track each
+    path.write_bytes(b"x" * (reads * at_once + beyond) + b"\r\ngood\r\nlast")
+    assert list(read_records(path, dcb, eropt=ErrorOption.SKP)) == [b"good", b"last"]
 
 
 @pytest.mark.rule("DS-GROWING", "DS-SHRINKING")

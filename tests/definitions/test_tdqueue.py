@@ -251,6 +251,12 @@ def test_indirect_needs_a_target():
     expect_rule("DEF-TDQ-INDIRECT-REQUIRED", define_tdqueue, name="PAYQ", type="INDIRECT")
 
 
+@pytest.mark.parametrize("given", ["TOOLONG", "B", "A B", None])
+def test_an_alias_of_any_name_whose_target_is_wrong_is_refused(given):
+    with pytest.raises(DefinitionError, match="indirectname"):
+        define_tdqueue(name="B", type="INDIRECT", indirectname=given)
+
+
 @pytest.mark.rule("DEF-TDQ-INDIRECT-SELF")
 def test_indirect_to_itself():
     expect_rule("DEF-TDQ-INDIRECT-SELF", define_tdqueue, name="PAYQ", type="INDIRECT", indirectname="PAYQ")

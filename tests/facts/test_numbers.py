@@ -195,6 +195,29 @@ def test_limits():
     assert LIMITS["dtaq_keylen_maximum"] == 256
 
 
+def test_attention_identifiers():
+    """EBCDIC codes as the 3270 sends them, in code page 037."""
+    codes = {
+        "ENTER": 0x7D,
+        "CLEAR": 0x6D,
+        "PA1": 0x6C,
+        "PA2": 0x6E,
+        "PA3": 0x6B,
+        "PF10": 0x7A,
+        "PF11": 0x7B,
+        "PF12": 0x7C,
+    }
+    codes |= {f"PF{number}": 0xF0 + number for number in range(1, 10)}
+    codes |= {f"PF{number}": 0xC0 + number - 12 for number in range(13, 22)} | {
+        "PF22": 0x4A,
+        "PF23": 0x4B,
+        "PF24": 0x4C,
+    }
+    assert {row["name"]: row["value"] for row in table("aids")} == {
+        name: bytes([code]).decode("cp037") for name, code in codes.items()
+    }
+
+
 def test_facts_that_no_command_shows_twice() -> None:
     """Rows that little else leans on, so that a slip in one would be seen by nobody."""
     rows = {name: {tuple(row.values())[:3]: row for row in table(name)} for name in ("exec_words", "cemt", "cvda")}

@@ -396,8 +396,9 @@ def test_a_unit_of_work_in_doubt_survives_damage_to_what_it_has_read(tmp_path, d
         assert last_answer(region, "LOGQ").startswith("IOERR" if bad in expected else "QZERO")
 
 
+@pytest.mark.rule("REC-INDOUBT-LOST")
 @pytest.mark.parametrize("bit", range(0, 8 * 24, 7))
-def test_a_salvaged_store_starts_without_the_definition_of_a_queue_with_a_unit_of_work_in_doubt(tmp_path, bit):
+def test_a_salvaged_store_starts_without_the_definition_of_a_queue_with_a_unit_of_work_in_doubt(tmp_path, caplog, bit):
     """One bit of its catalogue entry: the records are kept for who installs the queue anew."""
     path, key = tmp_path / "store", b"cat/TDQUEUE/LOGQ"
     records = [b"record %d" % number for number in range(30)]
@@ -414,7 +415,9 @@ def test_a_salvaged_store_starts_without_the_definition_of_a_queue_with_a_unit_o
     file.write_bytes(data)
     storecheck.salvage(path, tmp_path / "saved")
     with make(store=tmp_path / "saved") as region:
-        assert len(region.shunted) == 1
+        (uow_id,) = region.shunted
+        (lost,) = [line for line in caplog.messages if rule("REC-INDOUBT-LOST").message in line]
+        assert f"uow='{uow_id.hex().upper()}' queue='LOGQ' reads=1 writes=1 deleted=False" in lost
         with pytest.raises(Condition, match="QIDERR"):
             region.peek("LOGQ")
         region.install([queue("LOGQ")])

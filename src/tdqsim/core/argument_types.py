@@ -30,7 +30,7 @@ _ALSO: dict[type, tuple[type, ...]] = {bytes: (bytearray, memoryview), float: (i
 
 @cache
 def _declared(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
-    hints = {}
+    hints: dict[str, Any] = {}
     for each, hint in function.__annotations__.items():
         holder = type("Holder", (), {"__annotations__": {each: hint}})
         with suppress(NameError):  # what is imported for type checkers only says nothing here

@@ -181,7 +181,8 @@ def _validate(resource_class: type[Resource], values: dict[str, Any]) -> tuple[R
     if wrong:  # what is right by itself may still clash with the rest
         remaining = {name: value for name, value in values.items() if name not in wrong}
         remaining |= {name: _STAND_INS[name] for name in wrong if name in _STAND_INS}
-        _, more = _validate(resource_class, remaining)
+        # A queue may have the name of a stand-in, and then names itself with it.
+        more = _validate(resource_class, remaining)[1] if remaining != values else []
         faults += [fault for fault in more if fault.attribute not in wrong and fault not in faults]
     return None, faults
 

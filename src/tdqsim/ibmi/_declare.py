@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from tdqsim.core.argument_types import types_told
 from tdqsim.facts import table
@@ -115,7 +115,7 @@ def declare(name: str) -> Callable[[F], F]:
         summary = (inspect.getdoc(method) or "").split("\n")[0]
         shown = signature.replace(parameters=own)
         _declarations[name] = Declaration(name, method.__name__, shown, summary, parameters, messages)
-        return method if name in _HOT else types_told(method)
+        return method if name in _HOT else cast("F", types_told(method))
 
     return record
 

@@ -59,7 +59,7 @@ def writeq_td(
     if get_ident() != task.region.dispatcher.thread:
         task.refuse(_WRITEQ)
     if nohandle is not False and nohandle is not True:
-        check_flag(_WRITEQ, "nohandle", nohandle)
+        check_flag(_WRITEQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
     if length is not None or from_.__class__ is not bytes:
         from_ = _record(from_, length)
     try:
@@ -112,7 +112,7 @@ def readq_td(
     if get_ident() != task.region.dispatcher.thread:
         task.refuse(_READQ)
     if nohandle is not False and nohandle is not True:
-        check_flag(_READQ, "nohandle", nohandle)
+        check_flag(_READQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
     try:
         found = task.queues.get(queue) if sysid is None else None
         if found is None:
@@ -157,7 +157,7 @@ def deleteq_td(task: TaskBase, queue: _QueueName, *, sysid: _Sysid = None, nohan
     if get_ident() != task.region.dispatcher.thread:
         task.refuse(_DELETEQ)
     if nohandle is not False and nohandle is not True:
-        check_flag(_DELETEQ, "nohandle", nohandle)
+        check_flag(_DELETEQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
     try:
         found = task.queues.get(queue) if sysid is None else None
         if found is None:

@@ -407,8 +407,17 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
         for length in part["writes"]:
             written.append(blobs[offset : offset + length])
             offset += length
-        if isinstance(queue, IntraTdQueue) and queue.logical:  # a store that was salvaged may have lost it
+        if isinstance(queue, IntraTdQueue) and queue.logical:
             _restore(region, queue, uow.on(queue), part, written)
+        else:  # the definition was lost to damage: what others have decided, or will, cannot be done to it
+            region.log.warning(
+                "work_in_doubt_lost",
+                uow=uow_id.hex().upper(),
+                queue=part["name"],
+                reads=part["reads"],
+                writes=len(written),
+                deleted=part["deleted"],
+            )
     for name, end in head["locks"]:
         queue = region.tdqueues.get(name)
         if isinstance(queue, IntraTdQueue) and queue.logical:
