@@ -86,9 +86,9 @@ def run_test_file(path: Path, *, fails: bool) -> str:
 
 
 def assert_printed(block: Block, printed: str) -> None:
-    """That what a block shows stands in what was printed, line by line; ... is anything on a line, or any lines."""
+    """That what a block shows is what was printed, line by line; ... is anything on a line, or any lines."""
     text = re.escape(block.text.rstrip("\n")).replace(r"\.\.\.", ".*?")
-    assert re.search(text, printed, re.DOTALL), (
+    assert re.fullmatch(text, printed.rstrip("\n"), re.DOTALL), (
         f"{name_of(block.page)}:{block.line}: the page shows\n{block.text}\nand printed is\n{printed}"
     )
 

@@ -302,7 +302,7 @@ def _words(hint: object) -> set[object]:
 def test_a_misspelt_option_is_refused_where_nobody_checks_types(asked: Callable[[Task], object]) -> None:
     with Region([define_tdqueue(name="PAYQ", type="INTRA")]) as region, region.task() as task:
         region.files.define("ACCT", DataFile("ESDS"))
-        with pytest.raises(TdqError, match="NUMITMS.*allowed are"):
+        with pytest.raises(TdqError, match=r"NUMITMS.*allowed are"):
             asked(task)
 
 

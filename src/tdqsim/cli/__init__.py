@@ -21,6 +21,8 @@ from tdqsim.cli.errors import guarded
 __all__ = ["COMMANDS", "main"]
 
 _GARBAGE: Final = 100_000  # objects that come between two looks for unreachable ones; Python's own is 700
+_LASTING: Final = frozenset({"serve", "run", "ceci", "cemt", "pipeline"})
+"""What may go on for long keeps Python's own."""
 _COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion
 
 
@@ -149,7 +151,8 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is not None:
         return _run(arguments)
     # A process of its own: most of what it makes are modules, which stay to its end and then need no looking through.
-    gc.set_threshold(_GARBAGE)
+    if _LASTING.isdisjoint(sys.argv[1:2]):
+        gc.set_threshold(_GARBAGE)
     try:
         return _run(sys.argv[1:])
     finally:
