@@ -162,7 +162,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(given: list[str]) -> int:
     def call() -> int:
         command = _application()
-        if _COMPLETE in os.environ:
+        if os.environ.get(_COMPLETE):  # PowerShell leaves it behind, empty
             command.main(args=given, prog_name="tdq")  # a shell asks what may come next; it ends there
         return _invoke(command, given)
 
