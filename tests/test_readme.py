@@ -15,8 +15,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -29,7 +31,10 @@ PAGES = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"\bfile=(\S+)")
 PASTED = "python3 -m venv"
-HOME = "https://github.com/tdqsim/tdqsim/blob/main/"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+PLACE = PROJECT["urls"]["Homepage"]
+"""Where the project is: said in pyproject.toml, and what links there begins with it."""
+HOME = f"{PLACE}/blob/main/"
 NEEDS = {
     "coming-from-cobrix": ("pyarrow", "spark"),
     "hostservers": ("cryptography", "serve"),
@@ -86,9 +91,9 @@ def run_test_file(path: Path, *, fails: bool) -> str:
 
 
 def assert_printed(block: Block, printed: str) -> None:
-    """That what a block shows stands in what was printed, line by line; ... is anything on a line, or any lines."""
+    """That what a block shows is what was printed, line by line; ... is anything on a line, or any lines."""
     text = re.escape(block.text.rstrip("\n")).replace(r"\.\.\.", ".*?")
-    assert re.search(text, printed, re.DOTALL), (
+    assert re.fullmatch(text, printed.rstrip("\n"), re.DOTALL), (
         f"{name_of(block.page)}:{block.line}: the page shows\n{block.text}\nand printed is\n{printed}"
     )
 
@@ -161,6 +166,18 @@ def test_links_between_pages_lead_somewhere() -> None:
         for target in re.findall(rf"\]\({re.escape(HOME)}([^)#]+)\)", text):
             assert (ROOT / target).exists(), f"{name_of(page)} links to {target}"
     assert not re.search(r"\]\((?!https://)", (ROOT / "README.md").read_text("utf-8")), "a package index has no files"
+
+
+def test_the_place_of_the_project_is_said_once() -> None:
+    """Whoever moves it changes pyproject.toml, and is told each link that has not moved along."""
+    assert all(each.startswith(PLACE) for each in PROJECT["urls"].values())
+    owner = urlsplit(PLACE).path.strip("/")
+    raw = f"https://raw.githubusercontent.com/{owner}/main/"
+    for path in (*PAGES, ROOT / "CHANGELOG.md", GUIDE / "site.yml"):
+        for link in re.findall(r"https://(?:raw\.githubusercontent|github)\.com/[^\s)\"'>]+", path.read_text("utf-8")):
+            if owner.rpartition("/")[2] in link:
+                assert link.startswith((PLACE, raw)), f"{name_of(path)}: {link}"
+                assert not link.startswith(raw) or (ROOT / link.removeprefix(raw)).exists(), link
 
 
 def pasted_commands() -> list[str]:

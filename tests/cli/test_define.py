@@ -35,7 +35,7 @@ def good(tmp_path: Path) -> Path:
 def test_check_counts_what_is_right_and_notes_what_has_no_effect(tdq: Tdq, good: Path) -> None:
     ended = tdq("check", good)
     assert ended.code == 0
-    assert "resources in 1 groups" in ended.out
+    assert "resources in 1 group\n" in ended.out
     assert "PROGRAM(PAYPROG): is accepted and has no effect" in ended.out
 
 
@@ -244,7 +244,7 @@ def test_check_reads_the_directory_of_a_system(tdq: Tdq, tmp_path: Path) -> None
     queues.write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 80}\n")
     system = tmp_path / "system.yaml"
     system.write_text("definitions: [queues.yaml]\ncommands:\n- CRTUSRPRF USRPRF(ALICE)\n")
-    assert "1 resources" in tdq("check", tmp_path).out
+    assert "1 resource in" in tdq("check", tmp_path).out
     assert tdq("check", system).code == 0
     system.write_text(
         "libraries: [PAYLIB, 1BAD]\nsystem_values: {QPWDLVL: 9}\ncommands:\n"

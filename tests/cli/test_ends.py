@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim.cli import main
 from tdqsim.cli.errors import CommandFailed, Exit, InputError, guarded
 from tdqsim.errors import DefinitionError, Problem, StoreInUse, TdqError
 from tests.cli.conftest import Tdq
@@ -155,3 +156,14 @@ def test_an_error_of_the_users_own_code_is_named_by_its_file_and_line(
     assert ended.code == 2
     assert f"mine.py:{line}: ValueError: " in ended.err
     assert "unexpected error" not in ended.err
+
+
+@pytest.mark.parametrize(("command", "kept"), [("serve", True), ("run", True), ("inquire", False), ("check", False)])
+def test_what_may_last_collects_garbage_as_python_does(monkeypatch, capsys, command, kept):
+    """A command that ends soon need not look for garbage; one that goes on would keep it."""
+    told = []
+    monkeypatch.setattr("sys.argv", ["tdq", command, "--help"])
+    monkeypatch.setattr("gc.set_threshold", lambda *given: told.append(given))
+    monkeypatch.setattr("gc.freeze", lambda: None)
+    assert main() == 0
+    assert (told == []) is kept

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim.cli.errors import Exit
+
 ASKED = [
     ("tdq inq", {"inquire"}),
     ("tdq dtaq des", {"describe"}),
@@ -144,6 +146,33 @@ def test_powershell(place: Path) -> None:
         )
     offered = told(place, [pwsh, "-NoProfile", "-Command", "\n".join(lines)]).splitlines()
     assert [set(each.split()) for each in offered] == [wanted for _, wanted in ASKED]
+
+
+def asked_as_powershell_does(place: Path, line: str) -> list[str]:
+    asked = environment(place) | {
+        "_TDQ_COMPLETE": "complete_pwsh",
+        "_TYPER_COMPLETE_ARGS": line,
+        "_TYPER_COMPLETE_WORD_TO_COMPLETE": line.rpartition(" ")[2],
+    }
+    done = subprocess.run([place / "bin" / "tdq"], cwd=place, env=asked, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(("line", "wanted"), ASKED)
+def test_what_the_script_of_powershell_is_given(place: Path, line: str, wanted: set[str]) -> None:
+    """Its part of the work without it: it splits each row at ``:::``, and refuses a row that tells nothing."""
+    rows = [row.split(":::") for row in asked_as_powershell_does(place, line)]
+    assert {word for word, _ in rows} == wanted
+    assert all(about for _, about in rows)
+
+
+def test_the_command_after_a_completion_of_powershell(place: Path) -> None:
+    """Its script empties the variables when it is done, and newer ones keep a variable that is empty."""
+    asked = environment(place) | {"_TDQ_COMPLETE": "", "_TYPER_COMPLETE_ARGS": ""}
+    tdq = [place / "bin" / "tdq", "inquire", "pay", "NONE"]
+    done = subprocess.run(tdq, cwd=place, env=asked, capture_output=True, text=True, check=False)
+    assert done.returncode == Exit.CONDITION
+    assert "QIDERR" in done.stderr
 
 
 def test_a_directory_that_cannot_be_read_offers_nothing(place: Path) -> None:

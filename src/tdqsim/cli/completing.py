@@ -8,8 +8,8 @@ itself will tell it.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,15 +28,14 @@ _REGION_FILE: Final = "region.yaml"
 def offered_queues(ctx: Any, incomplete: str) -> list[Offer]:
     """The queues that the definitions have; region directories too where one may stand first."""
     place, may_be_directory = _place(ctx)
-    queues = () if place is None else _queues(place)
-    own = _beginning(queues, incomplete.upper())
+    own = [] if place is None else _beginning(_read(lambda: _queues(place)), incomplete.upper())
     return own + offered_directories(incomplete) if may_be_directory else own
 
 
 def offered_transactions(ctx: Any, incomplete: str) -> list[Offer]:
     """The transaction ids that the definitions have, and those that queues start."""
     place, _ = _place(ctx)
-    return [] if place is None else _beginning(_transactions(place), incomplete.upper())
+    return [] if place is None else _beginning(_read(lambda: _transactions(place)), incomplete.upper())
 
 
 def offered_directories(incomplete: str) -> list[Offer]:
@@ -59,18 +58,14 @@ def offered_data_queues(ctx: Any, incomplete: str) -> list[Offer]:
     store = ctx.params.get("store")
     if store is None or not Path(store).is_dir():
         return []
-    from tdqsim.cli.local_system import local_job  # noqa: PLC0415  (a completion is short, too)
+    return _beginning(_read(lambda: _data_queues(Path(store))), incomplete.upper())
 
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        try:
-            with local_job(Path(store), None, "QSECOFR", 37, create=False, looking=True) as job:
-                rows = job.data_queue_info("*ALL")
-        except (TdqError, OSError):
-            return []
-    names = (
-        (f"{row['data_queue_library']}/{row['data_queue_name']}", str(row["text_description"] or "")) for row in rows
-    )
-    return _beginning(names, incomplete.upper())
+
+def _read(offers: Callable[[], Iterable[Offer]]) -> Iterable[Offer]:
+    """What is offered, or nothing where it cannot be read; nothing that is said on the way reaches the shell."""
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(TdqError, OSError):
+        return offers()
+    return ()
 
 
 def _beginning(offers: Iterable[Offer], start: str) -> list[Offer]:
@@ -99,14 +94,20 @@ def _path(given: Any) -> Path | None:
     return None if given is None else Path(given)
 
 
+def _data_queues(store: Path) -> list[Offer]:
+    from tdqsim.cli.local_system import local_job  # noqa: PLC0415  (a completion is short, too)
+
+    with local_job(store, None, "QSECOFR", 37, create=False, looking=True) as job:
+        rows = job.data_queue_info("*ALL")
+    return [
+        (f"{row['data_queue_library']}/{row['data_queue_name']}", str(row["text_description"] or "")) for row in rows
+    ]
+
+
 def _queues(place: Place) -> list[Offer]:
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        try:
-            if place.directory is None and not place.definitions:
-                return _queues_of_store(place)
-            queues = place.load_definitions().tdqueues
-        except (TdqError, OSError):
-            return []
+    if place.directory is None and not place.definitions:
+        return _queues_of_store(place)
+    queues = place.load_definitions().tdqueues
     return [(queue.name, queue.description or queue.type or "REMOTE") for queue in queues]
 
 
@@ -121,10 +122,7 @@ def _queues_of_store(place: Place) -> list[Offer]:
 
 
 def _transactions(place: Place) -> list[Offer]:
-    try:
-        definitions = place.load_definitions()
-    except (TdqError, OSError):
-        return []
+    definitions = place.load_definitions()
     found = {each.name: each.description or "transaction" for each in definitions.transactions}
     for queue in definitions.tdqueues:
         transid = getattr(queue, "transid", "")

@@ -104,9 +104,13 @@ def _fields(item: Any) -> dict[str, Any]:
 
 def _tell(checked: list[tuple[Path, Definitions]]) -> None:
     for path, found in checked:
-        emit(f"{path}: {len(found.resources)} resources in {len(found.groups)} groups")
+        emit(f"{path}: {_counted(len(found.resources), 'resource')} in {_counted(len(found.groups), 'group')}")
         for note in found.notes:
             emit(f"  {note}")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 class _Schema(StrEnum):
@@ -205,7 +209,7 @@ def _write_imported(found: Imported, output: Path | None) -> None:
         warn(str(report))
     count = len(found.definitions.entries)
     if output is not None:
-        emit(f"{output}: {count} resources, {len(found.reports)} remarks")
+        emit(f"{output}: {_counted(count, 'resource')}, {_counted(len(found.reports), 'remark')}")
     if not count:
         raise InputError("there was nothing in it that could be defined")
 

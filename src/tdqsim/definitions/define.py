@@ -68,7 +68,16 @@ def define_tdqueue(**attributes: Unpack[IndirectQueueAttributes]) -> IndirectQue
 @overload
 def define_tdqueue(**attributes: Unpack[RemoteQueueAttributes]) -> RemoteQueue: ...
 def define_tdqueue(**attributes: Any) -> Tdqueue:
-    """A TDQUEUE definition from its attributes in lower case, ``name`` and ``type`` among them.
+    """A TDQUEUE definition from its attributes, as DEFINE TDQUEUE has them, in lower case.
+
+    ``define_tdqueue(name="PAYQ", type="INTRA", recovstatus="LOGICAL", transid="PAYP", triggerlevel=5)``
+
+    Args:
+        attributes: ``name`` and ``type`` (INTRA, EXTRA, INDIRECT; without it, ``remotesystem``), and what the type has:
+            ``help(tdqsim.definitions.IntraQueue)`` and the like tell each attribute. Keywords may be in lower case.
+
+    Returns:
+        An IntraQueue, ExtraQueue, IndirectQueue or RemoteQueue; immutable, for any number of regions.
 
     Raises:
         DefinitionError: an attribute is unknown, out of range, missing, or at odds with another; all are listed.
@@ -77,22 +86,38 @@ def define_tdqueue(**attributes: Any) -> Tdqueue:
 
 
 def define_transaction(**attributes: Unpack[TransactionAttributes]) -> Transaction:
-    """A TRANSACTION definition; see :func:`define_tdqueue`."""
+    """A TRANSACTION definition from its attributes in lower case; ``help(tdqsim.definitions.Transaction)`` tells them.
+
+    Raises:
+        DefinitionError: as :func:`define_tdqueue`.
+    """
     return cast("Transaction", _define("TRANSACTION", attributes))
 
 
 def define_terminal(**attributes: Unpack[TerminalAttributes]) -> Terminal:
-    """A TERMINAL definition; see :func:`define_tdqueue`."""
+    """A TERMINAL definition from its attributes in lower case; ``help(tdqsim.definitions.Terminal)`` tells them.
+
+    Raises:
+        DefinitionError: as :func:`define_tdqueue`.
+    """
     return cast("Terminal", _define("TERMINAL", attributes))
 
 
 def define_connection(**attributes: Unpack[ConnectionAttributes]) -> Connection:
-    """A CONNECTION definition; see :func:`define_tdqueue`."""
+    """A CONNECTION definition from its attributes in lower case; ``help(tdqsim.definitions.Connection)`` tells them.
+
+    Raises:
+        DefinitionError: as :func:`define_tdqueue`.
+    """
     return cast("Connection", _define("CONNECTION", attributes))
 
 
 def define_tsmodel(**attributes: Unpack[TsmodelAttributes]) -> Tsmodel:
-    """A TSMODEL definition; see :func:`define_tdqueue`."""
+    """A TSMODEL definition from its attributes in lower case; ``help(tdqsim.definitions.Tsmodel)`` tells them.
+
+    Raises:
+        DefinitionError: as :func:`define_tdqueue`.
+    """
     return cast("Tsmodel", _define("TSMODEL", attributes))
 
 
@@ -102,7 +127,11 @@ def define_file(**attributes: Unpack[FileAttributes]) -> File:
 
 
 def define_dtaq(**attributes: Unpack[DtaqAttributes]) -> Dtaq:
-    """A data queue from the keywords of CRTDTAQ in lower case; see :func:`define_tdqueue`."""
+    """A data queue from the keywords of CRTDTAQ in lower case; ``help(tdqsim.definitions.Dtaq)`` tells them.
+
+    Raises:
+        DefinitionError: as :func:`define_tdqueue`.
+    """
     return cast("Dtaq", _define("DTAQ", attributes))
 
 

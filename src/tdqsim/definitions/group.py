@@ -207,7 +207,7 @@ def parse_definitions(text: str, *, file: str = "<text>") -> Definitions:
     """The definitions in YAML text.
 
     Args:
-        text: the YAML; see this module's docstring for its form.
+        text: the YAML; ``help('tdqsim.definitions.group')`` tells its form.
         file: the name that messages give as the place.
 
     Raises:

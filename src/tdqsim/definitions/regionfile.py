@@ -261,7 +261,7 @@ class Cobol(_Strict):
 
 
 class RegionFile(_Strict):
-    """What region.yaml says; see this module's docstring.
+    """What region.yaml says; ``help('tdqsim.definitions.regionfile')`` shows one.
 
     Attributes:
         directory: the directory that paths are relative to.

@@ -118,8 +118,8 @@ def set_tdqueue(
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: QIDERR 1; NOTAUTH 100 (command), 101 (queue), 102 (surrogate for ATIUSERID); USERIDERR; INVREQ as
-            the table above; IOERR when the data set cannot be opened or closed.
+        Condition: QIDERR 1; NOTAUTH 100 (command), 101 (queue), 102 (surrogate for ATIUSERID); USERIDERR; INVREQ:
+            its type, state or name does not let it be changed so; IOERR when the data set cannot be opened or closed.
     """
     given = {
         "ATIFACILITY": atifacility, "ATITERMID": atitermid, "ATITRANID": atitranid, "ATIUSERID": atiuserid,

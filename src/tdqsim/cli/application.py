@@ -1,0 +1,117 @@
+"""``tdq`` as typer's application: its commands by the table, each imported when it is called."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import Annotated, Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from tdqsim.cli import COMMANDS
+from tdqsim.cli.errors import guarded
+
+__all__ = ["run"]
+
+_COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion
+
+
+class _Commands(TyperGroup):
+    """The commands of the table, each imported when it is called."""
+
+    _listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  (the parser's signature)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  (the parser's signature)
+        where = COMMANDS.get(cmd_name)
+        if where is None:
+            return None
+        if self._listing:
+            return TyperCommand(cmd_name, short_help=where.about, rich_markup_mode=None)
+        return _loaded(where.module, cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        with _Listing(self):
+            super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        with _Listing(self):
+            return super().shell_complete(ctx, incomplete)
+
+
+class _Listing:
+    """While commands are only listed nothing of them is imported."""
+
+    def __init__(self, commands: _Commands) -> None:
+        self._commands = commands
+
+    def __enter__(self) -> None:
+        self._commands._listing = True  # noqa: SLF001  (its own other half)
+
+    def __exit__(self, *_error: object) -> None:
+        self._commands._listing = False  # noqa: SLF001
+
+
+def _loaded(module: str, name: str) -> Any:
+    """The command of a module, made without the module's others; or its group of that name, or all of it."""
+    part: typer.Typer = import_module(f"tdqsim.cli.{module}").app
+    wanted = [each for each in part.registered_commands if each.name == name]
+    if not wanted:
+        group: Any = typer.main.get_group(part)
+        return group.commands.get(name, group)
+    alone = typer.Typer(rich_markup_mode=None)
+    alone.registered_commands = wanted
+    return typer.main.get_command(alone)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from tdqsim import __version__  # noqa: PLC0415
+
+        typer.echo(f"tdqsim {__version__}")
+        raise typer.Exit
+
+
+def _application() -> Any:
+    app = typer.Typer(
+        name="tdq",
+        cls=_Commands,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+
+    @app.callback()
+    def tdq(
+        version: Annotated[
+            bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+        ] = False,
+    ) -> None:
+        """CICS transient data queues and IBM i data queues, simulated. Chapters of the guide: tdq guide."""
+
+    return typer.main.get_command(app)
+
+
+def run(given: list[str]) -> int:
+    """Carry out the command of these arguments and give the exit code."""
+
+    def call() -> int:
+        command = _application()
+        if os.environ.get(_COMPLETE):  # PowerShell leaves it behind, empty
+            command.main(args=given, prog_name="tdq")  # a shell asks what may come next; it ends there
+        return _invoke(command, given)
+
+    return guarded(call)
+
+
+def _invoke(command: Any, arguments: list[str]) -> int:
+    """Call the command without the parser's own ideas of how a program ends; those are :func:`guarded`'s."""
+    try:
+        with command.make_context("tdq", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    return 0
