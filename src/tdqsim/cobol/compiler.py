@@ -32,7 +32,7 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "14"
+_FORMAT: Final = "15"
 _LONGEST: Final = 600
 """Seconds: a compiler that has crashed may hang, and hears no SIGTERM."""
 _RIGHT: Final = 72

@@ -2,8 +2,9 @@
 
 POST gives a timer-event control area of four bytes, binary zeros until its time has come; then it is X'40008000', and
 whoever waits for it goes on. A task has one at a time: another POST takes the place of the first. CANCEL without a name
-takes back the task's own, and the area is zeros again; with the REQID of one its time has come at once. WAIT EVENT waits
-for any such area to be posted (bit 1 of byte 0); one that a program posts itself is seen when the next POST expires.
+takes back the task's own, and the area is zeros again; with the REQID of one its time has come at once. WAIT EVENT
+waits for any such area to be posted (bit 1 of byte 0); one that a program posts itself is seen when the next POST
+expires.
 
 LOAD gives the address of a table, which the region knows by ``region.programs.define_table``: one copy for all tasks,
 so that what a program changes there is changed for all. It stays to the task's end or RELEASE, with HOLD to RELEASE by
