@@ -67,7 +67,8 @@ class Options:
 
     def arguments(self) -> list[str]:
         """The options of ``cobc`` that all steps share."""
-        return [*_FACTS["compile_flags"].split(), *self.flags]
+        free = [f"-fnot-reserved={row['name']}" for row in table("cobol_words")]
+        return [*_FACTS["compile_flags"].split(), *free, *self.flags]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
