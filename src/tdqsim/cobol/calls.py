@@ -281,8 +281,9 @@ def unserved(declared: ExecCommand) -> str:
 def _needed(declared: ExecCommand, reason: str) -> str:
     """What is wrong with a command, and the function that would answer it."""
     two, one = _words(declared)
-    name = one if "(" in two or " is no option " in reason else two
     what = re.sub(r"^column \d+: ", "", reason)
+    option = what.partition(" is no option ")[0] if " is no option " in what else ""
+    name = one if "(" in two or (option and two != f"{one} {option}") else two
     if len(what) > _LONGEST:  # a list of all that a verb may be
         what = what.partition(";")[0]
     return f'{what} (a function may answer it: programs.verbs["{name}"])'

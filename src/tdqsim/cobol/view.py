@@ -168,6 +168,7 @@ def _displacement(item: Item, subscripts: str, name: str) -> int:
     return displacement
 
 
+_PLAIN: Final = frozenset("S9VP()0123456789")
 _FLOATS: Final = {"COMP-1": struct.Struct("=f"), "COMP-2": struct.Struct("=d")}
 """The compiler has the machine's own."""
 
@@ -197,8 +198,8 @@ def _signed(item: Item) -> bool:
 
 def _is_number(item: Item) -> bool:
     """Whether it is a number; an edited one is text, as which the program compares it."""
-    edited = _usage(item) == "DISPLAY" and item.picture.split(" ")[0].upper().strip("S9VP()0123456789")
-    return item.kind == "NUMERIC" and not edited
+    plain = set(item.picture.split(" ")[0].upper()) <= _PLAIN
+    return item.kind == "NUMERIC" and (plain or _usage(item) != "DISPLAY")
 
 
 def _decode(item: Item, data: bytes, name: str) -> Any:
