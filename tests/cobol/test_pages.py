@@ -93,3 +93,27 @@ def test_a_program_is_run_from_the_command_line(workshop, tmp_path, monkeypatch)
     assert done.exit_code == 0, done.output
     assert "operator: Hello" in done.output
     assert "SAYS.cbl:7 EXEC CICS WRITE OPERATOR TEXT(T)" in done.output
+
+
+@pytest.mark.cobc
+def test_check_names_the_commands_that_only_a_function_answers(workshop):
+    workshop.program(
+        "ASKS",
+        "01 X PIC X(4).",
+        """
+        EXEC CICS WEB OPEN HOST(X) END-EXEC
+        EXEC CICS INQUIRE URIMAP('U') HOST(X) END-EXEC
+        EXEC CICS READQ TD QUEUE(X) INTOO(X) END-EXEC
+        EXEC SQL COMMIT END-EXEC
+        GOBACK.
+        """,
+    )
+    told = CliRunner().invoke(app, ["check", str(workshop.folder / "ASKS.cbl")]).output
+    for line, command, function in (
+        (7, "EXEC CICS WEB OPEN HOST(X): WEB is no command", "WEB OPEN"),
+        (8, "EXEC CICS INQUIRE URIMAP('U') HOST(X): no command INQUIRE", "INQUIRE URIMAP"),
+        (9, "EXEC CICS READQ TD QUEUE(X) INTOO(X): INTOO is no option", "READQ"),
+        (10, "EXEC SQL COMMIT: only a function", "SQL"),
+    ):
+        assert f"ASKS.cbl:{line}: {command}" in told
+        assert f'programs.verbs["{function}"]' in told

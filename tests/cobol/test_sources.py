@@ -171,6 +171,30 @@ def test_a_copybook_may_have_the_name_of_its_program_and_an_item_that_of_a_recor
     assert workshop.out() == [b"SAM;"]
 
 
+def test_items_may_have_names_that_only_gnucobol_reserves(workshop):
+    names = (
+        "CURSOR",
+        "SCREEN",
+        "X",
+        "Y",
+        "FILE-ID",
+        "SECONDS",
+        "PREVIOUS",
+        "PRINTER",
+        "NORMAL",
+        "USER",
+        "COLOR",
+        "WAIT",
+    )
+    storage = "01 ALL-OF.\n" + "\n".join(f"   05 {name} PIC X VALUE '{name[0]}'." for name in names)
+    moves = "\n".join(f"MOVE {name} TO X" for name in names)
+    workshop.program(
+        "NAMES", storage, f"{moves}\nEXEC CICS WRITEQ TD QUEUE('OUT') FROM(ALL-OF) LENGTH(12) END-EXEC\nGOBACK."
+    )
+    workshop.run("NAMES")
+    assert workshop.out() == [b"CSWYFSPPNUCW"]
+
+
 @pytest.mark.slow  # seconds of the compiler's
 def test_a_program_of_eight_hundred_commands_compiles_and_runs(workshop):
     """GnuCOBOL 3.1 crashes, or hangs, over the source listing of such a program: none is asked for."""

@@ -158,3 +158,35 @@ def test_items_of_local_storage_are_there_while_their_program_runs(workshop):
     region.run()
     handle.result()
     assert workshop.out() == [b"in ", b"set", b"zz"]
+
+
+def test_edited_items_are_text_and_floating_point_is_float(workshop):
+    workshop.program(
+        "SHOWS",
+        """
+        77 EDITED PIC ZZ9.99.
+        77 SHORT-FLOAT COMP-1 VALUE 1.5.
+        77 LONG-FLOAT COMP-2 VALUE -2.25.
+        """,
+        """
+        MOVE 1.5 TO EDITED
+        EXEC CICS DELAY INTERVAL(1) END-EXEC
+        COMPUTE EDITED = SHORT-FLOAT + LONG-FLOAT
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(EDITED) END-EXEC
+        GOBACK.
+        """,
+    )
+    seen = []
+
+    def look(_task):
+        storage = shown.local.storage
+        seen.extend(storage[name] for name in ("EDITED", "SHORT-FLOAT", "LONG-FLOAT"))
+        storage["SHORT-FLOAT"], storage["LONG-FLOAT"] = 0.5, 100.25
+
+    shown = workshop.region.start(workshop.programs.handler("SHOWS"))
+    looked = workshop.region.start(look)
+    workshop.region.run()
+    looked.result()
+    shown.result()
+    assert seen == ["  1.50", 1.5, -2.25]
+    assert workshop.out() == [b"100.75"]

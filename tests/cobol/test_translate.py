@@ -112,6 +112,12 @@ def test_what_cannot_be_translated_is_told_with_file_and_line():
     )
 
 
+def test_a_command_that_is_not_ended_swallows_no_other():
+    with pytest.raises(CobolError) as caught:
+        translate(PROGRAM.format(" EXEC CICS SUSPEND END-EX\n EXEC CICS RETURN END-EXEC."), "pay.cbl")
+    assert caught.value.problems == ("pay.cbl:8: EXEC CICS has no END-EXEC",)
+
+
 def test_stop_run_is_a_return():
     assert command(" STOP RUN.").text == "RETURN"
 

@@ -45,8 +45,9 @@ def check(
         bool, typer.Option("--code-page", help="Tell too what behaves otherwise in ASCII than on the mainframe.")
     ] = False,
 ) -> None:
-    """Translate programs and say what is wrong with them; nothing is compiled."""
+    """Translate programs and say what is wrong with them, and which commands are not served; nothing is compiled."""
     from tdqsim.cobol import CobolError, Options  # noqa: PLC0415  (a command imports what it uses)
+    from tdqsim.cobol.calls import unserved  # noqa: PLC0415
     from tdqsim.cobol.compiler import expand  # noqa: PLC0415
     from tdqsim.cobol.portability import differences  # noqa: PLC0415
     from tdqsim.cobol.translate import translate  # noqa: PLC0415
@@ -62,6 +63,9 @@ def check(
         else:
             for each in (found, *found.following):
                 typer.echo(f"{source}: {each.program}, {len(each.commands)} commands")
+                for command in each.commands:
+                    if why := unserved(command):
+                        typer.echo(f"{command.place}: {why}")
             for place in differences(text, str(source)) if code_page else ():
                 typer.echo(str(place))
     if wrong:

@@ -31,7 +31,7 @@ from tdqsim.cobol.translate import ExecCommand
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["Plan", "plans_of"]
+__all__ = ["Plan", "plans_of", "unserved"]
 
 _SIZES: Final = {"halfword": 2, "fullword": 4, "cvda": 4}
 _LENGTHS: Final = ("length", "fromlength", "short")
@@ -40,6 +40,8 @@ _AREAS: Final = (AddressOf, Reference)
 _VALUE: Final = re.compile(r"[-+]?[0-9]|['\"]|LENGTH\s+OF\s", re.IGNORECASE)
 _HALF: Final = 0x8000
 _HALFWORD: Final = 2
+_LONGEST: Final = 200
+"""Characters of a reason that is shown whole."""
 _PLAIN: Final = ("READQ", "WRITEQ", "DELETEQ", "SYNCPOINT", "ENQ", "DEQ", "FORMATTIME", "ASSIGN")
 
 Issue = Callable[["Level", Sequence[int]], None]
@@ -62,10 +64,10 @@ class Plan:
         self.declared = declared
         self.plain = False
         self.rows: Callable[[Any, int], tuple[int, ...]] = Struct(f"{5 * declared.passed}q").unpack_from
-        words = declared.text.replace("(", " (").split()
-        own = OWN.get(" ".join(words[:2])) or OWN.get(words[0])
+        words = _words(declared)
+        own = OWN.get(words[0]) or OWN.get(words[1])
         self.issue: Issue
-        if words[0] in ("SQL", "DLI"):
+        if declared.verb in ("SQL", "DLI"):
             self.issue = lambda level, rows: _statement(level, declared, Areas(level.libcob, rows, declared.written))
         elif declared.text == "RETURN":
             self.issue = _return
@@ -73,7 +75,7 @@ class Plan:
             self.issue = own_command(own, declared)
         else:
             self.issue = _served(declared)
-            self.plain = words[0] in _PLAIN
+            self.plain = words[1] in _PLAIN
 
 
 def _return(level: Level, rows: Sequence[int]) -> None:
@@ -256,11 +258,42 @@ def _record(receivers: Sequence[tuple[int, str, Any]], *, plain: bool) -> tuple[
     return words["INTO"], words.get("LENGTH", -1)
 
 
+def _words(declared: ExecCommand) -> tuple[str, str]:
+    """The first two words of a command, and the first."""
+    words = declared.text.replace("(", " (").split()
+    return " ".join(words[:2]), words[0]
+
+
+def unserved(declared: ExecCommand) -> str:
+    """Why a command is answered by nothing but a function of the test's, and what that is called; else empty."""
+    two, one = _words(declared)
+    if declared.verb in ("SQL", "DLI"):
+        return f'{declared.shown}: only a function answers it: programs.verbs["{declared.verb}"]'
+    if two in OWN or one in OWN:
+        return ""
+    try:
+        resolve(declared.text)
+    except TranslationError as error:
+        return f"{declared.shown}: {_needed(declared, str(error))}"
+    return ""
+
+
+def _needed(declared: ExecCommand, reason: str) -> str:
+    """What is wrong with a command, and the function that would answer it."""
+    two, one = _words(declared)
+    what = re.sub(r"^column \d+: ", "", reason)
+    option = what.partition(" is no option ")[0] if " is no option " in what else ""
+    name = one if "(" in two or (option and two != f"{one} {option}") else two
+    if len(what) > _LONGEST:  # a list of all that a verb may be
+        what = what.partition(";")[0]
+    return f'{what} (a function may answer it: programs.verbs["{name}"])'
+
+
 def _served(declared: ExecCommand) -> Issue:
     try:
         resolved = resolve(declared.text)
     except TranslationError as error:
-        reason = str(error)
+        reason = _needed(declared, str(error))
         return lambda level, rows: _verb_of_the_user(
             level, declared, Areas(level.libcob, rows, declared.written), reason
         )
@@ -368,11 +401,9 @@ def _statement(level: Level, declared: ExecCommand, areas: Areas) -> None:
 
 def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Areas, reason: str) -> None:
     """A verb that the simulator does not have: the user's function answers it, with a condition or nothing."""
-    words = declared.text.replace("(", " (").split()
-    name = next((name for name in (" ".join(words[:2]), words[0]) if name in level.verbs), "")
+    name = next((name for name in _words(declared) if name in level.verbs), "")
     if not name:
-        program = level.module.program
-        raise Unserved(f"{declared.place}: EXEC CICS {declared.text} (program {program}): {reason}")
+        raise Unserved(f"{declared.place}: {declared.shown} (program {level.module.program}): {reason}")
     options = options_of(declared, areas)
     met = level.verbs[name](options, level)
     task = level.task

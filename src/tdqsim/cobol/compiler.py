@@ -32,7 +32,7 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "14"
+_FORMAT: Final = "15"
 _LONGEST: Final = 600
 """Seconds: a compiler that has crashed may hang, and hears no SIGTERM."""
 _RIGHT: Final = 72
@@ -67,7 +67,8 @@ class Options:
 
     def arguments(self) -> list[str]:
         """The options of ``cobc`` that all steps share."""
-        return [*_FACTS["compile_flags"].split(), *self.flags]
+        free = [f"-fnot-reserved={row['name']}" for row in table("cobol_words")]
+        return [*_FACTS["compile_flags"].split(), *free, *self.flags]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -326,6 +326,10 @@ class _Translator:
         if end is None:
             self._problem(first.place, f"EXEC {language} has no END-EXEC")
             return len(self.words)
+        inside = next((i for i in range(at + 1, end) if self._begins_block(i)), None)
+        if inside is not None:  # what follows is another's, and is looked at by itself
+            self._problem(first.place, f"EXEC {language} has no END-EXEC")
+            return inside
         if language == "CICS":
             self._command(first, self.words[at + 2 : end], self.words[end])
         elif language in _LANGUAGES:
@@ -333,6 +337,9 @@ class _Translator:
         else:
             self._problem(first.place, f"EXEC {language} is not known; allowed are CICS, {', '.join(_LANGUAGES)}")
         return end + 1
+
+    def _begins_block(self, at: int) -> bool:
+        return self.words[at].is_word("EXEC", "EXECUTE") and self.words[at + 1].is_word("CICS", *_LANGUAGES)
 
     def _statement(self, first: Word, language: str, begin: int, end: int) -> None:
         """EXEC SQL and EXEC DLI: the statement and its host variables, for the user's function to answer."""

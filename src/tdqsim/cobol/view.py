@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import struct
 import sys
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
@@ -167,6 +168,11 @@ def _displacement(item: Item, subscripts: str, name: str) -> int:
     return displacement
 
 
+_PLAIN: Final = frozenset("S9VP()0123456789")
+_FLOATS: Final = {"COMP-1": struct.Struct("=f"), "COMP-2": struct.Struct("=d")}
+"""The compiler has the machine's own."""
+
+
 # -- values ----------------------------------------------------------------------------------------------------------
 
 
@@ -190,13 +196,21 @@ def _signed(item: Item) -> bool:
     return item.picture.upper().startswith("S")
 
 
+def _is_number(item: Item) -> bool:
+    """Whether it is a number; an edited one is text, as which the program compares it."""
+    plain = set(item.picture.split(" ")[0].upper()) <= _PLAIN
+    return item.kind == "NUMERIC" and (plain or _usage(item) != "DISPLAY")
+
+
 def _decode(item: Item, data: bytes, name: str) -> Any:
     if item.kind in ("POINTER", "INDEX"):
         return int.from_bytes(data, sys.byteorder)
     if item.kind == "GROUP":
         return data
-    if item.kind != "NUMERIC":
+    if not _is_number(item):
         return data.decode("latin-1")
+    if _usage(item) in _FLOATS:
+        return _FLOATS[_usage(item)].unpack(data)[0]
     try:
         number = _number(item, data)
     except ValueError:
@@ -230,7 +244,7 @@ def _number(item: Item, data: bytes) -> int:
 def _encode(item: Item, value: Any, name: str) -> bytes:
     if item.kind in ("POINTER", "INDEX"):
         return int(value).to_bytes(item.size, sys.byteorder)
-    if item.kind != "NUMERIC" or isinstance(value, bytes | bytearray):
+    if not _is_number(item) or isinstance(value, bytes | bytearray):
         data = value.encode("latin-1") if isinstance(value, str) else bytes(value)
         if item.kind in ("GROUP", "NUMERIC") and len(data) != item.size:
             raise TdqError(f"{name} has {item.size} bytes, not {len(data)}")
@@ -242,7 +256,9 @@ def _from_number(item: Item, value: Any, name: str) -> bytes:
     try:
         scaled = Decimal(str(value)).scaleb(_scale(item))
         number = int(scaled)
-    except (InvalidOperation, ValueError):
+        if _usage(item) in _FLOATS:
+            return _FLOATS[_usage(item)].pack(float(value))
+    except (InvalidOperation, OverflowError, ValueError):
         raise TdqError(f"{name}: {value!r} is no number") from None
     usage, digits = _usage(item), _digits(item)
     if scaled != number or (number < 0 and not _signed(item)):

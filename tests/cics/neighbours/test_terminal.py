@@ -138,7 +138,22 @@ def test_a_pseudo_conversation_carries_its_commarea(region):
     begin(region, lambda task: task.return_(transid="NEXT", commarea=b"state", length=4), "PAYM")
     region.screens.type("T001", "whatever", key="PF1")
     region.run()
-    assert seen == [(b"stat", 4, b"\0")]
+    assert seen == [(b"stat", 4, b"1")]
+
+
+@pytest.mark.rule("TERM-FIRST-INPUT")
+def test_a_task_has_the_input_that_began_it_and_none_that_the_one_before_did_not_receive(region):
+    """The first task of a conversation sends a map and returns, without a RECEIVE."""
+    got = []
+    region.register(
+        "NEXT", lambda task: got.append((task.eib.eibaid, task.eib.eibcposn, task.receive_map("PAYMAP", "PAYSET")))
+    )
+    begin(region, lambda task: (task.send_map("PAYMAP", "PAYSET"), task.return_(transid="NEXT")), "PAYM")
+    region.screens.type("T001", key="PF5", cursor=9, ACCT="4711")
+    region.run()
+    ((aid, cursor, record),) = got
+    assert (aid, cursor) == (b"5", 9)
+    assert "4711".encode("cp037") in record
 
 
 def test_an_unknown_key_is_refused(region):

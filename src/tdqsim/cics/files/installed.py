@@ -80,11 +80,16 @@ def make_data_set(definition: FileDefinition, base: DataFile | Path | None) -> D
         definition: of a file.
         base: for a path the data set that RELATE names.
     """
-    key = {"key_length": definition.keylength, "key_position": definition.keyposition}
+    length, position = definition.keylength, definition.keyposition
     if definition.relate:
-        return Path(base, **key, unique=definition.uniquekey == "YES") if isinstance(base, DataFile) else None
-    sizes = {"longest": definition.recordsize, "fixed": definition.recordformat == "F"}
+        unique = definition.uniquekey == "YES"
+        return (
+            Path(base, key_length=length, key_position=position, unique=unique) if isinstance(base, DataFile) else None
+        )
+    organisation: Organisation = "KSDS"
     if definition.organisation in ("ESDS", "RRDS"):
-        organisation: Organisation = "ESDS" if definition.organisation == "ESDS" else "RRDS"
-        return DataFile(organisation, **sizes)
-    return DataFile("KSDS", **key, **sizes) if definition.keylength else None
+        organisation = "ESDS" if definition.organisation == "ESDS" else "RRDS"
+    elif not length:
+        return None
+    longest, fixed = definition.recordsize, definition.recordformat == "F"
+    return DataFile(organisation, key_length=length, key_position=position, longest=longest, fixed=fixed)

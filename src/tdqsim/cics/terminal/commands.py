@@ -84,12 +84,12 @@ def _next(task: TerminalTask, screen: Screen) -> Input:
     def attempt() -> Any:
         return screen.inputs.popleft() if screen.inputs else WAIT
 
-    found = attempt()
+    found = screen.first.pop(task, None) or attempt()
     if found is WAIT:
         found = task.wait(attempt, screen.waiting, "TERMINAL", screen.name)
     task.eib.eibaid = AIDS[found.key]
     task.eib.eibcposn = found.cursor
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _taken_by(task: TerminalTask, key: str, *, nohandle: bool) -> AidLabel | None:
@@ -282,7 +282,7 @@ def receive(
     data = b"" if typed.short else page.encode(typed.text)
     most = length if maxlength is None else maxlength
     if most is not None and len(data) > most and notruncate:
-        screen.inputs.appendleft(replace(typed, text=page.decode(data[most:])))
+        screen.first[task] = replace(typed, text=page.decode(data[most:]))
         data = data[:most]
     if most is not None and len(data) > most:
         length = max(most, 0)

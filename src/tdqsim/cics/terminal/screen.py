@@ -80,6 +80,8 @@ class Screen:
     Attributes:
         name: 1 to 4 characters.
         sent: what programs have sent.
+        inputs: what was typed for the task that waits.
+        first: by task the input with which it began, until it is received.
         next_transid: the transaction of the next input, as RETURN TRANSID has named it; empty for none.
         next_commarea, next_channel: its COMMAREA and its channel.
     """
@@ -88,10 +90,17 @@ class Screen:
         self.name = name
         self.sent: list[Sent] = []
         self.inputs: deque[Input] = deque()
+        self.first: dict[Any, Input] = {}
         self.waiting = WaitQueue(f"input from terminal {name}")
         self.next_transid = ""
         self.next_commarea = b""
         self.next_channel: Channel | None = None
+
+    def begun(self, task: Any, typed: Input) -> None:
+        """A task has begun with an input, which is its own, whether it receives it or not; its EIB shows the key."""
+        self.first = {each: kept for each, kept in self.first.items() if not each.ended}
+        self.first[task] = typed
+        task.eib.eibaid, task.eib.eibcposn = AIDS[typed.key], typed.cursor
 
     @property
     def last(self) -> Sent:
@@ -158,14 +167,17 @@ class Screens:
         if key not in AIDS or key == "NULL":
             raise TdqError(f"key {key!r}: allowed are {', '.join(name for name in AIDS if name != 'NULL')}")
         screen = self.screen(terminal)
-        screen.inputs.append(Input(key, text, {name.upper(): value for name, value in fields.items()}, cursor))
+        typed = Input(key, text, {name.upper(): value for name, value in fields.items()}, cursor)
         if screen.waiting:
+            screen.inputs.append(typed)
             screen.waiting.wake_all()
             return None
         screen.next_transid = screen.next_transid or text[:4].split(" ", maxsplit=1)[0]
         if not screen.next_transid:
             raise TdqError(f"terminal {terminal}: no transaction is due, and the text does not begin with one")
-        return self.begin_next(screen)
+        handle = self.begin_next(screen)
+        screen.begun(handle.local, typed)
+        return handle
 
     def begin_next(self, screen: Screen) -> Any:
         """Start the transaction that is due at a terminal."""
