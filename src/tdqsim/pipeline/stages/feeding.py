@@ -107,7 +107,7 @@ class _Feed:
                     probe.keep(int(seq[at]), now, deep)
             taken.at = at + 1
 
-    def _issue(self, event: Event) -> bytes | None:
+    def _issue(self, event: FedEvent) -> bytes | None:
         raise NotImplementedError
 
     def _depth(self, queue: str) -> int | None:
@@ -122,7 +122,7 @@ def _only_commands(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.filter(pc.invert(pc.is_in(found, pa.array(BEFORE))))
 
 
-class Event(NamedTuple):
+class FedEvent(NamedTuple):
     """One event."""
 
     task: int
@@ -133,11 +133,11 @@ class Event(NamedTuple):
     data: bytes | None
 
 
-def _event(taken: Taken, at: int) -> Event:
+def _event(taken: Taken, at: int) -> FedEvent:
     task = 0 if taken.task is None else taken.task[at] or 0
     tran = "" if taken.tran is None else taken.tran[at]
     key = None if taken.key is None else taken.key[at]
-    return Event(task, tran, taken.command[at], taken.queue[at], key, taken.data[at])
+    return FedEvent(task, tran, taken.command[at], taken.queue[at], key, taken.data[at])
 
 
 def _outcome(error: Exception, seq: int) -> tuple[tuple[str, int, str | None], bytes | None]:
@@ -173,7 +173,7 @@ class CicsFeed(_Feed):
             "READQ TD": lambda queue, _, __: read(queue),
         }
 
-    def _issue(self, event: Event) -> bytes | None:
+    def _issue(self, event: FedEvent) -> bytes | None:
         task, tran, command, queue, _, data = event
         actor: Any = self._task(task, tran) if task else self.region
         if command == "WRITEQ TD":
@@ -258,7 +258,7 @@ class IbmiFeed(_Feed):
         entry = self.job.qrcvdtaq(name, library, 0, "EQ", key)
         return None if entry is None else bytes(entry.data)
 
-    def _issue(self, event: Event) -> bytes | None:
+    def _issue(self, event: FedEvent) -> bytes | None:
         _, _, command, queue, key, data = event
         if command in self._short:
             return self._short[command](queue, key, data)
