@@ -14,14 +14,13 @@ from tdqsim.facts import Resp
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Breaker, Looker, Operator
 from tdqsim.server.http.common import BOUNDS, PREFIX, as_task, attended, in_a_task
-from tdqsim.server.http.values import Decoding, Encoding, Record, decoded, shown
+from tdqsim.server.http.values import Decoding, Encoding, Position, Record, decoded, shown
 from tdqsim.server.looking import peek as look
 
 __all__ = ["add_records"]
 
 _BASE: Final = f"{PREFIX}/regions/{{name}}/queues/{{queue}}"
 _Limit = Annotated[int, Query(ge=1, le=BOUNDS["page_records"])]
-_Position = Annotated[int, Query(ge=0, le=2**53 - 1, description="from this record on, the first is 0")]
 
 
 def add_records(app: FastAPI, host: Host) -> None:
@@ -37,7 +36,7 @@ def _add_looks(app: FastAPI, host: Host) -> None:
         name: str,
         queue: str,
         user: Looker,
-        position: _Position = 0,
+        position: Position = 0,
         limit: _Limit = 100,
         encoding: Encoding = "text",
         uncommitted: Annotated[bool, Query(description="what units of work have written, not what they read")] = False,
@@ -49,7 +48,7 @@ def _add_looks(app: FastAPI, host: Host) -> None:
 
     @app.get(f"{_BASE}/records/decoded", tags=["records"])
     async def peek_by_own_layout(
-        name: str, queue: str, user: Looker, position: _Position = 0, limit: _Limit = 100
+        name: str, queue: str, user: Looker, position: Position = 0, limit: _Limit = 100
     ) -> dict[str, Any]:
         """Look at records by the layout that region.yaml gives to the queue; 404 where it gives none."""
         region = host.region(name)
@@ -62,7 +61,7 @@ def _add_looks(app: FastAPI, host: Host) -> None:
 
     @app.post(f"{_BASE}/records/decoded", tags=["records"])
     async def peek_decoded(
-        name: str, queue: str, layout: Decoding, user: Looker, position: _Position = 0, limit: _Limit = 100
+        name: str, queue: str, layout: Decoding, user: Looker, position: Position = 0, limit: _Limit = 100
     ) -> dict[str, Any]:
         """Look at records by a layout: a copybook, or the YAML form. A record that does not fit says why."""
         region = host.region(name)
