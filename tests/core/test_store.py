@@ -654,3 +654,30 @@ def test_damage_that_lmdb_meets_in_writing_is_told_with_the_files_name(tmp_path:
             store.durable.commit(meta={b"key": b"another"})
     finally:
         store.close(clean=False)
+
+
+# -- positions --------------------------------------------------------------------------------------------------------
+
+
+def test_a_position_in_a_keyed_queue_is_found_from_either_end_and_from_the_last_one(place: Path) -> None:
+    keys = [b"%03d" % (each % 1000) for each in range(25_000)]
+    with Store(place) as store:
+        queue = store.durable.create_queue(b"K", Order.KEYED, 3)
+        work = queue.work()
+        work.put_many([Entry(b"%d" % number, key) for number, key in enumerate(keys)])
+        store.durable.commit((work,))
+        whole = [entry.data for entry in queue.entries()]
+        assert whole == [b"%d" % number for number in sorted(range(25_000), key=lambda each: (keys[each], each))]
+        pauses: list[None] = []
+        for skip in (0, 1, 12_499, 12_600, 12_400, 24_998, 24_999, 25_000, 30_000):
+            for reverse, wanted in ((False, whole), (True, whole[::-1])):
+                found = queue.entries(reverse=reverse, skip=skip, limit=3, pause=lambda: pauses.append(None))
+                assert [entry.data for entry in found] == wanted[skip : skip + 3], (skip, reverse)
+        assert pauses
+        work = queue.work()
+        work.take_entry()
+        store.durable.commit((work,))
+        assert [entry.data for entry in queue.entries(skip=12_599, limit=1)] == [whole[12_600]]
+        for search, chosen in ((SearchOrder.GE, whole[24_975:]), (SearchOrder.NE, whole[1:24_975] + whole[25_000:])):
+            found = queue.search(search, b"999", skip=20)
+            assert [entry.data for entry in found] == chosen[20:]

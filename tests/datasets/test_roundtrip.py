@@ -66,6 +66,14 @@ def test_what_is_written_is_read(path, case, first, how):
         assert ([] if head is None else [head]) + list(reader) == records
         assert reader.records_read == len(records)
         assert reader.get() is None
+    with open_reader(path, dcb) as reader:
+        reader.skip(first)
+        assert reader.records_read == min(first, len(records))
+        assert list(reader) == records[first:]
+    with open_reader(path, dcb) as reader:
+        head = reader.get()
+        reader.skip(first)
+        assert ([] if head is None else [head]) + list(reader) == records[:1] + records[first + 1 :]
     if dcb.recfm.fixed:
         with open_reader(path, dcb, backward=True) as reader:
             assert list(reader) == records[::-1]

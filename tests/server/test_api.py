@@ -412,9 +412,9 @@ def test_a_wait_that_is_over_is_504(api):
 
 
 def test_return_is_refused_and_an_abend_ends_a_unit_of_work_with_an_answer(api):
-    assert api.post("/api/v1/regions/PAYREGN/exec", json={"text": "RETURN"}).status_code == 422
+    assert api.post("/api/v1/regions/PAYREGN/exec", json={"text": "RETURN"}).status_code == 409
     unit = api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"]
-    assert api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "RETURN"}).status_code == 422
+    assert api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "RETURN"}).status_code == 409
     answer = api.post(f"/api/v1/units-of-work/{unit}/exec", json={"text": "ABEND ABCODE('OOPS')"})
     assert (answer.status_code, answer.json().get("abcode")) == (409, "OOPS")
 

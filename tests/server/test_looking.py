@@ -18,12 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tdqsim import Region, define_tdqueue
+from tdqsim.datasets import Dcb, RecordFormat, open_writer
 from tdqsim.definitions import load_region_file, region_json_schema
 from tdqsim.errors import DefinitionError
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
+from tdqsim.server.looking import peek
 from tdqsim.server.systemfile import system_from_directory
 from tdqsim.server.users import Role, User, Users
 
@@ -270,3 +272,28 @@ def test_a_body_that_is_refused_is_let_go_at_once(host, body):
         gc.enable()
     assert answer.status_code in (400, 422)
     assert not kept
+
+
+def test_who_looks_far_into_a_data_set_lets_others_have_their_turns(tmp_path):
+    path = tmp_path / "long"
+    with open_writer(path, Dcb(RecordFormat.VB, 1004, 10_044)) as writer:
+        writer.put_all([b"%04d" % number + bytes(996) for number in range(2000)])
+    host, order = Host(), []
+    queue = define_tdqueue(name="DATA", type="EXTRA", typefile="INPUT", ddname="DATA", recordformat="VARIABLE")
+    region = host.add(Region, definitions=[queue], dd={"DATA": path})
+
+    def looked():
+        found = peek(region, "DATA", "", 1998, 5)
+        order.append("looked")
+        return found
+
+    def both():
+        return host.engine.submit(looked), host.engine.submit(lambda: order.append("other"))
+
+    try:
+        first, second = host.engine.outside(both).result(120)
+        assert [record[:4] for record in first.result(120)] == [b"1998", b"1999"]
+        second.result(120)
+        assert order == ["other", "looked"]
+    finally:
+        host.stop()

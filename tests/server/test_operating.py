@@ -98,7 +98,7 @@ def test_definitions_come_and_go(api):
     assert api.delete(f"{REGION}/queues/NEWQ").status_code == 204
     assert api.get(f"{REGION}/queues/NEWQ").status_code == 404
     wrong = api.post(f"{REGION}/definitions", json={"text": "tdqueue: [{name: TOOLONG}]"})
-    assert wrong.status_code == 422
+    assert wrong.status_code == 409
     csd = "DEFINE TDQUEUE(CSDQ) GROUP(PAY) TYPE(INTRA) ATIFACILITY(FILE)"
     found = api.post(f"{REGION}/definitions", json={"text": csd, "form": "csd"})
     assert found.status_code == 201, found.text
@@ -117,7 +117,7 @@ def test_a_snapshot_is_restored(api):
     assert api.get(f"{REGION}/queues/LOGQ/records").json()["records"] == []
     assert api.get(f"{REGION}/queues/LOGQ").json()["ENABLESTATUS"]["cvda"] == "DISABLED"
     bad = {"queues": {"PAYQ": {"records": []}, "NONE": {"records": []}}}
-    assert api.put(f"{REGION}/snapshot", json=bad).status_code == 422
+    assert api.put(f"{REGION}/snapshot", json=bad).status_code == 409
     assert api.get(f"{QUEUE}/records").json()["records"] == ["a", "b"]  # nothing was done
 
 
@@ -126,7 +126,7 @@ def test_a_snapshot_waits_for_no_unit_of_work_and_says_so(api):
     write = {"text": "WRITEQ TD QUEUE('LOGQ') FROM(R)", "variables": {"R": "one"}}
     api.post(f"/api/v1/units-of-work/{unit}/exec", json=write)
     answer = api.put(f"{REGION}/snapshot", json={"queues": {"LOGQ": {}}})
-    assert answer.status_code == 422
+    assert answer.status_code == 409
     assert "unit of work" in answer.json()["detail"]
 
 
@@ -137,7 +137,7 @@ def test_faults_happen_until_they_are_taken_away(api):
     assert len(api.get(f"{REGION}/faults").json()["happened"]) == 1
     assert api.delete(f"{REGION}/faults").status_code == 204
     assert api.post(f"{QUEUE}/records", json={"text": "x"}).status_code == 201
-    assert api.put(f"{REGION}/faults", json=[{"kind": "nonsense"}]).status_code == 422
+    assert api.put(f"{REGION}/faults", json=[{"kind": "nonsense"}]).status_code == 409
 
 
 def test_cemt_looks_for_all_and_sets_for_operators(api, as_user):
@@ -147,7 +147,7 @@ def test_cemt_looks_for_all_and_sets_for_operators(api, as_user):
     assert "Tdqueue(PAYQ)" in found["text"]
     assert api.post(f"{REGION}/cemt", json={"text": "SET TDQ(PAYQ) DIS"}, headers=eyes).status_code == 403
     assert api.post(f"{REGION}/cemt", json={"text": "SET TDQ(PAYQ) DIS"}, headers=hands).json()["errors"] == 0
-    assert api.post(f"{REGION}/cemt", json={"text": "DANCE"}, headers=eyes).status_code == 422
+    assert api.post(f"{REGION}/cemt", json={"text": "DANCE"}, headers=eyes).status_code == 409
 
 
 def test_ceci_keeps_its_variables_in_a_unit_of_work(api):
@@ -155,7 +155,7 @@ def test_ceci_keeps_its_variables_in_a_unit_of_work(api):
     line = f"/api/v1/units-of-work/{unit}/ceci"
     assert api.post(line, json={"text": "WRITEQ TD QUEUE(LOGQ) FROM(hello)"}).json()["response"] == "NORMAL"
     assert "RESPONSE: NORMAL" in api.post(line, json={"text": "READQ TD QUEUE(LOGQ) INTO(&REC)"}).json()["text"]
-    assert api.post(line, json={"text": "RETURN"}).status_code == 422
+    assert api.post(line, json={"text": "RETURN"}).status_code == 409
     api.delete(f"/api/v1/units-of-work/{unit}")
     assert api.get(f"{REGION}/queues/LOGQ").json()["NUMITEMS"] == 0
 
@@ -166,7 +166,7 @@ def test_records_are_decoded_by_a_layout(api):
     found = api.post(f"{QUEUE}/records/decoded", json={"copybook": copybook}).json()["records"]
     assert found[0]["values"] == {"NAME": "AB", "AMOUNT": "123.45"}
     assert "AMOUNT" in found[1]["problem"]
-    assert api.post(f"{QUEUE}/records/decoded", json={"copybook": "nonsense"}).status_code == 422
+    assert api.post(f"{QUEUE}/records/decoded", json={"copybook": "nonsense"}).status_code == 409
 
 
 def test_explain_gives_sentences_and_parts(api):
@@ -212,7 +212,7 @@ def test_ibm_i_messages_are_problems(api, as_user):
     assert done.status_code == 200
     wrong = api.post("/api/v1/systems/PAYSYS/commands", json={"text": "DANCE"})
     assert (wrong.status_code, wrong.json()["message_id"]) == (409, "CPF0006")
-    assert api.get(DATA_QUEUE, headers=as_user("EYES")).status_code == 422  # no such profile
+    assert api.get(DATA_QUEUE, headers=as_user("EYES")).status_code == 409  # no such profile
 
 
 def test_a_receive_waits_for_a_send(api):

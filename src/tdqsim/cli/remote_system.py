@@ -42,7 +42,7 @@ class ServedJob:
         try:
             return self._system.install(dump_definitions(definitions), create_libraries=create_libraries)
         except RemoteError as error:
-            if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+            if error.message_id or error.status != HTTPStatus.CONFLICT:
                 raise
             text = str(error).replace("create it with crtlib", "--libraries creates those that are not there")
             raise InputError(text) from None

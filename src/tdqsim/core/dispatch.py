@@ -227,8 +227,11 @@ class Dispatcher(Turns):
                 return
         self.clock.rest(until)
 
-    def yield_now(self) -> None:
+    def yield_now(self, *, always: bool = False) -> None:
         """Let others that are ready go first; outside a strand the same as :meth:`run_ready`.
+
+        Args:
+            always: give way also when nobody is ready: to whom the loop around :meth:`step` is about to hear.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -238,7 +241,7 @@ class Dispatcher(Turns):
         strand = self.current
         if strand is self.outside:
             self._guarded(self._settle)
-        elif self.ready or self._rounds:
+        elif self.ready or self._rounds or always:
             if not strand._in_ready:  # noqa: SLF001
                 self.ready.append(strand)
                 strand._in_ready = True  # noqa: SLF001

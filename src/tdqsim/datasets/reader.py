@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from operator import length_hint
 from pathlib import Path
 from types import TracebackType
@@ -67,6 +68,21 @@ class DatasetReader(ABC):
 
     def __iter__(self) -> Iterator[bytes]:
         return chain.from_iterable(self._batches())
+
+    def skip(self, count: int, pause: Callable[[], object] | None = None) -> None:
+        """Pass over so many records, or as many as there are; ``pause`` is called between two buffers.
+
+        Raises:
+            BlockError, DatasetNotOpen: as :meth:`get`.
+        """
+        to = self.records_read + count
+        while to >= self._before + self._batch:
+            self._before, self._batch, self._pending = self._before + self._batch, 0, iter(())
+            if to == self._before or not self._advance():
+                return
+            if pause is not None:
+                pause()
+        deque(islice(self._pending, to - self.records_read), maxlen=0)
 
     def accept_block(self) -> None:
         """Take what the damaged block of the last BlockError holds: ``get()`` delivers it next (ERROROPTION IGNORE).
@@ -199,6 +215,14 @@ class ForwardReader(_FileReader):
         self._final = False
         self._lost = 0  # bytes that were there at the open and are gone
         self._damage: Damage | None = None
+
+    def skip(self, count: int, pause: Callable[[], object] | None = None) -> None:
+        """See the base; in a file of fixed-length records that has not been read it costs nothing."""
+        if self.dcb.recfm in {RecordFormat.F, RecordFormat.FB} and not (self._base or self._data or self._final):
+            self._before = min(count, self._size // self.dcb.lrecl)
+            self._base = self._before * self.dcb.lrecl
+            count -= self._before
+        super().skip(count, pause)
 
     def _fill(self) -> bool:
         while True:

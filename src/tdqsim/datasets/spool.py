@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tdqsim.datasets.dcb import Dcb, Disposition, PrintControl, RecordFormat
 from tdqsim.datasets.errors import DsnameError, OpenError
-from tdqsim.datasets.reader import open_reader
+from tdqsim.datasets.reader import DatasetReader, open_reader
 from tdqsim.datasets.writer import DatasetWriter, open_writer
 
 __all__ = ["SysoutDataset", "SysoutSpool"]
@@ -88,13 +88,17 @@ class SysoutSpool:
             key=lambda dataset: dataset.number,
         )
 
-    def read(self, dataset: SysoutDataset) -> Iterator[bytes]:
-        """Its records, also of one that is still being written."""
+    def look(self, dataset: SysoutDataset) -> DatasetReader:
+        """A reader of its records, also of one that is still being written."""
         writer = self._writers.get(dataset.path)
         if writer is not None and writer.is_open:
             writer.trunc()
         # The writer holds the file as DISP=NEW; the spool is its own master and reads beside it.
-        with open_reader(dataset.path, _KEPT_AS, locked=False) as reader:
+        return open_reader(dataset.path, _KEPT_AS, locked=False)
+
+    def read(self, dataset: SysoutDataset) -> Iterator[bytes]:
+        """Its records, as :meth:`look` finds them."""
+        with self.look(dataset) as reader:
             yield from reader
 
     def purge(self, dataset: SysoutDataset) -> None:

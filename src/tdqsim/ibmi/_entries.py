@@ -32,6 +32,7 @@ from tdqsim.core.store import (
     Volatile,
     VolatileQueue,
     Work,
+    nothing,
 )
 from tdqsim.errors import StoreError
 
@@ -102,15 +103,23 @@ class Entries:
         newest = next(self.raw.entries(reverse=self.raw.order is not Order.LIFO, limit=1), None)
         return self._entry(newest).time_ns if newest is not None else 0
 
-    def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
-        """The entries in the order of receiving, or from its other end, behind the first ``skip`` of them."""
-        if not self.promised:
-            return map(self._entry, self.raw.entries(reverse=reverse, skip=skip, limit=limit))
-        return islice(self._free(self.raw.entries(reverse=reverse)), skip, None if limit is None else skip + limit)
+    def entries(
+        self, *, reverse: bool = False, skip: int = 0, limit: int | None = None, pause: Callable[[], object] = nothing
+    ) -> Iterator[Entry]:
+        """The entries in the order of receiving, or from its other end, behind the first ``skip`` of them.
 
-    def matching(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
+        Promised ones count among the first, so that nothing has to be read to find the place; ``pause`` is called where
+        that takes long all the same, as in a large KEYED queue.
+        """
+        if not self.promised:
+            return map(self._entry, self.raw.entries(reverse=reverse, skip=skip, limit=limit, pause=pause))
+        return islice(self._free(self.raw.entries(reverse=reverse, skip=skip, pause=pause)), limit)
+
+    def matching(
+        self, search: SearchOrder, key: bytes, *, skip: int = 0, pause: Callable[[], object] = nothing
+    ) -> Iterator[Entry]:
         """The entries of a keyed queue whose keys are in a relation to ``key``, lowest key first."""
-        return self._free(self.raw.search(search, key))
+        return self._free(self.raw.search(search, key, skip=skip, pause=pause))
 
     def _free(self, items: Iterator[Entry]) -> Iterator[Entry]:
         return (entry for entry in map(self._entry, items) if entry.time_ns not in self.promised)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -161,19 +162,21 @@ class Services:
         self, queue: DataQueue, selection: str, key: bytes | None, order: str | None, skip: int
     ) -> Iterator[Entry]:
         job = self._job
+        pause = partial(job.system.dispatcher.yield_now, always=True)
         if selection not in _SELECTIONS or (queue.keyed and selection in ("FIRST", "LAST", "REVERSE")):
             job.fail("CPF950B")
         if selection != "KEY":
             one = selection in ("FIRST", "LAST")
             limit = max(0, 1 - skip) if one else None
-            return queue.stored.entries(reverse=selection in ("LAST", "REVERSE"), skip=skip, limit=limit)
+            reverse = selection in ("LAST", "REVERSE")
+            return queue.stored.entries(reverse=reverse, skip=skip, limit=limit, pause=pause)
         if not queue.keyed:
             job.fail("CPF950E")
         if order is None or order not in KEY_ORDERS:
             job.fail("CPF9504")
         if key is None or len(key) != queue.key_length:
             job.fail("CPF950F")
-        return islice(queue.stored.matching(KEY_ORDERS[order], key), skip, None)
+        return queue.stored.matching(KEY_ORDERS[order], key, skip=skip, pause=pause)
 
     def _row(self, queue: DataQueue, position: int, entry: Entry) -> DataQueueEntriesRow:
         job = self._job

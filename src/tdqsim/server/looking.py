@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.kernel.security import Access, may_access
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.look.records import records, uncommitted
 from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.cics.spi.inquiry import inquire_one
 from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.facts import Resp
 
-__all__ = ["check_readable", "inquired", "probe"]
+__all__ = ["check_readable", "inquired", "peek", "probe"]
 
 
 def probe(region: Region, userid: str) -> Any:
@@ -40,3 +44,18 @@ def check_readable(region: Region, name: str, userid: str) -> None:
     target = final_target(region, name.rstrip(" ")).name
     if userid and not may_access(probe(region, userid), target, Access.READ):
         raise Condition(Resp.NOTAUTH, 101, f"user {userid} may not look at queue {target}")
+
+
+def peek(
+    region: Region, name: str, userid: str, position: int, limit: int, *, with_uncommitted: bool = False
+) -> list[bytes]:
+    """Some records of a queue from a position on; where finding that takes long, others have their turns meanwhile.
+
+    Raises:
+        Condition: QIDERR, NOTAUTH. TdqError: the queue is remote, or its data set cannot be read.
+    """
+    check_readable(region, name, userid)
+    queue = final_target(region, name.rstrip(" "))
+    if with_uncommitted and isinstance(queue, IntraTdQueue):
+        return list(islice(uncommitted(queue, position), limit))
+    return list(islice(records(queue, position, partial(region.dispatcher.yield_now, always=True)), limit))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -14,13 +14,14 @@ from tdqsim.facts import Resp
 __all__ = ["add", "records", "uncommitted"]
 
 
-def records(queue: TdQueue, skip: int = 0) -> Iterable[bytes]:
+def records(queue: TdQueue, skip: int = 0, pause: Callable[[], object] | None = None) -> Iterable[bytes]:
     """The records in order: of a LOGICAL queue the committed ones, of an open data set those still to be read.
 
-    To skip some costs nothing but for a data set, which is read from where it is.
+    To skip some costs nothing but for a data set whose records vary in length: it is read from where it is, and
+    ``pause`` is called between two buffers.
     """
     if isinstance(queue, ExtraTdQueue):
-        return islice(queue.file.peek(), skip, None) if queue.file is not None else []
+        return queue.file.records(skip, pause) if queue.file is not None else []
     if not isinstance(queue, IntraTdQueue):
         raise TdqError(f"queue {queue.name} is in region {queue.definition.remotesystem}; look at it there")
     return (entry.data for entry in queue.stored.entries(skip=skip))

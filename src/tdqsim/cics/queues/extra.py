@@ -13,7 +13,7 @@ meets the end makes EMPTYSTATUS EMPTY, one that meets no room makes it FULL, unt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -334,42 +334,47 @@ class DataSet:
 
     # -- see and seed ---------------------------------------------------------------------------------------------
 
-    def records(self) -> Iterator[bytes]:
+    def records(self, skip: int = 0, pause: Callable[[], object] | None = None) -> Iterator[bytes]:
         """What a look at the data set shows, one by one: on input the records not yet read, on output all of them.
 
         Looking at an open output data set writes its current block as it is, so that the file holds what was written.
+
+        Args:
+            skip: how many to pass over first.
+            pause: called while that takes time, so that others can have a turn; what is open or allocated may change.
         """
-        if self._queue.output:
-            yield from self._written()
-        else:
-            yield from self._unread()
+        readers, left = (self._written(), skip) if self._queue.output else self._unread(skip)
+        for reader in readers:
+            with reader:
+                reader.skip(left, pause)
+                left -= reader.records_read
+                yield from reader
 
     def peek(self) -> list[bytes]:
         """:meth:`records` as a list."""
         return list(self.records())
 
-    def _written(self) -> Iterator[bytes]:
+    def _written(self) -> Iterable[DatasetReader]:
         with self._allocated() as allocation:
             card = allocation.card
             if card.sysout:
-                for dataset in self._spooling.spool.datasets():
-                    if dataset.ddname == card.name:
-                        yield from self._spooling.spool.read(dataset)
-            elif allocation.path is not None:
-                if self._writer is not None:
-                    self._writer.trunc()
-                dcb = dcb_of(self._queue.definition) if self._writer is None else self._writer.dcb
-                with allocation.look(dcb) as reader:
-                    yield from reader
+                spool = self._spooling.spool
+                return map(spool.look, [each for each in spool.datasets() if each.ddname == card.name])
+            if allocation.path is None:
+                return ()
+            if self._writer is not None:
+                self._writer.trunc()
+            return [allocation.look(dcb_of(self._queue.definition) if self._writer is None else self._writer.dcb)]
 
-    def _unread(self) -> Iterator[bytes]:
+    def _unread(self, skip: int) -> tuple[Iterable[DatasetReader], int]:
+        """What reads the data set from its start, and how many records to pass over with those already read."""
         definition = self._queue.definition
-        skipped = self._reader.records_read if self._reader is not None else 0
+        read = self._reader.records_read if self._reader is not None else 0
         with self._allocated() as allocation:
-            if allocation.path is not None:
-                backward, eropt = definition.typefile == "RDBACK", _ERROPTS[definition.erroroption]
-                with allocation.look(dcb_of(definition), backward=backward, eropt=eropt) as reader:
-                    yield from islice(reader, skipped, None)
+            if allocation.path is None:
+                return (), 0
+            backward, eropt = definition.typefile == "RDBACK", _ERROPTS[definition.erroroption]
+            return [allocation.look(dcb_of(definition), backward=backward, eropt=eropt)], read + skip
 
     @contextmanager
     def _allocated(self) -> Iterator[Allocation]:

@@ -85,6 +85,9 @@ class ExtraFile(Protocol):
     def peek(self) -> list[bytes]:
         """All records that can be seen without moving the position of an open input data set."""
 
+    def records(self, skip: int = 0, pause: Callable[[], object] | None = None) -> Iterator[bytes]:
+        """Those of :meth:`peek` one by one, behind the first ``skip``; ``pause`` is called while that takes time."""
+
     def seed(self, records: list[bytes]) -> None:
         """Make the data set hold these records; for a queue that is closed or has not been read."""
 

@@ -27,6 +27,7 @@ from tdqsim.core.store._layout import (
     Order,
     SearchOrder,
     Standing,
+    nothing,
 )
 from tdqsim.core.store._memory import VolatileQueue
 from tdqsim.core.store._queue import DurableQueue
@@ -36,5 +37,5 @@ from tdqsim.core.store._work import Work
 
 __all__ = [
     "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "Durability", "Durable", "DurableQueue", "Entry",
-    "Order", "SearchOrder", "Standing", "Store", "Volatile", "VolatileQueue", "Work",
+    "Order", "SearchOrder", "Standing", "Store", "Volatile", "VolatileQueue", "Work", "nothing",
 ]  # fmt: skip

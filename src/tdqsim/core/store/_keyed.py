@@ -10,11 +10,11 @@ where the entries are.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry
+from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry, nothing
 from tdqsim.core.store._memory import PER_RECORD, VolatileQueue
 
 if TYPE_CHECKING:
@@ -187,11 +187,13 @@ class KeyedQueue(VolatileQueue):
         stored = self._home()
         return stored.data_bytes if stored is not None else sum(len(entry.data) for entry in self._under(self.by_key))
 
-    def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
+    def entries(
+        self, *, reverse: bool = False, skip: int = 0, limit: int | None = None, pause: Callable[[], object] = nothing
+    ) -> Iterator[Entry]:
         """See the base."""
         stored = self._home()
         if stored is not None:
-            return stored.entries(reverse=reverse, skip=skip, limit=limit)
+            return stored.entries(reverse=reverse, skip=skip, limit=limit, pause=pause)
         stop = None if limit is None else skip + max(0, limit)
         keys = self._in_order()
         return iter(list(islice(self._under(reversed(keys) if reverse else keys, reverse=reverse), skip, stop)))
@@ -204,13 +206,15 @@ class KeyedQueue(VolatileQueue):
             else:
                 yield there
 
-    def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
+    def search(
+        self, search: SearchOrder, key: bytes, *, skip: int = 0, pause: Callable[[], object] = nothing
+    ) -> Iterator[Entry]:
         """See the base."""
         self._check_key(key)
         stored = self._home()
-        return (
-            stored.search(search, key) if stored is not None else iter(list(self._under(self._matching(search, key))))
-        )
+        if stored is not None:
+            return stored.search(search, key, skip=skip, pause=pause)
+        return iter(list(islice(self._under(self._matching(search, key)), skip, None)))
 
     def _matching(self, search: SearchOrder, key: bytes) -> Iterator[bytes]:
         """The keys that relate to ``key`` as asked, ascending."""

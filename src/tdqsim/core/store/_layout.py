@@ -38,7 +38,7 @@ __all__ = [
     "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS",
     "PIECES", "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
     "check_entry", "check_queue", "decode", "encode", "encode_long", "entry_key", "entry_number",
-    "not_keyed", "parts", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
+    "not_keyed", "nothing", "parts", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
 ]  # fmt: skip
 
 FORMAT: Final = 4
@@ -315,6 +315,10 @@ def check_queue(name: bytes, order: Order, key_length: int) -> None:
         raise ValueError(f"queue name of {len(name)} bytes: it must have 1 to {MAX_NAME}")
     if (key_length not in range(1, MAX_KEY + 1)) if order is Order.KEYED else key_length:
         raise ValueError(f"queue {name!r}: key length {key_length}: 1 to {MAX_KEY} when KEYED, else 0")
+
+
+def nothing() -> None:
+    """What is done in a pause that nobody wants."""
 
 
 def not_keyed(name: bytes, order: Order) -> ValueError:

@@ -17,11 +17,11 @@ interrupted, the disk is in doubt, and everything that a careful queue does begi
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, not_keyed
+from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, not_keyed, nothing
 from tdqsim.errors import StoreFull
 
 if TYPE_CHECKING:
@@ -195,7 +195,9 @@ class VolatileQueue:
         """The entry at a position in the queue's order; None when there are not so many."""
         return next(self.entries(skip=position, limit=1), None)
 
-    def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
+    def entries(
+        self, *, reverse: bool = False, skip: int = 0, limit: int | None = None, pause: Callable[[], object] = nothing
+    ) -> Iterator[Entry]:
         """The entries in the order in which they would be taken, as they are now.
 
         Those that overflowed are read as they are asked for: they must not be taken meanwhile.
@@ -204,6 +206,7 @@ class VolatileQueue:
             reverse: the other way round.
             skip: how many to pass over first.
             limit: how many at most.
+            pause: see :meth:`tdqsim.core.store.DurableQueue.entries`.
         """
         left = self.count if limit is None else limit
         walks: list[Iterator[Entry]] = []
@@ -213,7 +216,7 @@ class VolatileQueue:
             if isinstance(part, deque):
                 walks.append(self._some(part, skip, skip + went, down=reverse != (self.order is Order.LIFO)))
             elif part is not None:
-                walks.append(part.entries(reverse=reverse, skip=skip, limit=went))
+                walks.append(part.entries(reverse=reverse, skip=skip, limit=went, pause=pause))
             skip, left = max(0, skip - size), left - went
         return chain.from_iterable(walks)
 
@@ -230,7 +233,14 @@ class VolatileQueue:
         """
         return next(self.search(search, key), None)
 
-    def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:  # noqa: ARG002 - a KEYED queue's
+    def search(
+        self,
+        search: SearchOrder,  # noqa: ARG002 - a KEYED queue's
+        key: bytes,  # noqa: ARG002
+        *,
+        skip: int = 0,  # noqa: ARG002
+        pause: Callable[[], object] = nothing,  # noqa: ARG002
+    ) -> Iterator[Entry]:
         """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
         raise not_keyed(self.name, self.order)
 

@@ -26,6 +26,7 @@ from tdqsim.core.store._layout import (
     entry_key,
     entry_number,
     not_keyed,
+    nothing,
     read_queue_record,
 )
 from tdqsim.core.store._work import KeyedWork, LifoWork, Work
@@ -39,6 +40,8 @@ __all__ = ["DurableQueue", "Found"]
 _BATCH: Final = 256
 _AHEAD: Final = 64
 _AT_ONCE: Final = 1000
+_SLICE: Final = 10_000
+"""Keys that one look passes over: some two milliseconds."""
 _END: Final = b"\xff" * 9
 """Behind every record number."""
 _WORKS: Final = {Order.FIFO: Work, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
@@ -63,7 +66,9 @@ class DurableQueue:
         ahead: records that were read ahead.
     """
 
-    __slots__ = ("_work", "after", "ahead", "durable", "facts", "key_length", "name", "now", "order", "record_key")
+    __slots__ = (
+        "_mark", "_work", "after", "ahead", "durable", "facts", "key_length", "name", "now", "order", "record_key",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -79,6 +84,7 @@ class DurableQueue:
         self.ahead: deque[Any] = deque()  # of Record, some of them plain tuples
         self.record_key = QUEUE + name
         self._work: type[Work] = _WORKS[order]
+        self._mark: tuple[Standing, int, bytes] | None = None  # a position that was gone to, and its LMDB key
         self.facts = crc32(self.record_key), ORDERS.index(order), key_length
 
     def __repr__(self) -> str:
@@ -110,17 +116,21 @@ class DurableQueue:
         """The entry at a position in the queue's order; None when there are not so many."""
         return next(self.entries(skip=position, limit=1), None)
 
-    def entries(self, *, reverse: bool = False, skip: int = 0, limit: int | None = None) -> Iterator[Entry]:
+    def entries(
+        self, *, reverse: bool = False, skip: int = 0, limit: int | None = None, pause: Callable[[], object] = nothing
+    ) -> Iterator[Entry]:
         """The entries in the order in which they would be taken; the queue may change meanwhile.
 
         Args:
             reverse: the other way round.
-            skip: how many to pass over first, which costs nothing unless KEYED.
+            skip: how many to pass over first. It costs nothing unless KEYED: then the keys are walked from the nearest
+                end, or from where the last such walk came to when nothing has changed since.
             limit: how many at most.
+            pause: called each time so many keys were walked that others may want a turn.
         """
         if self.order is Order.KEYED:
-            found: Any = (item for _, item, _ in self.matching(None, reverse=reverse))
-            return islice(found, skip, None if limit is None else skip + max(0, limit))
+            found: Any = (item for _, item, _ in self.matching(None, reverse=reverse, skip=skip, pause=pause))
+            return islice(found, None if limit is None else max(0, limit))
         return map(Entry, islice(self._by_number(skip, down=reverse != (self.order is Order.LIFO)), limit))
 
     def _by_number(self, skip: int, *, down: bool) -> Iterator[Any]:
@@ -236,10 +246,12 @@ class DurableQueue:
         """
         return next(self.search(search, key), None)
 
-    def search(self, search: SearchOrder, key: bytes) -> Iterator[Entry]:
+    def search(
+        self, search: SearchOrder, key: bytes, *, skip: int = 0, pause: Callable[[], object] = nothing
+    ) -> Iterator[Entry]:
         """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
         self.check_key(key)
-        return (item for _, item, _ in self.matching(search, key))  # type: ignore[misc]
+        return (item for _, item, _ in self.matching(search, key, skip=skip, pause=pause))  # type: ignore[misc]
 
     def check_key(self, key: bytes) -> None:
         """ValueError unless the queue is searched by such keys."""
@@ -256,11 +268,19 @@ class DurableQueue:
         *,
         reverse: bool = False,
         most: int = _BATCH,
+        skip: int = 0,
+        pause: Callable[[], object] = nothing,
     ) -> Iterator[Found]:
         """Entries whose key relates to ``key`` as asked, all of them for None, without some."""
         number = self.now.number
         low = (number | ENTRIES).to_bytes(8, "big")
         for start, stop in key_ranges(low, search, key)[:: -1 if reverse else 1]:
+            if skip and search is None:
+                at = self._key_at(self.now.count - skip if reverse else skip, start, stop, pause)
+                start, stop = (start, at) if reverse else (at, stop)  # noqa: PLW2901
+            elif skip:
+                start, went = self._passed(start, stop, skip, pause)  # noqa: PLW2901
+                skip -= went
             while found := self.durable.look(
                 lambda txn, start=start, stop=stop: self._between(txn, start, stop, but, most, reverse=reverse)  # type: ignore[misc]
             ):
@@ -268,6 +288,43 @@ class DurableQueue:
                 if self.now.number != number and not self.durable.readonly:
                     return
                 start, stop = (start, found[-1][0]) if reverse else (found[-1][0] + b"\0", stop)  # noqa: PLW2901
+
+    def _key_at(self, position: int, low: bytes, high: bytes, pause: Callable[[], object]) -> bytes:
+        """A key with so many entries of a span before it, found from the nearest place that is known."""
+        now = self.now
+        known = [(0, low), (now.count, high)]
+        if self._mark is not None and self._mark[0] is now:
+            known.append(self._mark[1:])
+        position = max(0, min(position, now.count))
+        there, at = min(known, key=lambda each: abs(each[0] - position))
+        if there < position:
+            at = self._passed(at, high, position - there, pause)[0]
+        elif there > position:
+            at = self._passed(low, at, there - position, pause, down=True)[0]
+        self._mark = (now, position, at)
+        return at
+
+    def _passed(
+        self, start: bytes, stop: bytes, count: int, pause: Callable[[], object], *, down: bool = False
+    ) -> tuple[bytes, int]:
+        """The end of a span behind so many keys from the other one, and how many it had; no entry is read."""
+        went = 0
+        while went < count and (keys := self._keys(start, stop, min(count - went, _SLICE), down=down)):
+            went += len(keys)
+            start, stop = (start, keys[-1]) if down else (keys[-1] + b"\0", stop)
+            pause()
+        return (stop if down else start), went
+
+    def _keys(self, start: bytes, stop: bytes, most: int, *, down: bool) -> list[bytes]:
+        def walk(txn: Any) -> list[bytes]:
+            cursor = txn.cursor()
+            at_or_behind = cursor.set_range(stop if down else start)
+            if (not at_or_behind and not down) or (at_or_behind and down and not cursor.prev()):
+                return []
+            keys = list(islice((cursor.iterprev if down else cursor.iternext)(values=False), most))
+            return keys if start <= keys[-1] < stop else [key for key in keys if start <= key < stop]
+
+        return self.durable.look(walk)
 
     def _between(
         self, txn: Any, start: bytes, stop: bytes, but: Callable[[bytes], bool] | None, most: int, *, reverse: bool

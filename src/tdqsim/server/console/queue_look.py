@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Final
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.kernel.abstime import local_time
 from tdqsim.cics.look.explain import Prediction, explain
-from tdqsim.cics.look.records import records, uncommitted
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.cics.spi.set import check_set
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
-from tdqsim.server.looking import check_readable, inquired, probe
+from tdqsim.server.looking import inquired, peek, probe
 
 __all__ = [
     "SETTABLE",
@@ -102,18 +100,12 @@ def records_of(
     A position behind the last record gives the last page.
     """
     try:
-        check_readable(region, name, userid)
-        queue = final_target(region, name)
-        if not isinstance(queue, IntraTdQueue):
-            found = tuple(islice(records(queue), position, position + limit))
-            return RecordPage(position, found, -1)
-        if with_uncommitted:
-            found = tuple(islice(uncommitted(queue, position), limit))
-            return RecordPage(position, found, -1)
-        count = queue.numitems
-        position = min(position, max(count - 1, 0))
-        entries = queue.stored.entries(skip=position, limit=limit)
-        return RecordPage(position, tuple(entry.data for entry in entries), count)
+        queue, count = final_target(region, name), -1
+        if isinstance(queue, IntraTdQueue) and not with_uncommitted:
+            count = queue.numitems
+            position = min(position, max(count - 1, 0))
+        found = peek(region, name, userid, position, limit, with_uncommitted=with_uncommitted)
+        return RecordPage(position, tuple(found), count)
     except TdqError as error:
         return RecordPage(0, (), 0, str(error))
 

@@ -15,7 +15,7 @@ from tdqsim.ibmi import DataQueueEntriesRow, Job, SeedEntry, seed_entries
 from tdqsim.server.host import Host
 from tdqsim.server.http.common import BOUNDS, PREFIX, attended
 from tdqsim.server.http.in_jobs import JobLooker, JobOperator, ObjectName, in_a_job, plain
-from tdqsim.server.http.values import HEX, WHOLE, Encoding, Record, RequestBody, bytes_of, shown_bytes
+from tdqsim.server.http.values import HEX, WHOLE, Encoding, Position, Record, RequestBody, bytes_of, shown_bytes
 
 __all__ = ["add_data_queues"]
 
@@ -114,7 +114,7 @@ def _add_look(app: FastAPI, host: Host) -> None:
         library: ObjectName,
         queue: ObjectName,
         user: JobLooker,
-        position: Annotated[int, Query(ge=0, le=10**9, description="from this entry on, the first is 0")] = 0,
+        position: Position = 0,
         limit: Annotated[int, Query(ge=1, le=BOUNDS["page_records"])] = 100,
         encoding: Encoding = "text",
         key: _HexKey = None,

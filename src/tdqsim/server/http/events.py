@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Looker
 from tdqsim.server.http.common import PREFIX
+from tdqsim.server.http.values import Position
 
 __all__ = ["Streams", "add_events"]
 
@@ -72,7 +73,7 @@ def add_events(app: FastAPI, host: Host, streams: Streams) -> None:
         request: Request,
         name: str,
         _user: Looker,
-        position: Annotated[int, Query(ge=0, le=2**53 - 1, description="from this event on; the first is 0")] = 0,
+        position: Position = 0,
         follow: Annotated[bool, Query(description="go on with what happens from now on")] = True,
         last_event_id: Annotated[str, Header(pattern="^[0-9]{0,18}$", description="go on behind this one")] = "",
     ) -> StreamingResponse:

@@ -7,7 +7,8 @@ a CICS condition       409     condition, resp, resp2, command, resource; 404 fo
 an abend               409     abcode
 an IBM i message       409     message_id; 404 where an object is not found, 403 where it may not be used
 what is not there      404
-a bad argument         422     errors, where the request is not as documented
+what else is refused   409     a text that is no command, no definition, no layout; a change that cannot be made
+not as documented      422     errors: which parts of the request, so that what the document allows is never 422
 not in time            504
 the server is stopped  503     while a request waited
 =====================  ======  ==================================================================
@@ -86,7 +87,7 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, (TimedOut, TimeoutError)):
         return problem(HTTPStatus.GATEWAY_TIMEOUT, "not in time", str(error) or "what was waited for did not come")
     assert isinstance(error, TdqError), error
-    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, type(error).__name__, str(error))
+    return problem(HTTPStatus.CONFLICT, type(error).__name__, str(error))
 
 
 def let_go(error: BaseException) -> None:

@@ -9,27 +9,18 @@ from typing import Annotated, Any, Final
 
 from fastapi import Body, FastAPI, HTTPException, Query, Request
 
-from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics import Condition, Task
 from tdqsim.facts import Resp
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Breaker, Looker, Operator
 from tdqsim.server.http.common import BOUNDS, PREFIX, as_task, attended, in_a_task
-from tdqsim.server.http.values import Decoding, Encoding, Record, decoded, shown
-from tdqsim.server.looking import check_readable
-from tdqsim.server.users import User
+from tdqsim.server.http.values import Decoding, Encoding, Position, Record, decoded, shown
+from tdqsim.server.looking import peek as look
 
 __all__ = ["add_records"]
 
 _BASE: Final = f"{PREFIX}/regions/{{name}}/queues/{{queue}}"
 _Limit = Annotated[int, Query(ge=1, le=BOUNDS["page_records"])]
-_Position = Annotated[int, Query(ge=0, le=2**53 - 1, description="from this record on, the first is 0")]
-
-
-def _page(
-    region: Region, user: User, queue: str, position: int, limit: int, *, uncommitted: bool = False
-) -> list[bytes]:
-    check_readable(region, queue, user.id)
-    return region.peek(queue, skip=position, limit=limit, uncommitted=uncommitted)
 
 
 def add_records(app: FastAPI, host: Host) -> None:
@@ -45,37 +36,37 @@ def _add_looks(app: FastAPI, host: Host) -> None:
         name: str,
         queue: str,
         user: Looker,
-        position: _Position = 0,
+        position: Position = 0,
         limit: _Limit = 100,
         encoding: Encoding = "text",
         uncommitted: Annotated[bool, Query(description="what units of work have written, not what they read")] = False,
     ) -> dict[str, Any]:
         """Look at records without taking them, a page at a time."""
         region = host.region(name)
-        records = await host.ask(lambda: _page(region, user, queue, position, limit, uncommitted=uncommitted))
+        records = await host.ask(lambda: look(region, queue, user.id, position, limit, with_uncommitted=uncommitted))
         return {"position": position, "records": [shown(record, region, encoding) for record in records]}
 
     @app.get(f"{_BASE}/records/decoded", tags=["records"])
     async def peek_by_own_layout(
-        name: str, queue: str, user: Looker, position: _Position = 0, limit: _Limit = 100
+        name: str, queue: str, user: Looker, position: Position = 0, limit: _Limit = 100
     ) -> dict[str, Any]:
         """Look at records by the layout that region.yaml gives to the queue; 404 where it gives none."""
         region = host.region(name)
         made = host.layouts.get(region.applid, {}).get(queue.rstrip(" "))
         if made is None:
             raise HTTPException(HTTPStatus.NOT_FOUND, f"queue {queue[:20]!r}: region.yaml gives it no layout")
-        records = await host.ask(lambda: _page(region, user, queue, position, limit))
+        records = await host.ask(lambda: look(region, queue, user.id, position, limit))
         found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
         return {"layout": made.name, "position": position, "records": found}
 
     @app.post(f"{_BASE}/records/decoded", tags=["records"])
     async def peek_decoded(
-        name: str, queue: str, layout: Decoding, user: Looker, position: _Position = 0, limit: _Limit = 100
+        name: str, queue: str, layout: Decoding, user: Looker, position: Position = 0, limit: _Limit = 100
     ) -> dict[str, Any]:
         """Look at records by a layout: a copybook, or the YAML form. A record that does not fit says why."""
         region = host.region(name)
         made = layout.layout()
-        records = await host.ask(lambda: _page(region, user, queue, position, limit))
+        records = await host.ask(lambda: look(region, queue, user.id, position, limit))
         found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
         return {"position": position, "records": found}
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, Any, Final, Literal
 
+from fastapi import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
@@ -24,6 +25,7 @@ __all__ = [
     "Decoding",
     "Encoding",
     "Line",
+    "Position",
     "Record",
     "RequestBody",
     "Statement",
@@ -49,6 +51,8 @@ def _whole(value: object) -> object:
 WHOLE: Final = BeforeValidator(_whole)
 """Stands behind the bounds of a number, so that the document has them."""
 Whole = Annotated[int, WHOLE]
+Position = Annotated[int, Query(ge=0, le=2**53 - 1, description="from this one on; the first is 0")]
+"""A place in a queue or a history: as far as a whole number is one to all who read JSON."""
 
 
 class RequestBody(BaseModel):

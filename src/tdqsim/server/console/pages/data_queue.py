@@ -25,6 +25,7 @@ __all__ = ["add"]
 
 _BEAT: Final = 0.8
 _PAGE: Final = 20
+_ALL: Final = 10**12
 _SHOWN: Final = 240
 _WHOLE: Final = 65_536
 _ORDERS: Final = {order: order for order in ("EQ", "NE", "LT", "LE", "GT", "GE")}
@@ -62,6 +63,7 @@ class _DataQueue:
     key: Any = None
     order: Any = None
     way: Any = None
+    start: Any = None
     words: Any = None
     attributes: Any = None
     table: Any = None
@@ -82,11 +84,12 @@ class _DataQueue:
                 self.words = Block("p", "tdq-dim")
                 with Block("div", "tdq-row"):
                     self.way = Control("Shown as", "select", "text", options=_WAYS, on_change=self._again)
+                    self.start = Control("From entry", "number", 1, least=1, on_change=self._go)
                 self.table = DataTable(f"Entries of {self.name}", _COLUMNS, empty="No entry.", on_act=self._whole)
                 with Block("nav", "tdq-row", aria_label="Pages of entries"):
                     self.buttons = tuple(
                         Button(label, partial(self._turn, step), kind="plain")
-                        for label, step in (("Previous", -_PAGE), ("Next", _PAGE))
+                        for label, step in (("First", -_ALL), ("Previous", -_PAGE), ("Next", _PAGE), ("Last", _ALL))
                     )
                     self.where = Block("span", "tdq-dim", aria_live="polite")
             with Block("section", "tdq-card", aria_label="Attributes"):
@@ -139,8 +142,8 @@ class _DataQueue:
         self.attributes.show([{"id": name, "cells": [name, value]} for name, value in rows])
         self.table.show([self._row(self.at + at, *entry) for at, entry in enumerate(entries)])
         self.where.say(f"{self.at + 1 if entries else 0:,} to {self.at + len(entries):,} of {max(shown.entries, 0):,}")
-        self.buttons[0].enable(self.at > 0)
-        self.buttons[1].enable(self.at + _PAGE < shown.entries)
+        for number, button in enumerate(self.buttons):
+            button.enable(self.at > 0 if number < 2 else self.at + _PAGE < shown.entries)
 
     def _row(self, position: int, data: bytes, key: bytes, sender: str) -> dict[str, Any]:
         shown = dump(data, self.page, _SHOWN) if self.way.value == "hex" else text_of(data, self.page, _SHOWN)
@@ -149,7 +152,16 @@ class _DataQueue:
         return {"id": str(position), "cells": [f"{position + 1:,}", f"{len(data):,}", keyed, sender, shown, whole]}
 
     async def _turn(self, step: int) -> None:
-        self.at = max(0, self.at + step)
+        await self._go_to(self.at + step)
+
+    async def _go(self) -> None:
+        if self.start.value is not None:
+            await self._go_to(int(self.start.value) - 1)
+
+    async def _go_to(self, position: int) -> None:
+        last = 0 if self.shown is None else max(self.shown.entries - 1, 0) // _PAGE * _PAGE
+        self.at = max(0, min(position, last))
+        self.start.put(self.at + 1)
         await self._again()
 
     async def _whole(self, row: str, _act: str) -> None:
