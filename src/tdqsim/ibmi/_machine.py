@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
-from tdqsim.core.changes import Change, carry_out
+from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
 from tdqsim.core.dispatch import Dispatcher
@@ -73,7 +73,7 @@ def _disabled(status: str) -> bool:
     return status == "*DISABLED"
 
 
-class _Change(Change):
+class _Change(KeptChange):
     """A change of objects: what brings it about in memory, and what follows; both may be done again."""
 
     def __init__(self, make: Callable[[], object], then: Callable[[], object]) -> None:

@@ -30,7 +30,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal, to_cvda
-from tdqsim.core.changes import Change, carry_out
+from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
@@ -49,7 +49,7 @@ NumberValue = Annotated[int | None, Opt("fullword", 4)]
 
 
 @dataclass
-class _Setting(Change):
+class _Setting(KeptChange):
     """One SET that has been asked for.
 
     Attributes:
