@@ -557,8 +557,9 @@ class Machine:
                 queue.stored.discard()
             self._removed(objects)
 
-        change = _Change(make, finish)
-        carry_out(self.store.durable, change, *((meta, [*also, *works]) if holder.number else ({}, ())))
+        if not holder.number:  # nothing of a QTEMP is kept
+            meta, works = {}, []
+        carry_out(self.store.durable, _Change(make, finish), meta, [*also, *works])
         for one in objects:
             if isinstance(one, DataQueue):
                 self.note("DLTDTAQ", job, one)

@@ -208,7 +208,9 @@ def _held(task: FileTask, file: File, token: int | None, otherwise: int) -> Held
     return found
 
 
-def _free(task: FileTask, file: File, held: Held) -> None:
+def _free(task: FileTask, file: File, held: Held | None) -> None:
+    if held is None:
+        return
     files = task.region.files
     has = files.of(task.uow)
     has.held[file.name] = [one for one in has.held.get(file.name, []) if one is not held]
@@ -222,7 +224,7 @@ def _change(task: FileTask, file: File, records: Mapping[bytes, bytes | None], h
     files = task.region.files
     if file.recoverable:
         files.of(task.uow).undo.extend((file.data, key, file.data.records.get(key)) for key in records)
-    files.change(file, records, lambda: held and _free(task, file, held))
+    files.change(file, records, lambda: _free(task, file, held))
 
 
 def _check_length(file: File, record: bytes) -> bytes:
