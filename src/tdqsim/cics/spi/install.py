@@ -74,7 +74,7 @@ class _Installation(KeptChange):
         queue = make_queue(region, definition, signature, self.moves)
         self._queues.append((queue, present))
         self.meta.update(region.catalogue.queue_entry(queue))
-        if isinstance(present, IntraTdQueue) and present.latch:
+        if isinstance(present, IntraTdQueue) and present.recovstatus != "NO":
             self.meta[latch_key(present)] = None
 
     def committed(self) -> None:
