@@ -512,6 +512,7 @@ class Machine:
         self, one: DataQueue, holder: Library, target: Library, name: str, also: Callable[[Any], Sequence[Work]]
     ) -> None:
         """Put a queue under another name, into another library, or both; ``also`` as in :meth:`change_object`."""
+        self.dispatcher.check_thread()
         before = one.type, one.name
 
         def put() -> None:
