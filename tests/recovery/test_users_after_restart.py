@@ -44,13 +44,19 @@ def test_no_task_runs_for_a_user_that_is_not_known_any_more(tmp_path: Path, clea
         region.run()
         assert ran == []
         assert not region.tasks
-        assert [region.tdqueues[name].latch for name in ("FILQ", "TERQ")] == [True, True]
         for way in (region.task, lambda userid: region.start("RUNS", userid=userid)):
             expect_rule("SEC-USER-OUTSIDE", way, userid="EVE")
         with region.task() as task:
             expect_rule("IC-START-USERIDERR", task.start, "RUNS", userid="EVE")
         again = define_terminal(name="T002", userid="EVE")
         expect_rule("SEC-USER-INSTALL", region.install, [again])
+        region.security = MANY
+        region.writeq_td("FILQ", b"three")
+        assert ran == []  # the cycle is on, until SET gives it up
+        region.set_tdqueue("FILQ", triggerlevel=2)
+        region.writeq_td("FILQ", b"four")
+        region.run()
+        assert ran[0] == ("FILQ", "ATI")
 
 
 @pytest.mark.parametrize("clean", [True, False])

@@ -194,7 +194,7 @@ def test_a_file_holds_what_the_ring_holds(tmp_path: Path) -> None:
         history.save(tmp_path / "saved.jsonl")
         assert load_history(tmp_path / "history.jsonl") == events == load_history(tmp_path / "saved.jsonl")
         kinds = [event.kind for event in events if event.kind != "QUEUE"]
-        assert kinds == [W, W, R, "COMMIT", "END"]
+        assert kinds == [W, W, R, "COMMITTING", "COMMIT", "END"]
         check_history(events, final={name: region.peek(name) for name in NAMES}).check()
 
 

@@ -1,10 +1,10 @@
 """How something changes that the next start must find again: first in the store, then in memory, which follows.
 
-CREATE, DISCARD, SET, an install, a change of a file and the commands of an IBM i system that make, change or delete
-objects hand over one :class:`Change` each. What the next start must know of it (records of a catalogue, and the entries
-that come, move or go) is one commit of the store. When that is made, assignments alone bring it about here
-(:meth:`Change.committed`), and then comes what follows from it (:meth:`Change.finish`); both may be done again. So
-whatever is raised, at whatever line, the change was made, here and for the next start, or it was not.
+Whoever installs, changes or removes what a catalogue keeps hands over one :class:`KeptChange`. What the next start must
+know of it (records of the catalogue, and the entries that come, move or go) is one commit of the store. When that is
+made, assignments alone bring it about here (:meth:`KeptChange.committed`), and then comes what follows from it
+(:meth:`KeptChange.finish`); both may be done again. So whatever is raised, at whatever line, the change was made, here
+and for the next start, or it was not.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tdqsim.core.store import Work
 
-__all__ = ["Change", "carry_out"]
+__all__ = ["KeptChange", "carry_out"]
 
 
-class Change:
+class KeptChange:
     """A change of what is installed.
 
     Attributes:
@@ -38,7 +38,9 @@ class Change:
         """It was not made: let go of what was got ready."""
 
 
-def carry_out(commits: Any, change: Change, meta: Mapping[bytes, bytes | None], works: Collection[Work] = ()) -> None:
+def carry_out(
+    commits: Any, change: KeptChange, meta: Mapping[bytes, bytes | None], works: Collection[Work] = ()
+) -> None:
     """Make a change, or nothing of it.
 
     Args:

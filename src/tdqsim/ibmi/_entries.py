@@ -273,4 +273,5 @@ class Entries:
     def discard(self) -> None:
         """Everything goes that is not durable."""
         assert isinstance(self._place, Volatile)
+        assert isinstance(self.raw, VolatileQueue)
         self._place.drop(self.raw)

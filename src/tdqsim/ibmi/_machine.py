@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from tdqsim.core.argument_types import types_told
-from tdqsim.core.changes import Change, carry_out
+from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
 from tdqsim.core.dispatch import Dispatcher
@@ -74,7 +74,7 @@ def _disabled(status: str) -> bool:
     return status == "*DISABLED"
 
 
-class _Change(Change):
+class _Change(KeptChange):
     """A change of objects: what brings it about in memory, and what follows; both may be done again."""
 
     def __init__(self, make: Callable[[], object], then: Callable[[], object]) -> None:
@@ -516,6 +516,7 @@ class Machine:
         self, one: DataQueue, holder: Library, target: Library, name: str, also: Callable[[Any], Sequence[Work]]
     ) -> None:
         """Put a queue under another name, into another library, or both; ``also`` as in :meth:`change_object`."""
+        self.dispatcher.check_thread()
         before = one.type, one.name
 
         def put() -> None:
@@ -561,8 +562,9 @@ class Machine:
                 queue.stored.discard()
             self._removed(objects)
 
-        change = _Change(make, finish)
-        carry_out(self.store.durable, change, *((meta, [*also, *works]) if holder.number else ({}, ())))
+        if not holder.number:  # nothing of a QTEMP is kept
+            meta, works = {}, []
+        carry_out(self.store.durable, _Change(make, finish), meta, [*also, *works])
         for one in objects:
             if isinstance(one, DataQueue):
                 self.note("DLTDTAQ", job, one)

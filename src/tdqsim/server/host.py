@@ -70,9 +70,9 @@ class _Recorder:
             self._depths.prune()
             self._host.waits.all_changed(self._region)
 
-    def task_waits(self, task: Any, kind: str, name: str, holder: str) -> None:
+    def task_waits(self, task: Any, what: str, holder: str) -> None:
         """A task begins to wait."""
-        self._publish("task_waits", task=task.number, transid=task.transid, kind=kind, name=name, holder=holder)
+        self._publish("task_waits", task=task.number, transid=task.transid, what=what, holder=holder)
 
     def task_goes_on(self, task: Any) -> None:
         """A task waits no longer."""

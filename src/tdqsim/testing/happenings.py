@@ -123,7 +123,7 @@ class Follower:
         wrong = event.resp if event.resp != "NORMAL" else str(event.info.get("abend", ""))
         started_by = event.queue if event.kind == "START" else ""
         queue = "" if event.kind in ("START", "END") else event.queue
-        what = f"{event.info.get('kind')} {event.info.get('name')}" if event.kind == "WAIT" else event.kind
+        what = str(event.info.get("what")) if event.kind == "WAIT" else event.kind
         return Moment(
             event.time_ns, what, self._who(event), queue,
             partial(event.line, self._shows.get(event.queue, self.history.show)),

@@ -9,8 +9,8 @@ What becomes an event of a region (:attr:`~tdqsim.testing.events.Event.kind`)
     ``SEED``              a record put on a queue outside any task
     ``COMMITTING``        the commit of a unit of work that did anything to a logically recoverable queue begins
     ``COMMIT`` ``BACKOUT``  the end of such a unit of work
-    ``WAIT``              a task begins to wait inside a command; ``info`` has what for, ``kind`` and ``name`` as
-                          INQUIRE TASK shows them, and ``holder``, who has it
+    ``WAIT``              a task begins to wait inside a command; ``info`` has ``what`` for, in words, ``kind`` and
+                          ``name`` of that as INQUIRE TASK shows them, and ``holder``, who has it
     ``GOES ON``           it waits no longer
     ``START`` ``END``     a task was attached, has ended; a trigger task names its queue
     ``RESTART``           the region was started again, and this history attached; ``info`` has start type and TDINTRA
@@ -241,9 +241,10 @@ class History:
         if command in _CHANGING:
             self._queues_changed(region)
 
-    def task_waits(self, task: Task, kind: str, name: str, holder: str) -> None:
+    def task_waits(self, task: Task, what: str, holder: str) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
-        info = {"kind": kind, "name": name, **({"holder": holder} if holder else {})}
+        kind, name = task.suspended or ("", "")
+        info = {"what": what, "kind": kind, "name": name, **({"holder": holder} if holder else {})}
         self._of_wait("WAIT", task, info)
 
     def task_goes_on(self, task: Task) -> None:

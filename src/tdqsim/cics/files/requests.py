@@ -207,7 +207,9 @@ def _held(task: FileTask, file: FileEntry, token: int | None, otherwise: int) ->
     return found
 
 
-def _free(task: FileTask, file: FileEntry, held: Held) -> None:
+def _free(task: FileTask, file: FileEntry, held: Held | None) -> None:
+    if held is None:
+        return
     files = task.region.files
     has = files.of(task.uow)
     has.held[file.name] = [one for one in has.held.get(file.name, []) if one is not held]
@@ -221,7 +223,7 @@ def _change(task: FileTask, file: FileEntry, records: Mapping[bytes, bytes | Non
     files = task.region.files
     if file.recoverable:
         files.of(task.uow).undo.extend((file.data, key, file.data.records.get(key)) for key in records)
-    files.change(file, records, lambda: held and _free(task, file, held))
+    files.change(file, records, lambda: _free(task, file, held))
 
 
 def _check_length(file: FileEntry, record: bytes) -> bytes:

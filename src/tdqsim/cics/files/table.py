@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 from tdqsim.cics.files.datafile import DataFile, Path
 from tdqsim.cics.files.installed import FileDefinition, make_data_set, operations_of
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.core.changes import Change, carry_out
+from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import StoreError, StoreFull, TdqError
 from tdqsim.facts import Resp
@@ -125,7 +125,7 @@ class _OfTask:
                 _set(data, key, record)
 
 
-class _Change(Change):
+class _Change(KeptChange):
     """Records of a data set that come, change or go."""
 
     def __init__(self, data: DataFile, records: Mapping[bytes, bytes | None], then: Callable[[], object]) -> None:

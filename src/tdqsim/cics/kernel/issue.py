@@ -53,8 +53,8 @@ class Recorder(Protocol):
     def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command on the long way has ended: what it returned, or its Condition."""
 
-    def task_waits(self, task: Any, kind: str, name: str, holder: str) -> None:
-        """A task begins to wait inside a command: for what, as INQUIRE TASK shows it, and who has it (or nothing)."""
+    def task_waits(self, task: Any, what: str, holder: str) -> None:
+        """A task begins to wait inside a command, as its ``suspended`` says: for what, and who has it, for people."""
 
     def task_goes_on(self, task: Any) -> None:
         """A task waits no longer, however its wait has ended."""

@@ -278,7 +278,7 @@ class TaskBase:
         self.suspended = (kind, name)
         recorder = region.recorder
         if recorder is not None:
-            recorder.task_waits(self, kind, name, queue.holders() if queue.holders is not None else "")
+            recorder.task_waits(self, queue.name, queue.holders() if queue.holders is not None else "")
         uow = self.unit
         if uow is not None:
             uow.waitstate, uow.since_ns = Cvda.WAITING, region.clock.time_ns()

@@ -24,7 +24,7 @@ from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.queues.making import InstallRefused, Moves, check_room, make_queue, open_initially
 from tdqsim.cics.spi.parts import SpiRegion
 from tdqsim.cics.uow.unit import READS, Meta
-from tdqsim.core.changes import Change, carry_out
+from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
     region.refresh_facilities(facilities | {("SYSTEM", connection.name) for connection in connections})
 
 
-class _Installation(Change):
+class _Installation(KeptChange):
     """Queues, and other resources, that are installed together."""
 
     def __init__(self, region: SpiRegion) -> None:
@@ -74,7 +74,7 @@ class _Installation(Change):
         queue = make_queue(region, definition, signature, self.moves)
         self._queues.append((queue, present))
         self.meta.update(region.catalogue.queue_entry(queue))
-        if isinstance(present, IntraTdQueue) and present.latch:
+        if isinstance(present, IntraTdQueue) and present.recovstatus != "NO":
             self.meta[latch_key(present)] = None
 
     def committed(self) -> None:
@@ -265,7 +265,7 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
     return ""
 
 
-class _Removal(Change):
+class _Removal(KeptChange):
     """A queue that is discarded, with its records."""
 
     def __init__(self, region: SpiRegion, queue: TdQueue) -> None:

@@ -21,7 +21,6 @@ indirect     nothing             an alias has no state
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
 from tdqsim.cics.kernel.command import Name4, Opt, command
@@ -30,7 +29,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal, to_cvda
-from tdqsim.core.changes import Change, carry_out
+from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
@@ -48,8 +47,7 @@ Name8Value = Annotated[str | None, Opt("name", 8)]
 NumberValue = Annotated[int | None, Opt("fullword", 4)]
 
 
-@dataclass
-class _Setting(Change):
+class _SetRequest(KeptChange):
     """One SET that has been asked for.
 
     Attributes:
@@ -59,12 +57,13 @@ class _Setting(Change):
         last: what may fail, and is done when all else is.
     """
 
-    task: SpiTask
-    queue: TdQueue
-    values: Mapping[str, Any]
-    attributes: dict[str, Any] = field(default_factory=dict)
-    steps: list[Callable[[], None]] = field(default_factory=list)
-    last: list[Callable[[], None]] = field(default_factory=list)
+    def __init__(self, task: SpiTask, queue: TdQueue, values: Mapping[str, Any]) -> None:
+        self.task = task
+        self.queue = queue
+        self.values = values
+        self.attributes: dict[str, Any] = {}
+        self.steps: list[Callable[[], None]] = []
+        self.last: list[Callable[[], None]] = []
 
     def committed(self) -> None:
         """See the base."""
@@ -140,14 +139,14 @@ def _leaves_alone(option: str, value: Any) -> bool:
     return is_null(value)
 
 
-def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _Setting:
+def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _SetRequest:
     """Everything about a SET that can be said before it is done; its steps do it.
 
     Raises:
         Condition: see ``set_tdqueue``.
     """
     queue = find_queue(task, _COMMAND, name, Access.UPDATE)
-    change = _Setting(task, queue, values)
+    change = _SetRequest(task, queue, values)
     _check_type(change)
     for option, plan in _PLANS.items():
         if option in values:
@@ -155,7 +154,7 @@ def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _Setting:
     return change
 
 
-def _check_type(change: _Setting) -> None:
+def _check_type(change: _SetRequest) -> None:
     """Every option must be one of the queue's type."""
     queue_type = change.queue.type
     for option in change.values:
@@ -168,7 +167,7 @@ def _check_type(change: _Setting) -> None:
         raise change.refuse("remote or indirect", "an indirect queue cannot be changed")
 
 
-def _cvda(change: _Setting, option: str, value: Any) -> Cvda:
+def _cvda(change: _SetRequest, option: str, value: Any) -> Cvda:
     cvda = to_cvda(value)
     allowed = _OPTIONS[option]["values"].split()
     if cvda is None or cvda.name not in allowed:
@@ -176,7 +175,7 @@ def _cvda(change: _Setting, option: str, value: Any) -> Cvda:
     return cvda
 
 
-def _name(change: _Setting, option: str, value: Any) -> str:
+def _name(change: _SetRequest, option: str, value: Any) -> str:
     longest = int(_OPTIONS[option]["values"].split()[1])
     name = str(value).rstrip()
     if len(name) > longest:
@@ -187,7 +186,7 @@ def _name(change: _Setting, option: str, value: Any) -> str:
 # -- one plan for each option, in the order in which they are carried out ---------------------------------------------
 
 
-def _must_be_disabled(change: _Setting, option: str) -> IntraTdQueue:
+def _must_be_disabled(change: _SetRequest, option: str) -> IntraTdQueue:
     queue = change.queue
     assert isinstance(queue, IntraTdQueue)
     if queue.enablestatus is Cvda.DISABLING:
@@ -197,7 +196,7 @@ def _must_be_disabled(change: _Setting, option: str) -> IntraTdQueue:
     return queue
 
 
-def _plan_atifacility(change: _Setting, value: Any) -> None:
+def _plan_atifacility(change: _SetRequest, value: Any) -> None:
     queue = _must_be_disabled(change, "ATIFACILITY")
     if _cvda(change, "ATIFACILITY", value) is Cvda.TERMINAL:
         name = queue.facilityid or queue.definition.facilityid or queue.name
@@ -206,12 +205,12 @@ def _plan_atifacility(change: _Setting, value: Any) -> None:
         change.attributes |= {"atifacility": "FILE", "facilityid": ""}
 
 
-def _plan_atitermid(change: _Setting, value: Any) -> None:
+def _plan_atitermid(change: _SetRequest, value: Any) -> None:
     _must_be_disabled(change, "ATITERMID")
     change.attributes["facilityid"] = _name(change, "ATITERMID", value)
 
 
-def _plan_atitranid(change: _Setting, value: Any) -> None:
+def _plan_atitranid(change: _SetRequest, value: Any) -> None:
     _must_be_disabled(change, "ATITRANID")
     name, region = _name(change, "ATITRANID", value), change.task.region
     entry = region.transactions.get(name)
@@ -222,14 +221,14 @@ def _plan_atitranid(change: _Setting, value: Any) -> None:
     change.attributes["transid"] = name
 
 
-def _without_facility(change: _Setting, queue: IntraTdQueue) -> bool:
+def _without_facility(change: _SetRequest, queue: IntraTdQueue) -> bool:
     """Whether the queue starts tasks without a terminal once this SET is done."""
     if "ATIFACILITY" in change.values:
         return to_cvda(change.values["ATIFACILITY"]) is Cvda.NOTERMINAL
     return queue.atifacility == "FILE"
 
 
-def _plan_atiuserid(change: _Setting, value: Any) -> None:
+def _plan_atiuserid(change: _SetRequest, value: Any) -> None:
     queue = _must_be_disabled(change, "ATIUSERID")
     user = _name(change, "ATIUSERID", value)
     if not _without_facility(change, queue):
@@ -238,14 +237,14 @@ def _plan_atiuserid(change: _Setting, value: Any) -> None:
     change.attributes["userid"] = user
 
 
-def _plan_triggerlevel(change: _Setting, value: Any) -> None:
+def _plan_triggerlevel(change: _SetRequest, value: Any) -> None:
     low, high = (int(bound) for bound in _OPTIONS["TRIGGERLEVEL"]["values"].split())
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise change.refuse("bad triggerlevel", f"TRIGGERLEVEL must be from {low} to {high}, not {value!r}")
     change.attributes["triggerlevel"] = value
 
 
-def _plan_enablestatus(change: _Setting, value: Any) -> None:
+def _plan_enablestatus(change: _SetRequest, value: Any) -> None:
     queue, region = change.queue, change.task.region
     wanted = _cvda(change, "ENABLESTATUS", value)
     if queue.enablestatus is Cvda.DISABLING:
@@ -266,7 +265,7 @@ def _plan_enablestatus(change: _Setting, value: Any) -> None:
     change.steps.append(step)
 
 
-def _plan_openstatus(change: _Setting, value: Any) -> None:
+def _plan_openstatus(change: _SetRequest, value: Any) -> None:
     queue = change.queue
     assert isinstance(queue, ExtraTdQueue)
     wanted = _cvda(change, "OPENSTATUS", value)
@@ -287,7 +286,7 @@ def _plan_openstatus(change: _Setting, value: Any) -> None:
     change.last.append(step)
 
 
-_PLANS: Final[Mapping[str, Callable[[_Setting, Any], None]]] = {
+_PLANS: Final[Mapping[str, Callable[[_SetRequest, Any], None]]] = {
     "ATIFACILITY": _plan_atifacility,
     "ATITERMID": _plan_atitermid,
     "ATITRANID": _plan_atitranid,

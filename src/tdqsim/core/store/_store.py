@@ -94,10 +94,14 @@ class Store:
                 raise StoreFull(f"{self.path}: the disk is full") from error
             raise StoreError(f"{error.filename or self.path}: the store cannot be opened: {error.strerror}") from error
         except BaseException:
-            if self._before is not None:  # nothing has changed since it was closed
-                self._file.write(self._before)
+            self._leave_as_it_was()
             self._close_all()
             raise
+
+    def _leave_as_it_was(self) -> None:
+        """Opening it was cut short: nothing of it has changed since it was closed."""
+        if self._before is not None:
+            self._file.write(self._before)
 
     def __enter__(self) -> Self:
         return self

@@ -87,7 +87,7 @@ class Recording:
             self.abends[task.abcode or "ended"] += 1
             self._row(task, "ABEND", "", task.abcode or "", 0, None)
 
-    def task_waits(self, task: Task, kind: str, name: str, holder: str) -> None:
+    def task_waits(self, task: Task, what: str, holder: str) -> None:
         """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 
     def task_goes_on(self, task: Task) -> None:
