@@ -6,6 +6,7 @@ those protocols together; what programs call is in :class:`~tdqsim.cics.region.R
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -285,7 +286,8 @@ class RegionParts:
 
     def task_ended(self, task: TaskBase, *, normal: bool) -> None:
         """A task has ended and its unit of work is settled: its QZEROs, its ENQs, its queue's cycle, its facility."""
-        self.dispatcher.check_thread()
+        if self.dispatcher.thread != get_ident():
+            self.dispatcher.check_thread()
         self.tasks.pop(task.number, None)
         if self.failed:
             return

@@ -295,10 +295,10 @@ class UnitOfWork:
                 works.append(work)
                 most = work.queue.now.count + len(work.items)
                 if most >= queue.fire_at and len(work.items) > work.own and work.count_after >= queue.fire_at:
-                    latch = self.region.ati.due(queue, self, work.count_after)
+                    latch = self.region.ati.due_at_commit(queue, self, work.count_after)
                     if latch is not None:
-                        meta |= latch.meta(queue)
-                        due.append((queue, latch))
+                        meta |= latch.meta()
+                        due.append(latch)
         for action in self.at_commit:
             meta |= action()
         if self.state is _INDOUBT:
@@ -389,8 +389,8 @@ class UnitOfWork:
                     space.committed(queue, work)
                 else:
                     space.backed_out(queue, work)
-            for queue, latch in self._due if committed else ():
-                region.ati.begin(queue, latch)
+            for latch in self._due if committed else ():
+                region.ati.begin(latch)
         region.unit_of_work_ended(self, committed=committed)
         for lock in self.ends:  # whoever waits for one tries again, and a pending disable may complete
             if lock.taken_by is self:
