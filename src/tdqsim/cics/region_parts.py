@@ -40,7 +40,7 @@ from tdqsim.cics.uow import restart
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.unit import UnitOfWork
-from tdqsim.cics.uow.units import UnitsOfWork
+from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Store

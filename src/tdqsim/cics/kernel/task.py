@@ -77,20 +77,18 @@ class TaskBase:
         queues: what it looks queues up in; empty when it has ended.
         unit: its unit of work; None before the first recoverable request. One that has ended counts for none.
         suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
-        work: of one that is a strand: its program, and the arguments beside the task.
         strand: its strand; None for the program outside, and when a task that a queue has started is over.
         ended: whether it is over.
     """
 
     __slots__ = (
-        "_entered", "_settled", "abcode", "browses", "condition", "dtimout_ns", "eib", "ended",
+        "_entered", "_settled", "_work", "abcode", "browses", "condition", "dtimout_ns", "eib", "ended",
         "facility", "handle_stack", "handles", "implicit", "level", "number", "outside", "program", "queues", "qzero",
         "region", "request", "start_data", "startcode", "storage", "strand", "suspended", "transid", "unit", "userid",
-        "work",
     )  # fmt: skip
 
     region: Region
-    work: tuple[Handler, tuple[Any, ...]]
+    _work: tuple[Handler, tuple[Any, ...]]  # of a task that is a strand: its program, and the arguments beside the task
 
     def __init__(self, region: Region, number: int, transid: str, userid: str, startcode: str = "U") -> None:
         self.region = region
@@ -321,7 +319,7 @@ class TaskBase:
         dispatcher = self.region.dispatcher
         if dispatcher.thread != get_ident():
             dispatcher.check_thread()
-        program, args = self.work
+        program, args = self._work
         error = None
         try:
             try:

@@ -109,7 +109,7 @@ class Tasks(Generic[K]):
         task.program = entry.program_name or entry.name
         task.dtimout_ns = entry.dtimout_ns
         task.request = request
-        task.work = entry.program, args
+        task._work = entry.program, args  # noqa: SLF001  (what its run begins with)
         if data is not None:
             task.start_data = (data,)
         if facility is not None:

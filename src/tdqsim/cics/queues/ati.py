@@ -122,7 +122,7 @@ class Latch:
             return cls(queue)
 
 
-class _Held:
+class _HeldCycle:
     """A cycle that a shunted unit of work keeps on.
 
     Attributes:
@@ -173,7 +173,7 @@ class Ati:
 
     def __init__(self, region: Any) -> None:
         self._region = region
-        self._held: dict[bytes, _Held] = {}
+        self._held: dict[bytes, _HeldCycle] = {}
         self._resumed: set[IntraTdQueue] = set()  # their cycles go on after a restart, and nothing is scheduled yet
 
     def arm(self, queue: IntraTdQueue) -> None:
@@ -371,19 +371,19 @@ class Ati:
     def hold(self, uow: UnitOfWork) -> None:
         """A unit of work is about to be shunted: if its task was triggered, its queue's cycle is held."""
         if self.cycle_of(uow) and uow.task is not None and uow.task.request is not None:
-            self._hold(uow, _Held(uow.task.request.queue, restarted=False))
+            self._hold(uow, _HeldCycle(uow.task.request.queue, restarted=False))
 
     def hold_again(self, uow: UnitOfWork, queue: IntraTdQueue) -> None:
         """After a restart: a unit of work is shunted still that holds a queue's cycle."""
         queue.latched = queue.latched or Latch(queue)
         queue.fire_at = NEVER
-        self._hold(uow, _Held(queue, restarted=True))
+        self._hold(uow, _HeldCycle(queue, restarted=True))
 
-    def _hold(self, uow: UnitOfWork, held: _Held) -> None:
+    def _hold(self, uow: UnitOfWork, held: _HeldCycle) -> None:
         self._held[uow.id] = held
         uow.call_at_end(lambda _committed: self._resolved(uow.id))
 
-    def _holder(self, queue: IntraTdQueue) -> _Held | None:
+    def _holder(self, queue: IntraTdQueue) -> _HeldCycle | None:
         return next((held for held in self._held.values() if held.queue is queue), None)
 
     def _resolved(self, uow_id: bytes) -> None:

@@ -49,7 +49,7 @@ NumberValue = Annotated[int | None, Opt("fullword", 4)]
 
 
 @dataclass(slots=True)
-class _Change:
+class _SetRequest:
     """One SET that has been asked for: what to do, in the order in which it is done."""
 
     task: SpiTask
@@ -114,14 +114,14 @@ def _leaves_alone(option: str, value: Any) -> bool:
     return is_null(value)
 
 
-def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _Change:
+def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _SetRequest:
     """Everything about a SET that can be said before it is done; its steps do it.
 
     Raises:
         Condition: see ``set_tdqueue``.
     """
     queue = find_queue(task, _COMMAND, name, Access.UPDATE)
-    change = _Change(task, queue, values)
+    change = _SetRequest(task, queue, values)
     _check_type(change)
     for option, plan in _PLANS.items():
         if option in values:
@@ -129,7 +129,7 @@ def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _Change:
     return change
 
 
-def _check_type(change: _Change) -> None:
+def _check_type(change: _SetRequest) -> None:
     """Every option must be one of the queue's type."""
     queue_type = change.queue.type
     for option in change.values:
@@ -142,7 +142,7 @@ def _check_type(change: _Change) -> None:
         raise change.refuse("remote or indirect", "an indirect queue cannot be changed")
 
 
-def _cvda(change: _Change, option: str, value: Any) -> Cvda:
+def _cvda(change: _SetRequest, option: str, value: Any) -> Cvda:
     cvda = to_cvda(value)
     allowed = _OPTIONS[option]["values"].split()
     if cvda is None or cvda.name not in allowed:
@@ -150,7 +150,7 @@ def _cvda(change: _Change, option: str, value: Any) -> Cvda:
     return cvda
 
 
-def _name(change: _Change, option: str, value: Any) -> str:
+def _name(change: _SetRequest, option: str, value: Any) -> str:
     longest = int(_OPTIONS[option]["values"].split()[1])
     name = str(value).rstrip()
     if len(name) > longest:
@@ -161,7 +161,7 @@ def _name(change: _Change, option: str, value: Any) -> str:
 # -- one plan for each option, in the order in which they are carried out ---------------------------------------------
 
 
-def _must_be_disabled(change: _Change, option: str) -> IntraTdQueue:
+def _must_be_disabled(change: _SetRequest, option: str) -> IntraTdQueue:
     queue = change.queue
     assert isinstance(queue, IntraTdQueue)
     if queue.enablestatus is Cvda.DISABLING:
@@ -171,7 +171,7 @@ def _must_be_disabled(change: _Change, option: str) -> IntraTdQueue:
     return queue
 
 
-def _plan_atifacility(change: _Change, value: Any) -> None:
+def _plan_atifacility(change: _SetRequest, value: Any) -> None:
     queue = _must_be_disabled(change, "ATIFACILITY")
     terminal = _cvda(change, "ATIFACILITY", value) is Cvda.TERMINAL
 
@@ -185,13 +185,13 @@ def _plan_atifacility(change: _Change, value: Any) -> None:
     change.steps.append(step)
 
 
-def _plan_atitermid(change: _Change, value: Any) -> None:
+def _plan_atitermid(change: _SetRequest, value: Any) -> None:
     queue = _must_be_disabled(change, "ATITERMID")
     name = _name(change, "ATITERMID", value)
     change.steps.append(lambda: setattr(queue, "facilityid", name))
 
 
-def _plan_atitranid(change: _Change, value: Any) -> None:
+def _plan_atitranid(change: _SetRequest, value: Any) -> None:
     queue = _must_be_disabled(change, "ATITRANID")
     name, region = _name(change, "ATITRANID", value), change.task.region
     entry = region.transactions.get(name)
@@ -202,14 +202,14 @@ def _plan_atitranid(change: _Change, value: Any) -> None:
     change.steps.append(lambda: setattr(queue, "transid", name))
 
 
-def _without_facility(change: _Change, queue: IntraTdQueue) -> bool:
+def _without_facility(change: _SetRequest, queue: IntraTdQueue) -> bool:
     """Whether the queue starts tasks without a terminal once this SET is done."""
     if "ATIFACILITY" in change.values:
         return to_cvda(change.values["ATIFACILITY"]) is Cvda.NOTERMINAL
     return queue.atifacility == "FILE"
 
 
-def _plan_atiuserid(change: _Change, value: Any) -> None:
+def _plan_atiuserid(change: _SetRequest, value: Any) -> None:
     queue = _must_be_disabled(change, "ATIUSERID")
     user = _name(change, "ATIUSERID", value)
     if not _without_facility(change, queue):
@@ -218,7 +218,7 @@ def _plan_atiuserid(change: _Change, value: Any) -> None:
     change.steps.append(lambda: setattr(queue, "userid", user))
 
 
-def _plan_triggerlevel(change: _Change, value: Any) -> None:
+def _plan_triggerlevel(change: _SetRequest, value: Any) -> None:
     queue = change.queue
     assert isinstance(queue, IntraTdQueue)
     low, high = (int(bound) for bound in _OPTIONS["TRIGGERLEVEL"]["values"].split())
@@ -227,7 +227,7 @@ def _plan_triggerlevel(change: _Change, value: Any) -> None:
     change.steps.append(lambda: setattr(queue, "triggerlevel", value))
 
 
-def _plan_enablestatus(change: _Change, value: Any) -> None:
+def _plan_enablestatus(change: _SetRequest, value: Any) -> None:
     queue, region = change.queue, change.task.region
     wanted = _cvda(change, "ENABLESTATUS", value)
     if queue.enablestatus is Cvda.DISABLING:
@@ -247,7 +247,7 @@ def _plan_enablestatus(change: _Change, value: Any) -> None:
     change.steps.append(step)
 
 
-def _plan_openstatus(change: _Change, value: Any) -> None:
+def _plan_openstatus(change: _SetRequest, value: Any) -> None:
     queue = change.queue
     assert isinstance(queue, ExtraTdQueue)
     wanted = _cvda(change, "OPENSTATUS", value)
@@ -268,7 +268,7 @@ def _plan_openstatus(change: _Change, value: Any) -> None:
     change.steps.append(step)
 
 
-_PLANS: Final[Mapping[str, Callable[[_Change, Any], None]]] = {
+_PLANS: Final[Mapping[str, Callable[[_SetRequest, Any], None]]] = {
     "ATIFACILITY": _plan_atifacility,
     "ATITERMID": _plan_atitermid,
     "ATITRANID": _plan_atitranid,

@@ -104,7 +104,7 @@ class Participant(Protocol):
         """Undo its part."""
 
 
-class _Change:
+class _Unfinished:
     """A commit that says something new of a unit of work that goes on."""
 
     __slots__ = ()
@@ -116,7 +116,7 @@ class _Change:
         """Nothing follows."""
 
 
-_CHANGE: Final = _Change()
+_UNFINISHED: Final = _Unfinished()
 
 
 class UnitOfWork:
@@ -420,7 +420,7 @@ class UnitOfWork:
         meta: Meta = {**(also or {}), **self._forgotten_reads(), prepared_key(self.id): region.image_of(self)}
         self.state = _INDOUBT
         try:
-            late = region.hardening.share((), meta, _CHANGE)
+            late = region.hardening.share((), meta, _UNFINISHED)
         except BaseException:
             if region.hardening.get_meta(prepared_key(self.id)) is None:
                 self.state = _INFLIGHT
@@ -438,7 +438,7 @@ class UnitOfWork:
         self._become_shunted(waitcause)
         late = None
         try:
-            late = region.hardening.share((), {prepared_key(self.id): region.image_of(self)}, _CHANGE)
+            late = region.hardening.share((), {prepared_key(self.id): region.image_of(self)}, _UNFINISHED)
         except StoreError as error:  # the record of its prepare is there, which says nearly as much
             region.log.warning("shunt_not_recorded", uow=self.id.hex().upper(), reason=str(error))
         self.retain_locks()
