@@ -13,15 +13,27 @@ return value); they are declared by ``receives``.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Concatenate,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 
 from tdqsim.cics.kernel.eib import SPI_VERBS
 from tdqsim.cics.kernel.issue import Issuer, issued
 from tdqsim.facts import EIBFN, Resp
+
+if TYPE_CHECKING:
+    from inspect import Parameter
 
 __all__ = [
     "COMMANDS",
@@ -49,8 +61,7 @@ OptionKind = Literal["name", "data", "halfword", "fullword", "flag", "cvda", "po
 """What an option holds: a blank-padded name, a data area, a number, a keyword alone, a CVDA, a pointer, a callable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opt:
+class Opt(NamedTuple):
     """What ``Annotated`` says of one parameter, or ``receives`` of one receiver.
 
     Attributes:
@@ -75,8 +86,7 @@ Flag = Annotated[bool, Opt("flag")]
 Cvda4 = Annotated[int, Opt("cvda", 4)]
 
 
-@dataclass(frozen=True, slots=True)
-class CommandOption:
+class CommandOption(NamedTuple):
     """One option of a command.
 
     Attributes:
@@ -137,8 +147,10 @@ class Command:
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
     @cached_property
-    def parameters(self) -> tuple[inspect.Parameter, ...]:
+    def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of the function after the task."""
+        import inspect  # noqa: PLC0415  (only who asks for a declaration needs it)
+
         return tuple(inspect.signature(self.function).parameters.values())[1:]
 
     @cached_property

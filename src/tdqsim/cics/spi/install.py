@@ -13,7 +13,6 @@ when a site puts its own group into the list instead.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.abstime import abstime
@@ -54,7 +53,7 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
         define_transaction(region, transaction)
     who = installer(region, user)
     if way == "grplist":
-        who = replace(who, now=who.start)  # a group list is installed in one moment, that of the cold start
+        who = who._replace(now=who.start)  # a group list is installed in one moment, that of the cold start
     for queue in queues:
         _put_in(region, queue, sign(way, queue, who))
     for note in definitions.notes:

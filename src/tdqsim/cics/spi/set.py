@@ -21,7 +21,6 @@ indirect     nothing             an alias has no state
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
 from tdqsim.cics.kernel.command import Name4, Opt, command
@@ -48,14 +47,16 @@ Name8Value = Annotated[str | None, Opt("name", 8)]
 NumberValue = Annotated[int | None, Opt("fullword", 4)]
 
 
-@dataclass(slots=True)
 class _SetRequest:
     """One SET that has been asked for: what to do, in the order in which it is done."""
 
-    task: SpiTask
-    queue: TdQueue
-    values: Mapping[str, Any]
-    steps: list[Callable[[], None]] = field(default_factory=list)
+    __slots__ = ("queue", "steps", "task", "values")
+
+    def __init__(self, task: SpiTask, queue: TdQueue, values: Mapping[str, Any]) -> None:
+        self.task = task
+        self.queue = queue
+        self.values = values
+        self.steps: list[Callable[[], None]] = []
 
     def refuse(self, cause: str, detail: str) -> Condition:
         return refusal(_COMMAND, cause, f"queue {self.queue.name}: {detail}")
