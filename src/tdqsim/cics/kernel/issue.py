@@ -148,8 +148,9 @@ def issued(
         region = task.region
         if task.ended or region.closed or get_ident() != region.dispatcher.thread:
             task.refuse(name)
-        for each in kwargs.keys() & flags:
-            check_flag(name, each, kwargs[each])
+        if kwargs:
+            for each in kwargs.keys() & flags:
+                check_flag(name, each, kwargs[each])
         shown = ""
         if resource:
             first = args[0] if args else kwargs.get(resource)
