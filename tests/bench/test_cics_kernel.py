@@ -168,7 +168,7 @@ def test_a_triggered_task(region: Region) -> None:
     plain = calls(started(region, writes("PLNQ")), n=300)
     # a task, its EIB and its strand, two turns of the dispatcher and two switches of stacks
     what = "WRITEQ that triggers an empty task, above the plain one, in empty calls"
-    hold(310, triggered - plain, what, wanted=120)
+    hold(270, triggered - plain, what, wanted=120)
 
 
 DEPTH = 10_000

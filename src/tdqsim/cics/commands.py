@@ -44,7 +44,7 @@ __all__ = ["SteppedTask", "Task"]
 T = TypeVar("T")
 
 
-class _Region(
+class _CommandsRegion(
     SpiRegion, programs.ProgramRegion, ts.TsRegion, files_requests.FileRegion, terminal.TerminalRegion, Protocol
 ):
     """What all commands together ask of the region."""
@@ -60,7 +60,7 @@ class Task(TaskBase):
         """The COMMAREA of the program that runs, as storage that its caller sees; None for none."""
         return self.level.commarea if self.level is not None else None
 
-    region: _Region
+    region: _CommandsRegion
     level: ProgramLevel | None
 
     writeq_td = td.writeq_td

@@ -6,6 +6,7 @@ those protocols together; what programs call is in :class:`~tdqsim.cics.region.R
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,7 +40,7 @@ from tdqsim.cics.uow import restart
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.unit import UnitOfWork
-from tdqsim.cics.uow.units import UnitsOfWork
+from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.argument_types import types_told
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
@@ -281,7 +282,8 @@ class RegionParts:
 
     def task_ended(self, task: TaskBase, *, normal: bool) -> None:
         """A task has ended and its unit of work is settled: its QZEROs, its ENQs, its queue's cycle, its facility."""
-        self.dispatcher.check_thread()
+        if self.dispatcher.thread != get_ident():
+            self.dispatcher.check_thread()
         self.tasks.pop(task.number, None)
         if self.failed:
             return

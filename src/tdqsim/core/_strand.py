@@ -90,7 +90,7 @@ class Strand(Generic[T_co]):
     """One task as the dispatcher sees it; also the handle that its starter holds, of a program that returns T_co.
 
     Attributes:
-        name: for people and traces.
+        name: for people and traces; the text of what it was given as.
         owner: whose strand it is (a region or a system); that one's close ends it.
         number: order of creation on its dispatcher, from 1; 0 is the program outside.
         waiting_for: the queue it is parked on, or None.
@@ -101,24 +101,32 @@ class Strand(Generic[T_co]):
     """
 
     __slots__ = (
-        "_call", "_ended", "_in_ready", "_thrown", "_value", "_worker", "deadline_ns", "dispatcher", "done",
-        "exception", "local", "name", "number", "owner", "since_ns", "told", "waiting_for",
+        "_call", "_ended", "_in_ready", "_name", "_thrown", "_value", "_worker", "deadline_ns", "dispatcher", "done",
+        "exception", "local", "number", "owner", "since_ns", "told", "waiting_for",
     )  # fmt: skip
 
-    def __init__(self, dispatcher: Dispatcher, number: int, name: str, owner: object) -> None:
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        number: int,
+        name: object,
+        owner: object = None,
+        call: Callable[[], Any] | None = None,
+        local: Any = None,
+    ) -> None:
         self.dispatcher = dispatcher
         self.number = number
-        self.name = name
+        self._name = name
         self.owner = owner
+        self._call = call
+        self.local = local
         self.done = False
         self.exception: BaseException | None = None
         self.told = False
         self.waiting_for: WaitQueue | None = None
         self.since_ns = 0
         self.deadline_ns: int | None = None
-        self.local: Any = None
         self._ended: WaitQueue | None = None
-        self._call: Callable[[], Any] | None = None
         self._value: Any = None
         self._worker: greenlet | None = None
         self._in_ready = False
@@ -127,6 +135,11 @@ class Strand(Generic[T_co]):
     def __repr__(self) -> str:
         state = "done" if self.done else f"waiting for {self.waiting_for.name}" if self.waiting_for else "active"
         return f"<Strand {self.number} {self.name}: {state}>"
+
+    @property
+    def name(self) -> str:
+        """See the class."""
+        return str(self._name)
 
     @property
     def ended(self) -> WaitQueue:

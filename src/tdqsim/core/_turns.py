@@ -42,9 +42,9 @@ class Turns:
         self.seed = seed
         self.on_idle: list[Callable[[], None]] = []
         self.on_dispatch: Callable[[Strand], None] | None = None
-        self.chooser: Callable[[list[Strand]], int] | None = None
         self._random = random.Random(seed)  # noqa: S311  (repeatable on purpose)
         self.ready: deque[Strand] = deque()
+        self.chooser = None
         self._live: dict[int, Strand] = {}
         self._agenda = agenda
         self.deadlines, self._rounds = agenda.deadlines, agenda.rounds
@@ -73,6 +73,16 @@ class Turns:
         except BaseException as error:
             self._recover(error, self.outside)
             raise
+
+    @property
+    def chooser(self) -> Callable[[list[Strand]], int] | None:
+        """See the dispatcher."""
+        return self._chooser
+
+    @chooser.setter
+    def chooser(self, chooser: Callable[[list[Strand]], int] | None) -> None:
+        self._chooser = chooser
+        self._next_ready: Callable[[], Strand] = self._pick if chooser or self.seed else self.ready.popleft
 
     # -- the loop -------------------------------------------------------------------------------------------------
 
@@ -105,12 +115,10 @@ class Turns:
             hook()
         return bool(self.ready)
 
-    def _next_ready(self) -> Strand:
-        """Whom the order of arrival, the chooser or the seed picks."""
-        ready = self.ready
-        if self.chooser is None and not self.seed:
-            return ready.popleft()
-        index = self.chooser(list(ready)) if self.chooser is not None else self._random.randrange(len(ready))
+    def _pick(self) -> Strand:
+        """Whom the chooser or the seed picks, in place of the order of arrival."""
+        ready, chooser = self.ready, self._chooser
+        index = chooser(list(ready)) if chooser is not None else self._random.randrange(len(ready))
         ready.rotate(-index)
         strand = ready.popleft()
         ready.rotate(index)

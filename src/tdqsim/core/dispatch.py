@@ -94,7 +94,7 @@ class Dispatcher(Turns):
         self.clock = clock if clock is not None else Clock()
         self.clock.check_thread()
         belongs_here(self.clock)
-        super().__init__(Strand(self, 0, "the program outside", None), seed, agenda(self.clock, self._make_ready))
+        super().__init__(Strand(self, 0, "the program outside"), seed, agenda(self.clock, self._make_ready))
         self._numbers = count(1)
         self._waiting_outside = False
         self._asked = 0  # how many turns there had been when all were asked once more
@@ -106,16 +106,21 @@ class Dispatcher(Turns):
 
     # -- starting and running -------------------------------------------------------------------------------------
 
-    def spawn(self, call: Callable[[], Any], *, name: str, owner: object = None) -> Strand:
+    def spawn(self, call: Callable[[], Any], *, name: object, owner: object = None, local: Any = None) -> Strand:
         """Make a strand that will run ``call``; it is ready at once and runs when it is dispatched.
+
+        Args:
+            call: the function.
+            name: what it is called, as text or something whose text that is.
+            owner: whose strand it is.
+            local: what the owner keeps with it.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
         """
         if self.thread != get_ident():
             self.check_thread()
-        strand = Strand(self, next(self._numbers), name, owner)
-        strand._call = call  # noqa: SLF001
+        strand = Strand(self, next(self._numbers), name, owner, call, local)
         try:
             self._live[strand.number] = strand
             self.ready.append(strand)

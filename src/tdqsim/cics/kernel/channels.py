@@ -9,7 +9,6 @@ with its level. Source: Channels and containers (IBM Docs).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -20,7 +19,6 @@ __all__ = ["Channel", "Container", "checked_name"]
 _NAME: Final = re.compile(r"[A-Za-z0-9$@#/%&?!:|\"=,;<>.\-_\u00ac]{1,16}")
 
 
-@dataclass(slots=True)
 class Container:
     """One container.
 
@@ -29,11 +27,13 @@ class Container:
         kind: BIT, or CHAR for text that a code page may concern.
     """
 
-    data: bytes
-    kind: Literal["BIT", "CHAR"] = "BIT"
+    __slots__ = ("data", "kind")
+
+    def __init__(self, data: bytes, kind: Literal["BIT", "CHAR"] = "BIT") -> None:
+        self.data = data
+        self.kind = kind
 
 
-@dataclass(slots=True)
 class Channel:
     """One channel.
 
@@ -42,8 +42,11 @@ class Channel:
         containers: the containers by name, in the order in which they were made.
     """
 
-    name: str
-    containers: dict[str, Container] = field(default_factory=dict)
+    __slots__ = ("containers", "name")
+
+    def __init__(self, name: str, containers: dict[str, Container] | None = None) -> None:
+        self.name = name
+        self.containers = {} if containers is None else containers
 
     def copy(self) -> Channel:
         """The same containers, apart."""

@@ -13,14 +13,27 @@ return value); they are declared by ``receives``.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Concatenate,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 
 from tdqsim.cics.kernel.eib import SPI_VERBS
 from tdqsim.cics.kernel.issue import Issuer, issued
 from tdqsim.facts import EIBFN, Resp
+
+if TYPE_CHECKING:
+    from inspect import Parameter
 
 __all__ = [
     "COMMANDS",
@@ -134,8 +147,10 @@ class Command:
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
     @cached_property
-    def parameters(self) -> tuple[inspect.Parameter, ...]:
+    def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of the function after the task."""
+        import inspect  # noqa: PLC0415  (only who asks for a declaration needs it)
+
         return tuple(inspect.signature(self.function).parameters.values())[1:]
 
     @cached_property

@@ -45,9 +45,13 @@ class TransactionEntry:
         definition: its definition; one with defaults when a handler was registered without any.
         program: the handler, or None.
         defined: whether there is a definition of its own.
+        name, remotesystem, enabled, program_name, dtimout_ns: of the definition, where each task that begins asks for
+            them.
     """
 
-    __slots__ = ("defined", "definition", "dtimout_ns", "program")
+    __slots__ = (
+        "defined", "definition", "dtimout_ns", "enabled", "name", "program", "program_name", "remotesystem",
+    )  # fmt: skip
 
     def __init__(self, definition: Transaction, program: Handler | None = None, *, defined: bool = True) -> None:
         self.program = program
@@ -57,12 +61,15 @@ class TransactionEntry:
         """Take a definition; the handler stays."""
         self.definition = definition
         self.defined = defined
+        self.name, self.remotesystem = definition.name, definition.remotesystem
+        self.program_name = definition.program
+        self.enabled = definition.status == "ENABLED"
         seconds = definition.dtimout_seconds
         self.dtimout_ns = None if seconds is None else seconds * 10**9
 
     def why_not(self) -> str | None:
         """The message that says why it cannot be attached; None when it can."""
-        if self.definition.status != "ENABLED":
+        if not self.enabled:
             return "DFHAC2008"
         return "DFHAC2016" if self.program is None else None
 
@@ -137,7 +144,7 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
     if entry is None:
         known = ", ".join(transactions) or "none"
         raise TdqError(f"transaction {program} is not defined; defined are {known}")
-    if entry.definition.status != "ENABLED":
+    if not entry.enabled:
         raise TdqError(f"transaction {program} is disabled")
     if entry.program is None:
         raise TdqError(f"transaction {program} has no program: register a handler for it")

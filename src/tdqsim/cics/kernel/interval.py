@@ -105,7 +105,7 @@ class StartRequest:
         entry = self.region.transactions.get(self.transid)
         if entry is None or (why := entry.why_not()):
             message = "DFHAC2001" if entry is None else str(why)
-            program = entry.definition.program if entry is not None else ""
+            program = entry.program_name if entry is not None else ""
             self.region.messages.write(message, transid=self.transid, program=program)
             return
         has_data = self.data is not None or bool(self.more)

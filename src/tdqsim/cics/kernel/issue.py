@@ -10,7 +10,6 @@ READQ TD, WRITEQ TD, DELETEQ TD and SYNCPOINT keep the same order, each in a fun
 
 from __future__ import annotations
 
-import inspect
 from _thread import get_ident
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
@@ -136,7 +135,9 @@ def check_flag(name: str, word: str, value: object) -> None:
 
 
 @cache
-def _signature(work: Callable[..., Any]) -> inspect.Signature:
+def _signature(work: Callable[..., Any]) -> Any:
+    import inspect  # noqa: PLC0415  (only who looks on needs it)
+
     return inspect.signature(work)
 
 
@@ -157,8 +158,9 @@ def issued(
         region = task.region
         if task.ended or region.closed or get_ident() != region.dispatcher.thread:
             task.refuse(name)
-        for each in kwargs.keys() & flags:
-            check_flag(name, each, kwargs[each])
+        if kwargs:
+            for each in kwargs.keys() & flags:
+                check_flag(name, each, kwargs[each])
         shown = ""
         if resource:
             first = args[0] if args else kwargs.get(resource)

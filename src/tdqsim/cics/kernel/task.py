@@ -82,12 +82,13 @@ class TaskBase:
     """
 
     __slots__ = (
-        "_entered", "_settled", "abcode", "browses", "condition", "dtimout_ns", "eib", "ended",
+        "_entered", "_settled", "_work", "abcode", "browses", "condition", "dtimout_ns", "eib", "ended",
         "facility", "handle_stack", "handles", "implicit", "level", "number", "outside", "program", "queues", "qzero",
         "region", "request", "start_data", "startcode", "storage", "strand", "suspended", "transid", "unit", "userid",
     )  # fmt: skip
 
     region: Region
+    _work: tuple[Handler, tuple[Any, ...]]  # of a task that is a strand: its program, and the arguments beside the task
 
     def __init__(self, region: Region, number: int, transid: str, userid: str, startcode: str = "U") -> None:
         self.region = region
@@ -101,7 +102,7 @@ class TaskBase:
         self.request: Any = None
         self.condition: Condition | None = None
         self.abcode = ""
-        self.outside = True
+        self.outside = False
         self.implicit = False
         self.handles = NO_HANDLES
         self.handle_stack: HandleStack = None
@@ -117,6 +118,9 @@ class TaskBase:
         self.unit: UnitOfWork | None = None
         self.queues: dict[str, Any] = region.directory.queues
         self._entered = self._settled = False
+
+    def __str__(self) -> str:
+        return f"task {self.number} {self.transid}"
 
     def __repr__(self) -> str:
         return f"<Task {self.number} {self.transid}{' ended' if self.ended else ''}>"
@@ -310,8 +314,8 @@ class TaskBase:
         """
         return self.region.text(record)
 
-    def run(self, program: Handler, args: tuple[Any, ...] = ()) -> Any:
-        """Run a program to its end; the strand's function.
+    def run(self) -> Any:
+        """Run its program to its end; the strand's function.
 
         Raises:
             Abend: it ended abnormally.
@@ -320,18 +324,17 @@ class TaskBase:
         dispatcher = self.region.dispatcher
         if dispatcher.thread != get_ident():
             dispatcher.check_thread()
-        strand = dispatcher.current
-        strand.local, self.strand = self, strand
-        value, error = None, None
+        program, args = self._work
+        error = None
         try:
             try:
-                value = program(self, *args)
+                value = program(self, *args) if args else program(self)  # (a call with * is a C call, and dearer)
             except TaskReturn as leave:
                 value = leave.value
             except RegionClosed:
                 raise
             except Exception as left:  # noqa: BLE001  (whatever leaves a program is its abend)
-                error = left
+                value, error = None, left
             return self._finish(value, error)
         except BaseException:  # an interrupt belongs to the program outside; the task is over all the same
             self.end(normal=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -83,7 +83,6 @@ class Tasks(Generic[K]):
     def system(self) -> K:
         """A task of the region's own, for its messages; it is not listed."""
         task = self._make(self._region, self.next_number(), _SYSTEM, self._region.default_user)
-        task.outside = False
         task.implicit = True
         return task
 
@@ -100,17 +99,17 @@ class Tasks(Generic[K]):
         make: Callable[..., K] | None = None,
     ) -> Strand:
         """Make a task for a transaction that can be attached; it runs when it is dispatched."""
-        region, definition = self._region, entry.definition
+        assert entry.program is not None, entry
+        region = self._region
         dispatcher = region.dispatcher
         if dispatcher.thread != get_ident():
             dispatcher.check_thread()
-        name, number = definition.name, self._last % _LAST + 1
-        self._last = number
-        task = (make or self._make)(region, number, name, userid, startcode)
-        task.outside = False
-        task.program = definition.program or name
+        self._last = number = self._last % _LAST + 1
+        task = (make or self._make)(region, number, entry.name, userid, startcode)
+        task.program = entry.program_name or entry.name
         task.dtimout_ns = entry.dtimout_ns
         task.request = request
+        task._work = entry.program, args  # noqa: SLF001  (what its run begins with)
         if data is not None:
             task.start_data = (data,)
         if facility is not None:
@@ -118,9 +117,7 @@ class Tasks(Generic[K]):
             task.eib.eibtrmid = facility.name
             facility.task = task
         self.known[number] = task
-        assert entry.program is not None, entry
-        strand = dispatcher.spawn(partial(task.run, entry.program, args), name=f"task {number} {name}", owner=region)
-        strand.local, task.strand = task, strand
+        task.strand = strand = dispatcher.spawn(task.run, name=task, owner=region, local=task)
         if region.is_watched and region.recorder is not None:
             region.recorder.task_started(task)
         return strand
@@ -142,7 +139,6 @@ class Tasks(Generic[K]):
     def _new_alone(self) -> K:
         """A task for commands outside: one after the other, as long as nothing is left of it."""
         task = self._make(self._region, 0, _OUTSIDE, self._region.default_user)
-        task.outside = False
         task.implicit = True
         return task
 

@@ -277,7 +277,7 @@ def _uncommitted_writes(queue: IntraTdQueue) -> Iterator[str]:
 def _cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
     """A cycle is on: who began it, and where is its task?"""
     yield f"A cycle is on (number {queue.cycle}, of {queue.transid}): nothing else is started until it is over."
-    if queue.latched is not None:
+    if queue.latched is not None and queue.latched.time_ns:
         yield _set_by(queue.latched)
     task = next((task for task in region.tasks.values() if _serves(task, queue)), None)
     if task is not None:
@@ -314,4 +314,4 @@ def _set_by(latch: Latch) -> str:
 
 
 def _serves(task: TaskBase, queue: IntraTdQueue) -> bool:
-    return task.request is not None and task.request.queue is queue and task.request.cycle == queue.cycle
+    return task.request is not None and task.request is queue.latched

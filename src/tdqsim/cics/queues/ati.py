@@ -39,18 +39,18 @@ from __future__ import annotations
 import json
 from collections import deque
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics.queues.intra import NEVER
-from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.facts import table
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import TransactionEntry
     from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.queues.kinds import IntraTdQueue
+    from tdqsim.cics.uow.unit import UnitOfWork
 
-__all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "TriggerRequest", "latch_key"]
+__all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "latch_key"]
 
 OVER: Final = "over"
 AGAIN: Final = "started again"
@@ -66,79 +66,76 @@ AFTER_TASK: Final[dict[tuple[str, bool], str]] = {
     ("SYSTEM", False): STAYS,
 }
 
-_new_latch: Final = tuple.__new__  # the call of a NamedTuple's class costs three times as much
 _LIMIT: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "ati_starts_without_read"))
 
 
-class Latch(NamedTuple):
-    """What set a queue's latch: the write, or for a LOGICAL queue the commit, that reached the trigger level.
+class Latch:
+    """A cycle of a queue that is on: what began it, and the request that its tasks are started by.
 
     Attributes:
-        task, transid, termid: of the task that did it.
+        queue: the queue.
+        cycle: its number; 0 as long as it has not begun.
+        facility: ATIFACILITY when its task was asked for.
+        task, transid, termid: of the task whose WRITEQ, or for a LOGICAL queue whose commit, reached the trigger level;
+            0 and empty when it was in an earlier run that does not say.
         uow: the unit of work whose commit it was, in hexadecimal; empty for a WRITEQ.
         time_ns: when, nanoseconds since 1970 UTC.
         items: how many records the queue then held.
     """
 
-    task: int
-    transid: str
-    termid: str
-    uow: str
-    time_ns: int
-    items: int
+    __slots__ = ("cycle", "facility", "items", "queue", "task", "termid", "time_ns", "transid", "uow")
+
+    def __init__(
+        self,
+        queue: IntraTdQueue,
+        task: int = 0,
+        transid: str = "",
+        termid: str = "",
+        uow: str = "",
+        time_ns: int = 0,
+        items: int = 0,
+    ) -> None:
+        self.queue = queue
+        self.cycle = 0
+        self.facility = ""
+        self.task = task
+        self.transid = transid
+        self.termid = termid
+        self.uow = uow
+        self.time_ns = time_ns
+        self.items = items
 
     def stored(self) -> bytes:
         """As the store keeps it."""
-        return json.dumps(self).encode()
+        return json.dumps([self.task, self.transid, self.termid, self.uow, self.time_ns, self.items]).encode()
 
-    def meta(self, queue: IntraTdQueue) -> dict[bytes, bytes | None]:
+    def meta(self) -> dict[bytes, bytes | None]:
         """What a commit must bring with the cycle that begins with it."""
-        return {latch_key(queue): self.stored()}
+        return {latch_key(self.queue): self.stored()}
 
     @classmethod
-    def read(cls, stored: bytes) -> Latch | None:
-        """What the store has kept; None for a store that does not say."""
+    def read(cls, queue: IntraTdQueue, stored: bytes) -> Self:
+        """What the store has kept; of a store that does not say, that the cycle is on and no more."""
         try:
-            return cls(*json.loads(stored))
+            return cls(queue, *json.loads(stored))
         except (ValueError, TypeError):
-            return None
+            return cls(queue)
 
 
-class TriggerRequest:
-    """A request to start a task on behalf of a queue.
-
-    Attributes:
-        queue: the queue.
-        cycle: the cycle it belongs to.
-        facility: ATIFACILITY when it was made.
-    """
-
-    __slots__ = ("cycle", "facility", "queue")
-
-    def __init__(self, queue: IntraTdQueue) -> None:
-        self.queue = queue
-        self.cycle = queue.cycle
-        self.facility = queue.atifacility
-
-    def belongs_to(self, queue: IntraTdQueue) -> bool:
-        """Whether it belongs to the queue's present cycle."""
-        return self.queue is queue and self.cycle == queue.cycle
-
-
-class _Held:
+class _HeldCycle:
     """A cycle that a shunted unit of work keeps on.
 
     Attributes:
         queue: the queue.
         outcome: what the end of the cycle's task, or a QZERO, would have done meanwhile; empty while nothing has.
-        request: the cycle's request; None after a restart, when nothing of the task is left.
+        restarted: whether it was on in an earlier run, of whose task nothing is left.
     """
 
-    __slots__ = ("outcome", "queue", "request")
+    __slots__ = ("outcome", "queue", "restarted")
 
-    def __init__(self, queue: IntraTdQueue, request: TriggerRequest | None) -> None:
+    def __init__(self, queue: IntraTdQueue, *, restarted: bool) -> None:
         self.queue = queue
-        self.request = request
+        self.restarted = restarted
         self.outcome = ""
 
 
@@ -176,48 +173,54 @@ class Ati:
 
     def __init__(self, region: Any) -> None:
         self._region = region
-        self._held: dict[bytes, _Held] = {}
+        self._held: dict[bytes, _HeldCycle] = {}
         self._resumed: set[IntraTdQueue] = set()  # their cycles go on after a restart, and nothing is scheduled yet
 
     def arm(self, queue: IntraTdQueue) -> None:
         """Work out at which count the next write starts a task."""
-        armed = queue.transid and queue.triggerlevel > 0 and not queue.latch
+        armed = queue.latched is None and queue.transid and queue.triggerlevel > 0
         queue.fire_at = queue.triggerlevel if armed else NEVER
 
     # -- reached --------------------------------------------------------------------------------------------------
 
-    def written(self, queue: IntraTdQueue, task: TaskBase, items: int) -> None:
-        """The level was reached by a task's WRITEQ to a non-recoverable queue."""
-        latch = self.due(queue, task, items)
-        if latch is not None:
-            self.begin(queue, latch)
-
-    def due(self, queue: IntraTdQueue, by: TaskBase | UnitOfWork, items: int) -> Latch | None:
+    def due(self, queue: IntraTdQueue, task: TaskBase, items: int) -> Latch | None:
         """What begins a cycle now that the level is reached; None when no task can be started. Nothing begins yet.
 
         Args:
             queue: the queue.
-            by: the task whose WRITEQ, or the unit of work whose commit, is looked at.
+            task: the one whose WRITEQ is looked at.
             items: how many records the queue then has.
         """
         message = self.why_no_cycle(queue)
         if message is not None:
             self._report_once(queue, *message)
             return None
-        now = self._region.clock.time_ns()
-        if isinstance(by, UnitOfWork):
-            return Latch(by.taskid, by.transid, by.termid, by.id.hex().upper(), now, items)
-        return _new_latch(Latch, (by.number, by.transid, by.eib.eibtrmid, "", now, items))
+        return Latch(queue, task.number, task.transid, task.eib.eibtrmid, "", self._region.clock.time_ns(), items)
 
-    def begin(self, queue: IntraTdQueue, latch: Latch) -> None:
+    def due_at_commit(self, queue: IntraTdQueue, uow: UnitOfWork, items: int) -> Latch | None:
+        """The same for the commit of a unit of work."""
+        message = self.why_no_cycle(queue)
+        if message is not None:
+            self._report_once(queue, *message)
+            return None
+        by, now = uow.facts, self._region.clock.time_ns()
+        return Latch(queue, by.taskid, by.transid, by.termid, uow.id.hex().upper(), now, items)
+
+    def _report_once(self, queue: IntraTdQueue, message: str, reason: str) -> None:
+        if not queue.failed_start:
+            queue.failed_start = True
+            self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
+
+    def begin(self, latch: Latch) -> None:
         """Begin a cycle and have its task started. It runs later, never inside the writer.
 
         What an exception cuts short is done by the next write that finds the level reached: until its task is on the
         way the queue goes on looking at the count.
         """
-        if not queue.latch:
-            queue.failed_start = False
-            queue.latch, queue.latched, queue.cycle, queue.starts = True, latch, queue.cycle + 1, 0
+        queue = latch.queue
+        if queue.latched is None:
+            latch.cycle = queue.cycle + 1
+            queue.latched, queue.cycle, queue.starts, queue.failed_start = latch, latch.cycle, 0, False
         elif self._has_task(queue):
             queue.fire_at = NEVER
             return
@@ -233,35 +236,27 @@ class Ati:
         entry: TransactionEntry | None = self._region.transactions.get(queue.transid)
         if entry is None:
             return "DFHTD0183", "it is not defined"
-        remote = entry.definition.remotesystem
-        if remote and remote != self._region.sysid:
+        if entry.remotesystem and entry.remotesystem != self._region.sysid:
             return "DFHTD0340", "it is remote"
         return None
-
-    def _report_once(self, queue: IntraTdQueue, message: str, reason: str) -> None:
-        if not queue.failed_start:
-            queue.failed_start = True
-            self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
 
     def schedule(self, queue: IntraTdQueue) -> None:
         """Have a task started for the queue's cycle."""
         if self._resumed:
             self._resumed.discard(queue)
-        request = TriggerRequest(queue)
-        if request.facility == "FILE":
-            self._attach(request, None)
+        latch: Any = queue.latched
+        latch.facility = queue.atifacility
+        if latch.facility == "FILE":
+            self._attach(latch, None)
         else:
-            self._wait_for_facility(request)
+            self._wait_for_facility(queue, latch)
 
-    def _wait_for_facility(self, request: TriggerRequest) -> None:
-        facility = self._region.facility(request.facility, request.queue.facilityid)
-        facility.requests.append(request)
+    def _wait_for_facility(self, queue: IntraTdQueue, latch: Latch) -> None:
+        facility = self._region.facility(latch.facility, queue.facilityid)
+        facility.requests.append(latch)
         if not facility.inservice:
             self._region.log.info(
-                "ati_waits_for_facility",
-                queue=request.queue.name,
-                transid=request.queue.transid,
-                facility=facility.name,
+                "ati_waits_for_facility", queue=queue.name, transid=queue.transid, facility=facility.name
             )
         self.serve(facility)
 
@@ -269,17 +264,17 @@ class Ati:
         """Give a facility that is free and in service its next task."""
         while facility.inservice and facility.task is None and facility.requests:
             request = facility.requests.popleft()
-            if isinstance(request, TriggerRequest):
+            if isinstance(request, Latch):
                 self._attach(request, facility)
             else:
                 request(facility)
 
-    def _attach(self, request: TriggerRequest, facility: Facility | None) -> None:
-        queue, region = request.queue, self._region
+    def _attach(self, latch: Latch, facility: Facility | None) -> None:
+        queue, region = latch.queue, self._region
         entry = region.transactions.get(queue.transid)
         if entry is None or (failure := entry.why_not()):
             message = "DFHAC2001" if entry is None else str(failure)
-            program = entry.definition.program if entry is not None else ""
+            program = entry.program_name if entry is not None else ""
             region.messages.write(message, transid=queue.transid, program=program)
             return
         userid = queue.userid
@@ -294,7 +289,7 @@ class Ati:
             region.log.warning("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return
         queue.triggers += 1
-        region.attach(entry, startcode="QD", userid=userid, facility=facility, request=request)
+        region.attach(entry, startcode="QD", userid=userid, facility=facility, request=latch)
 
     def _gives_up(self, queue: IntraTdQueue) -> bool:
         """Whether the queue's task was started so often already while no record has left the queue for good."""
@@ -316,7 +311,7 @@ class Ati:
             queue: the queue.
             cycle: which cycle was on, or had been the last, when it was; another is not concerned.
         """
-        if not queue.latch or (cycle is not None and cycle != queue.cycle):
+        if queue.latched is None or (cycle is not None and cycle != queue.cycle):
             return
         held = self._holder(queue)
         if held is None:
@@ -338,25 +333,25 @@ class Ati:
         region = self._region
         waiting = (request for facility in region.facilities.values() for request in facility.requests)
         requests = chain((task.request for task in region.tasks.values()), waiting)
-        return any(isinstance(each, TriggerRequest) and each.belongs_to(queue) for each in requests)
+        return queue.latched is not None and any(request is queue.latched for request in requests)
 
     def gone(self, queue: IntraTdQueue) -> None:
         """The queue is discarded or replaced: its cycle is over, also one that is held."""
         self._over(queue)
 
     def _over(self, queue: IntraTdQueue) -> None:
-        if queue.latch and queue.recovstatus != "NO":
+        if queue.latched is not None and queue.recovstatus != "NO":
             self._region.hardening.note(latch_key(queue), None)
-        queue.latch, queue.latched = False, None
+        queue.latched = None
         self.arm(queue)
 
-    def task_ended(self, request: TriggerRequest, *, normal: bool) -> None:
+    def task_ended(self, latch: Latch, *, normal: bool) -> None:
         """A triggered task has ended; its unit of work is settled and its QZEROs are counted."""
-        queue = request.queue
-        if not queue.latch or not request.belongs_to(queue) or self._region.tdqueues.get(queue.name) is not queue:
+        queue = latch.queue
+        if queue.latched is not latch:
             return
         outcome = AFTER_TASK[queue.atifacility, normal]
-        held = self._holder(queue)
+        held = self._holder(queue) if self._held else None
         if held is not None:
             held.outcome = held.outcome or outcome
         else:
@@ -374,38 +369,36 @@ class Ati:
         """The queue whose cycle a unit of work holds, or would hold if it were shunted now; empty for none."""
         if uow.id in self._held:
             return self._held[uow.id].queue.name
-        request = uow.task.request if uow.task is not None else None
-        if request is None or not request.queue.latch or not request.belongs_to(request.queue):
-            return ""
-        return str(request.queue.name)
+        latch: Latch | None = uow.task.request if uow.task is not None else None
+        return latch.queue.name if latch is not None and latch.queue.latched is latch else ""
 
     def hold(self, uow: UnitOfWork) -> None:
         """A unit of work is about to be shunted: if its task was triggered, its queue's cycle is held."""
         if self.cycle_of(uow) and uow.task is not None and uow.task.request is not None:
-            self._hold(uow, _Held(uow.task.request.queue, uow.task.request))
+            self._hold(uow, _HeldCycle(uow.task.request.queue, restarted=False))
 
     def hold_again(self, uow: UnitOfWork, queue: IntraTdQueue) -> None:
         """After a restart: a unit of work is shunted still that holds a queue's cycle."""
-        queue.latch = True
+        queue.latched = queue.latched or Latch(queue)
         queue.fire_at = NEVER
-        self._hold(uow, _Held(queue, None))
+        self._hold(uow, _HeldCycle(queue, restarted=True))
 
-    def _hold(self, uow: UnitOfWork, held: _Held) -> None:
+    def _hold(self, uow: UnitOfWork, held: _HeldCycle) -> None:
         self._held[uow.id] = held
         uow.call_at_end(lambda _committed: self._resolved(uow.id))
 
-    def _holder(self, queue: IntraTdQueue) -> _Held | None:
-        return next((held for held in self._held.values() if held.queue is queue), None) if self._held else None
+    def _holder(self, queue: IntraTdQueue) -> _HeldCycle | None:
+        return next((held for held in self._held.values() if held.queue is queue), None)
 
     def _resolved(self, uow_id: bytes) -> None:
         """The doubt is over: what the end of the task would have done is done now."""
         held = self._held.pop(uow_id, None)
         if held is None:
             return
-        queue, request = held.queue, held.request
-        if self._region.tdqueues.get(queue.name) is not queue or not queue.latch or self._holder(queue) is not None:
+        queue = held.queue
+        if queue.latched is None or self._holder(queue) is not None:
             return
-        if request is None and not held.outcome:
+        if held.restarted and not held.outcome:
             if self.resume(queue):
                 self.schedule(queue)
         else:
@@ -417,14 +410,14 @@ class Ati:
         Returns:
             Whether it goes on: then a task is to be scheduled for it.
         """
-        queue.latch = True
         if self._holder(queue) is not None:
             queue.fire_at = NEVER
             return False
         if queue.atifacility == "FILE" or not queue.transid or not 0 < queue.triggerlevel <= queue.stored.count:
             self._over(queue)
             return False
-        queue.cycle += 1
+        latch: Any = queue.latched
+        latch.cycle = queue.cycle = queue.cycle + 1
         queue.fire_at = NEVER
         self._resumed.add(queue)
         return True

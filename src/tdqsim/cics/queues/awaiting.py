@@ -32,10 +32,10 @@ class AwaitingHandlers:
 
     def _waits(self, queue: IntraTdQueue) -> bool:
         entry = self._region.transactions.get(queue.transid)
-        return entry is None or (entry.program is None and entry.definition.status == "ENABLED")
+        return entry is None or (entry.program is None and entry.enabled)
 
     def _schedule(self, queue: IntraTdQueue) -> None:
-        if self._region.tdqueues.get(queue.name) is queue and queue.latch:
+        if self._region.tdqueues.get(queue.name) is queue and queue.latched is not None:
             self._region.ati.schedule(queue)
 
     def look_again(self) -> None:

@@ -254,8 +254,7 @@ class IntraTdQueue(TdQueue):
         ci_left, bounds, free_at, peak_cis: its account of control intervals, see
             :class:`~tdqsim.cics.queues.intra.IntervalAccount`.
         fire_at: the item count at which a write starts a task; NEVER while none can be started.
-        latch: whether an ATI cycle is on: a task was scheduled and the queue has not been read to QZERO since.
-        latched: what set the latch; None when it is not on, or was set in an earlier run that does not say.
+        latched: the ATI cycle that is on: a task was scheduled and the queue has not been read to QZERO since; or None.
         cycle: number of the current or last cycle.
         starts: tasks started in this cycle while no more than ``starts_gone`` records had left the queue for good.
         triggers: trigger tasks started since the last reset of statistics.
@@ -268,7 +267,7 @@ class IntraTdQueue(TdQueue):
     type = "INTRA"
     __slots__ = (
         "_td_read", "atifacility", "bounds", "ci_left", "cycle", "facilityid", "failed_start", "fire_at",
-        "free_at", "latch", "latched", "peak", "peak_cis", "read_end", "recovstatus", "starts", "starts_gone", "stored",
+        "free_at", "latched", "peak", "peak_cis", "read_end", "recovstatus", "starts", "starts_gone", "stored",
         "taken", "transid", "triggerlevel", "triggers", "userid", "wait", "waitaction", "write_end",
     )  # fmt: skip
 
@@ -289,7 +288,6 @@ class IntraTdQueue(TdQueue):
         self.free_at = NEVER
         self.taken = 0
         self.fire_at = NEVER
-        self.latch = False
         self.latched: Latch | None = None
         self.cycle = 0
         self.starts = self.starts_gone = 0
@@ -306,6 +304,11 @@ class IntraTdQueue(TdQueue):
     def works(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
         """See the table of the module."""
         return _INTRA[self.recovstatus]
+
+    @property
+    def latch(self) -> bool:
+        """Whether an ATI cycle is on."""
+        return self.latched is not None
 
     @property
     def gone(self) -> int:

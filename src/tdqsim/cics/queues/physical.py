@@ -31,7 +31,7 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
     work = queue.stored.work()
     try:
         work.put(data)
-        hardening.commit((work,), _NO_META if latch is None else latch.meta(queue))
+        hardening.commit((work,), _NO_META if latch is None else latch.meta())
     except StoreFull as error:
         region.intra.refused(queue)
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
@@ -40,7 +40,7 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
     if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
         queue.peak = count
     if latch is not None:
-        region.ati.begin(queue, latch)
+        region.ati.begin(latch)
 
 
 def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes | None:

@@ -31,7 +31,10 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
     if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
         queue.peak = count
     if count >= queue.fire_at:
-        task.region.ati.written(queue, task, count)
+        ati = task.region.ati
+        latch = ati.due(queue, task, count)
+        if latch is not None:
+            ati.begin(latch)
 
 
 def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes | None:
@@ -61,7 +64,7 @@ def clear(queue: Any, task: Any) -> None:
 
 def emptied(queue: Any, task: Any) -> None:
     """QZERO: the cycle is over, and the queue has no control interval any more."""
-    if queue.latch:
+    if queue.latched is not None:
         task.region.ati.emptied(queue)
     if queue.bounds:
         task.region.intra.settle(queue)

@@ -255,7 +255,6 @@ class Mirrors:
     def _attach(self, fields: Mapping[str, Any]) -> Mirror:
         region = self.region
         task = MirrorTask(region, region.next_task_number(), _MIRROR, self.userid_for(fields["userid"]), startcode="S")
-        task.outside = False
         region.tasks[task.number] = task
         mirror = self.mirrors[fields["key"]] = Mirror(task)
         return mirror

@@ -65,7 +65,7 @@ def _strand(task: TaskBase, region: SpiRegion) -> Strand | None:
     return next((each for each in (dispatcher.outside, *dispatcher.strands) if each.local is task), None)
 
 
-class _Wait(NamedTuple):
+class _Suspended(NamedTuple):
     """What a task waits for.
 
     Attributes:
@@ -79,21 +79,21 @@ class _Wait(NamedTuple):
     since_ns: int
 
 
-def _wait(task: TaskBase, region: SpiRegion) -> _Wait | None:
+def _wait(task: TaskBase, region: SpiRegion) -> _Suspended | None:
     """What a task waits for; None when it does not wait."""
     strand = _strand(task, region)
     if strand is None:  # a mirror works only while its requester's command runs
         is_mirror = not task.outside and not task.implicit
-        return _Wait(_IRLINK, task.uow.link if task.has_uow else "", 0) if is_mirror else None
+        return _Suspended(_IRLINK, task.uow.link if task.has_uow else "", 0) if is_mirror else None
     if strand.local is not task:  # the strand is another task's at the moment: the requester's, or its mirror's
         other: SpiTask = strand.local
         since_ns = strand.since_ns if strand.waiting_for is not None else 0
-        return None if other.region is region else _Wait(_IRLINK, _link_to(region, other.region), since_ns)
+        return None if other.region is region else _Suspended(_IRLINK, _link_to(region, other.region), since_ns)
     queue = strand.waiting_for
     if queue is None:
         return None
     kind, name = task.suspended or (_OTHER_WAITS.get(queue.name, ""), "")
-    return _Wait(kind, name, strand.since_ns)
+    return _Suspended(kind, name, strand.since_ns)
 
 
 def _link_to(region: SpiRegion, other: SpiRegion) -> str:

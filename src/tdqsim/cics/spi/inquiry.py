@@ -17,8 +17,7 @@ resource definitions, Exception conditions for browsing (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.command import Opt, OptionKind
 from tdqsim.cics.kernel.security import Access
@@ -83,12 +82,12 @@ def _plain(readers: Mapping[str, Reader]) -> Callable[[InquireOption, str], Read
     return lambda option, _type: readers[option.name]
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceType:
+class ResourceType(NamedTuple):
     """A type of resource that can be inquired.
 
     Attributes:
         name: such as ``TDQUEUE``, as in the table.
+        plans: the rows of readers by type and options, as far as they were asked for.
         readers: gives the reader of an option for things of a type (see ``type_of``).
         keys: what there is, in the region's order: names, numbers, or whatever ``find`` takes.
         find: the thing of a key; None when there is none (any more).
@@ -97,10 +96,10 @@ class ResourceType:
         check: resource security: raises NOTAUTH 101.
         visible: whether a browse shows it to the task.
         info: the class of what is returned.
-        plans: the rows of readers by type and options.
     """
 
     name: str
+    plans: dict[tuple[str, tuple[str, ...]], _Plan]
     readers: Callable[[InquireOption, str], Reader]
     keys: Callable[[Any], Iterable[Any]]
     find: Callable[[Any, Any], Any]
@@ -109,7 +108,6 @@ class ResourceType:
     check: Callable[[Any, Any, Access], None] = _anybody_may
     visible: Callable[[Any, Any], bool] = _always
     info: type[Info] = Info
-    plans: dict[tuple[str, tuple[str, ...]], _Plan] = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: str, readers: Mapping[str, Reader], **rest: Any) -> ResourceType:
@@ -120,7 +118,7 @@ class ResourceType:
         """
         if INQUIRE_OPTIONS[name].keys() != readers.keys():
             raise ValueError(f"INQUIRE {name}: {sorted(INQUIRE_OPTIONS[name].keys() ^ readers.keys())}")
-        return cls(name, _plain(readers), **rest)
+        return cls(name, {}, _plain(readers), **rest)
 
 
 def receivers(resource: str, **more: Opt) -> dict[str, Opt]:

@@ -9,8 +9,7 @@ global statistics (IBM Docs); the general reset rule.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -108,8 +107,7 @@ def _reset(queue: TdQueue) -> None:
         queue.peak_cis = queue.cis
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(NamedTuple):
     """Statistics that were written at one moment, as a region writes them to SMF.
 
     Attributes:

@@ -21,7 +21,7 @@ _FULLWORD_MAXIMUM: Final = 2**31 - 1
 _BINARY_LENGTHS: Final = {"F": 4, "H": 2, "X": 1}
 
 
-class _Field(NamedTuple):
+class _RecordField(NamedTuple):
     name: str
     offset: int
     kind: str
@@ -34,9 +34,9 @@ class _Field(NamedTuple):
 
 
 @cache
-def _layout(record: str) -> tuple[_Field, ...]:
+def _layout(record: str) -> tuple[_RecordField, ...]:
     return tuple(
-        _Field(row["field"], int(row["offset"], 16), row["kind"], row["origin"], row["reset"])
+        _RecordField(row["field"], int(row["offset"], 16), row["kind"], row["origin"], row["reset"])
         for row in table("statistics")
         if row["record"] == record
     )
@@ -78,7 +78,7 @@ class StatisticsRecord:
                 return self._value(field)
         raise KeyError(name)
 
-    def _value(self, field: _Field) -> Any:
+    def _value(self, field: _RecordField) -> Any:
         if field.origin.isdigit():
             return int(field.origin)
         if field.origin == "length":
@@ -105,7 +105,7 @@ class StatisticsRecord:
         return bytes(data)
 
 
-def _bytes(field: _Field, value: Any, page: CodePage) -> bytes:
+def _bytes(field: _RecordField, value: Any, page: CodePage) -> bytes:
     if field.kind[0] == "C":
         return page.encode(str(value)[: field.length].ljust(field.length))
     if field.kind[0] == "P":

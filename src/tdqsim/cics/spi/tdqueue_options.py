@@ -144,6 +144,7 @@ def _is_visible(task: Any, name: str) -> bool:
 
 TDQUEUE: Final = ResourceType(
     "TDQUEUE",
+    {},
     _reader,
     keys=lambda region: region.tdqueues,
     find=lambda region, name: region.tdqueues.get(name),

@@ -452,9 +452,8 @@ def _restore(region: Any, queue: IntraTdQueue, work: LogicalWork, part: dict[str
 def save_latches(region: Any) -> None:
     """At a normal end: which non-recoverable queues have a cycle on (the others' are on the store already)."""
     for queue in region.intra_queues():
-        if queue.latch and queue.recovstatus == "NO":
-            kept = queue.latched.stored() if queue.latched else b""
-            region.hardening.note(_LATCHES + queue.name.encode(), kept)
+        if queue.latched is not None and queue.recovstatus == "NO":
+            region.hardening.note(_LATCHES + queue.name.encode(), queue.latched.stored())
 
 
 def show_latches(region: Any) -> None:
@@ -462,7 +461,7 @@ def show_latches(region: Any) -> None:
     for key, kept in region.store.durable.metas(_LATCHES):
         queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
         if isinstance(queue, IntraTdQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
-            queue.latch, queue.latched = True, Latch.read(kept)
+            queue.latched = Latch.read(queue, kept)
             region.ati.arm(queue)
 
 
@@ -477,7 +476,7 @@ def pending_triggers(region: Any) -> list[IntraTdQueue]:
         if not isinstance(queue, IntraTdQueue) or queue.recovstatus == "NO":
             region.hardening.note(key, None)
         if isinstance(queue, IntraTdQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
-            queue.latched = Latch.read(kept)
+            queue.latched = Latch.read(queue, kept)
             found.append(queue)
     return found
 

@@ -104,7 +104,7 @@ class Participant(Protocol):
         """Undo its part."""
 
 
-class _Change:
+class _Unfinished:
     """A commit that says something new of a unit of work that goes on."""
 
     __slots__ = ()
@@ -116,7 +116,7 @@ class _Change:
         """Nothing follows."""
 
 
-_CHANGE: Final = _Change()
+_UNFINISHED: Final = _Unfinished()
 
 
 class UnitOfWork:
@@ -295,10 +295,10 @@ class UnitOfWork:
                 works.append(work)
                 most = work.queue.now.count + len(work.items)
                 if most >= queue.fire_at and len(work.items) > work.own and work.count_after >= queue.fire_at:
-                    latch = self.region.ati.due(queue, self, work.count_after)
+                    latch = self.region.ati.due_at_commit(queue, self, work.count_after)
                     if latch is not None:
-                        meta |= latch.meta(queue)
-                        due.append((queue, latch))
+                        meta |= latch.meta()
+                        due.append(latch)
         for action in self.at_commit:
             meta |= action()
         if self.state is _INDOUBT:
@@ -392,8 +392,8 @@ class UnitOfWork:
                     space.committed(queue, work)
                 else:
                     space.backed_out(queue, work)
-            for queue, latch in self._due if committed else ():
-                region.ati.begin(queue, latch)
+            for latch in self._due if committed else ():
+                region.ati.begin(latch)
         region.unit_of_work_ended(self, committed=committed)
         for lock in self.ends:  # whoever waits for one tries again, and a pending disable may complete
             if lock.taken_by is self:
@@ -423,7 +423,7 @@ class UnitOfWork:
         meta: Meta = {**(also or {}), **self._forgotten_reads(), prepared_key(self.id): region.image_of(self)}
         self.state = _INDOUBT
         try:
-            late = region.hardening.share((), meta, _CHANGE)
+            late = region.hardening.share((), meta, _UNFINISHED)
         except BaseException:
             if region.hardening.get_meta(prepared_key(self.id)) is None:
                 self.state = _INFLIGHT
@@ -441,7 +441,7 @@ class UnitOfWork:
         self._become_shunted(waitcause)
         late = None
         try:
-            late = region.hardening.share((), {prepared_key(self.id): region.image_of(self)}, _CHANGE)
+            late = region.hardening.share((), {prepared_key(self.id): region.image_of(self)}, _UNFINISHED)
         except StoreError as error:  # the record of its prepare is there, which says nearly as much
             region.log.warning("shunt_not_recorded", uow=self.id.hex().upper(), reason=str(error))
         self.retain_locks()
