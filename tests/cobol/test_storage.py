@@ -167,9 +167,10 @@ def test_edited_items_are_text_and_floating_point_is_float(workshop):
         77 EDITED PIC ZZ9.99.
         77 SHORT-FLOAT COMP-1 VALUE 1.5.
         77 LONG-FLOAT COMP-2 VALUE -2.25.
+        01 TABLE-OF. 05 ROW-NO PIC 99 OCCURS 3 VALUE 4.
         """,
         """
-        MOVE 1.5 TO EDITED
+        MOVE 1.5 TO EDITED MOVE 5 TO ROW-NO(2)
         EXEC CICS DELAY INTERVAL(1) END-EXEC
         COMPUTE EDITED = SHORT-FLOAT + LONG-FLOAT
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(EDITED) END-EXEC
@@ -180,7 +181,7 @@ def test_edited_items_are_text_and_floating_point_is_float(workshop):
 
     def look(_task):
         storage = shown.local.storage
-        seen.extend(storage[name] for name in ("EDITED", "SHORT-FLOAT", "LONG-FLOAT"))
+        seen.extend(storage[name] for name in ("EDITED", "SHORT-FLOAT", "LONG-FLOAT", "ROW-NO (2)"))
         storage["SHORT-FLOAT"], storage["LONG-FLOAT"] = 0.5, 100.25
 
     shown = workshop.region.start(workshop.programs.handler("SHOWS"))
@@ -188,5 +189,5 @@ def test_edited_items_are_text_and_floating_point_is_float(workshop):
     workshop.region.run()
     looked.result()
     shown.result()
-    assert seen == ["  1.50", 1.5, -2.25]
+    assert seen == ["  1.50", 1.5, -2.25, 5]
     assert workshop.out() == [b"100.75"]

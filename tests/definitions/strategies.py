@@ -120,7 +120,7 @@ connections = tried(
 )
 others = st.builds(
     other_resource,
-    st.sampled_from(["PROGRAM", "FILE", "PROFILE"]),
+    st.sampled_from(["PROGRAM", "MAPSET", "PROFILE"]),
     st.text("ABC123", min_size=1, max_size=8),
     group_names,
     st.dictionaries(

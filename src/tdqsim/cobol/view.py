@@ -198,7 +198,7 @@ def _signed(item: Item) -> bool:
 
 def _is_number(item: Item) -> bool:
     """Whether it is a number; an edited one is text, as which the program compares it."""
-    plain = set(item.picture.split(" ")[0].upper()) <= _PLAIN
+    plain = set(item.picture.split(" ")[0].rstrip(",").upper()) <= _PLAIN
     return item.kind == "NUMERIC" and (plain or _usage(item) != "DISPLAY")
 
 
