@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -55,13 +55,6 @@ INSIDE_CICS = {
 COMMAND_LINE_ONLY = {"rich", "typer"}
 LARGEST_RING = 6
 
-KNOWN: dict[str, str] = {}
-"""Breaks that are known, each with who mends it and how. Take a line away with its break."""
-
-KNOWN_PRIVATE: dict[str, str] = {}
-KNOWN_RINGS: dict[str, str] = {}
-"""A module of each ring that is known to be too large."""
-
 
 def paths() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
@@ -102,30 +95,42 @@ def imports_of(path: Path) -> frozenset[str]:
 
 
 PATHS = paths()
-IDS = [shown(path) for path in PATHS]
 
 
-@pytest.mark.parametrize("path", PATHS, ids=IDS)
-def test_a_module_imports_only_from_rooms_below_it(path: Path) -> None:
+def breaking(rule: Callable[[Path], Iterable[str]]) -> dict[str, list[str]]:
+    """The files that break a rule, and by what."""
+    return {shown(path): found for path in PATHS if (found := sorted(rule(path)))}
+
+
+def not_below(path: Path) -> set[str]:
+    """Rooms that a module uses and that are not below its own."""
     room = room_of(path)
     if room not in BELOW:
-        return  # errors, late and the catalogue
+        return set()  # errors, late and the catalogue
     used = {name.split(".")[1] for name in imports_of(path) if name.startswith(f"{PACKAGE}.")}
-    allowed = BELOW[room] | {room, "errors", "late", "__version__"}
-    assert used <= allowed, f"{room} uses {sorted(used - allowed)}"
+    return used - (BELOW[room] | {room, "errors", "late", "__version__"})
 
 
-@pytest.mark.parametrize("path", [path for path in PATHS if room_of(path) == "cics"], ids=shown)
-def test_a_folder_of_cics_knows_nothing_above_it(path: Path) -> None:
+def test_a_module_imports_only_from_rooms_below_it() -> None:
+    assert breaking(not_below) == {}
+
+
+def above_in_cics(path: Path) -> set[str]:
+    """Modules of cics that a module of cics may not know."""
+    if room_of(path) != "cics":
+        return set()
     parts = path.relative_to(SOURCE / "cics").parts
     forbidden = INSIDE_CICS.get(parts[0], set()) if len(parts) > 1 else set()
-    breaks = {
-        f"{shown(path)} -> {module}"
+    return {
+        module
         for name in imports_of(path)
         for module in [name.removeprefix(f"{PACKAGE}.")]
         if any(module == above or module.startswith(f"{above}.") for above in forbidden) and is_module(name)
     }
-    assert breaks <= KNOWN.keys(), sorted(breaks - KNOWN.keys())
+
+
+def test_a_folder_of_cics_knows_nothing_above_it() -> None:
+    assert breaking(above_in_cics) == {}
 
 
 @pytest.mark.parametrize(("room", "word"), [("core", "RegionClosed"), ("core", "SystemClosed"), ("ibmi", "RegionClosed"),
@@ -142,20 +147,18 @@ def is_module(name: str) -> bool:
 MODULES = {module_of(path): path for path in PATHS}
 
 
-def test_no_break_is_known_that_is_none() -> None:
-    for line in KNOWN:
-        path, _, module = line.partition(" -> ")
-        assert f"{PACKAGE}.{module}" in imports_of(SOURCE / path), f"{line} is mended: take it away"
-
-
-@pytest.mark.parametrize("path", PATHS, ids=IDS)
-def test_the_libraries_of_the_command_line_stay_there(path: Path) -> None:
+def command_line_libraries(path: Path) -> set[str]:
+    """Libraries of the command line that a module elsewhere uses."""
     if room_of(path) == "cli":
-        return
+        return set()
     used = {name.split(".")[0] for name in imports_of(path)} & COMMAND_LINE_ONLY
     if room_of(path) == "pipeline":
         used -= {"rich"}  # its progress bar, imported where there is a terminal
-    assert not used, f"{path.name} uses {sorted(used)}"
+    return used
+
+
+def test_the_libraries_of_the_command_line_stay_there() -> None:
+    assert breaking(command_line_libraries) == {}
 
 
 def test_every_room_is_known_here() -> None:
@@ -175,9 +178,8 @@ def private_uses(path: Path) -> Iterator[str]:
             yield name
 
 
-@pytest.mark.parametrize("path", PATHS, ids=IDS)
-def test_nothing_private_is_used_across_rooms(path: Path) -> None:
-    assert bool(sorted(private_uses(path))) is (shown(path) in KNOWN_PRIVATE), sorted(private_uses(path))
+def test_nothing_private_is_used_across_rooms() -> None:
+    assert breaking(private_uses) == {}
 
 
 # -- no rings, no props -----------------------------------------------------------------------------------------------
@@ -205,17 +207,20 @@ def test_rings_are_found() -> None:
 
 def test_no_ring_is_larger_than_six_modules() -> None:
     found = [sorted(ring) for ring in rings(graph()) if len(ring) > LARGEST_RING]
-    assert all(any(known in ring for ring in found) for known in KNOWN_RINGS), "a ring that is known is mended"
-    large = [ring for ring in found if not any(known in ring for known in KNOWN_RINGS)]
-    assert not large, "\n".join(f"{len(ring)}: {' '.join(ring)}" for ring in large)
+    assert not found, "\n".join(f"{len(ring)}: {' '.join(ring)}" for ring in found)
 
 
-@pytest.mark.parametrize("path", PATHS, ids=IDS)
-def test_no_class_has_members_for_type_checkers_only(path: Path) -> None:
+def for_type_checkers(path: Path) -> Iterator[str]:
+    """Classes with members that only a type checker sees."""
     for node in ast.walk(tree_of(path)):
         inside = node.body if isinstance(node, ast.ClassDef) else []
         tests = [ast.unparse(inner.test) for inner in inside if isinstance(inner, ast.If)]
-        assert not any("TYPE_CHECKING" in test for test in tests), getattr(node, "name", "")
+        if any("TYPE_CHECKING" in test for test in tests):
+            yield getattr(node, "name", "")
+
+
+def test_no_class_has_members_for_type_checkers_only() -> None:
+    assert breaking(for_type_checkers) == {}
 
 
 def test_no_two_classes_are_called_the_same() -> None:

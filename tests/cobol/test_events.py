@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim import Condition
 from tdqsim.facts import Resp
 from tests.rules import rule
 
@@ -43,6 +44,56 @@ def test_a_task_waits_for_its_post_while_others_run(workshop):
     second.result()
     assert workshop.out() == [b"\0\0\0\0", b"between", bytes.fromhex("40008000")]
     assert region.clock.time_ns() - began >= 10 * 10**9
+
+
+@pytest.mark.rule("IC-CANCEL-POST", "IC-CANCEL-WAIT", "IC-CANCEL-NONE")
+def test_cancel_takes_back_the_own_post_and_ends_that_of_another_at_once(workshop):
+    workshop.program(
+        "POSTS",
+        POSTS,
+        """
+        EXEC CICS POST INTERVAL(10) SET(P) REQID('FIRST') END-EXEC
+        SET ADDRESS OF ECB TO P
+        MOVE 'XXXX' TO ECB
+        EXEC CICS CANCEL END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(ECB) END-EXEC
+        EXEC CICS CANCEL RESP(R) END-EXEC
+        MOVE R TO S1
+        EXEC CICS CANCEL REQID('FIRST') RESP(R) END-EXEC
+        MOVE R TO S2
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        EXEC CICS POST INTERVAL(10) SET(P) REQID('SECOND') END-EXEC
+        SET ADDRESS OF ECB TO P
+        EXEC CICS WAIT EVENT ECADDR(P) NAME('E') END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(ECB) END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        """,
+        "01 ECB PIC X(4).",
+    )
+    region = workshop.region
+    began = region.clock.time_ns()
+    first = region.start(workshop.programs.handler("POSTS"))
+    second = region.start(lambda task: task.cancel("SECOND"))
+    region.run()
+    first.result()
+    second.result()
+    notfnd = f"{Resp[rule('IC-CANCEL-NONE').resp]:04}".encode()
+    assert workshop.out() == [bytes(4), notfnd * 2, bytes.fromhex("40008000")]
+    assert region.clock.time_ns() - began < 10 * 10**9
+
+
+def test_cancel_ends_the_delay_of_another_task(workshop):
+    workshop.program("SLEEPS", "", "EXEC CICS DELAY INTERVAL(10) REQID('NAP') END-EXEC\nGOBACK.")
+    region = workshop.region
+    began = region.clock.time_ns()
+    first = region.start(workshop.programs.handler("SLEEPS"))
+    second = region.start(lambda task: task.cancel("NAP"))
+    region.run()
+    first.result()
+    second.result()
+    assert region.clock.time_ns() - began < 10 * 10**9
+    with region.task() as task, pytest.raises(Condition, match="no request NAP"):
+        task.cancel("NAP")
 
 
 @pytest.mark.rule("IC-POST-MINUTES", "IC-POST-SECONDS", "IC-INTERVAL-INVREQ", "IC-MINUTES-INVREQ", "IC-SECONDS-INVREQ")

@@ -169,3 +169,18 @@ def test_a_copybook_may_have_the_name_of_its_program_and_an_item_that_of_a_recor
     )
     workshop.run("SAME")
     assert workshop.out() == [b"SAM;"]
+
+
+@pytest.mark.slow  # seconds of the compiler's
+def test_a_program_of_eight_hundred_commands_compiles_and_runs(workshop):
+    """GnuCOBOL 3.1 crashes, or hangs, over the source listing of such a program: none is asked for."""
+    items = "\n".join(f"01 WS-{at} PIC X(4) VALUE '{at:04}'." for at in range(1600))
+    commands = "\n".join(
+        f"P{at}.\n    MOVE WS-{at} TO WS-0\n"
+        f"    EXEC CICS WRITEQ TD QUEUE('OUT')\n         FROM(WS-{at}) END-EXEC\n"
+        f"    IF WS-0 = '{at:04}' CONTINUE\n    ELSE MOVE WS-1 TO WS-0 END-IF."
+        for at in range(1, 801)
+    )
+    workshop.program("LONG", items, f"{commands}\n    EXEC CICS RETURN END-EXEC.")
+    workshop.run("LONG")
+    assert workshop.out() == [f"{at:04}".encode() for at in range(1, 801)]

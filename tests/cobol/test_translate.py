@@ -86,8 +86,8 @@ def calls_of(text: str) -> tuple[int, int]:
 
 
 def test_a_long_program_is_translated_in_linear_time_and_room():
-    calls, added = calls_of(of_size(200, 20, 10_000))
-    ten_times_calls, ten_times_added = calls_of(of_size(2000, 200, 100_000))
+    calls, added = calls_of(of_size(40, 4, 2000))
+    ten_times_calls, ten_times_added = calls_of(of_size(400, 40, 20_000))
     assert ten_times_calls < 11 * calls
     assert ten_times_added < 11 * added
 

@@ -464,6 +464,27 @@ def test_symbolic_links_are_not_followed(place: Path, tmp_path: Path, name: str)
     assert (target.read_bytes() if target.is_file() else b"") == before
 
 
+@pytest.mark.parametrize("half", ["durable", "volatile"])
+@pytest.mark.parametrize("what", ["link to a file", "link to nothing", "link to itself", "link to a directory", "file"])
+def test_what_has_the_place_of_a_directory_is_refused_at_once(
+    place: Path, tmp_path: Path, half: str, what: str
+) -> None:
+    with Store(place) as store:
+        put(store, b"Q", b"one")
+    other = tmp_path / "other"
+    if half == "durable":
+        (place / half).rename(tmp_path / "moved")
+    if what == "file":
+        (place / half).write_text("kept")
+    else:
+        target = {"link to itself": half, "link to nothing": "nowhere"}.get(what, str(other))
+        (place / half).symlink_to(target)
+        (other.mkdir if what.endswith("directory") else other.touch)()
+    with pytest.raises(StoreError, match=rf"{half}: it is (a symbolic link|no directory)"):
+        Store(place)
+    assert not other.is_dir() or list(other.iterdir()) == []
+
+
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match="file"):

@@ -18,7 +18,6 @@ from tdqsim.datasets import (
     Disposition,
     DsnameError,
     ErrorOption,
-    JobLog,
     OpenError,
     PrintControl,
     RecordFormat,
@@ -26,7 +25,6 @@ from tdqsim.datasets import (
     SpaceExhausted,
     SpaceUnit,
     Spooling,
-    SysoutSpool,
     parse_dcb,
     write_records,
 )
@@ -303,8 +301,7 @@ def test_tables(volume, data):
 
 @pytest.mark.rule("DS-SYSOUT-CLASS", "DS-INTRDR-SUBMIT")
 def test_sysout_and_internal_reader(tmp_path):
-    jobs = JobLog(lambda: 5)
-    spooling = Spooling(SysoutSpool(tmp_path / "spool"), jobs, "ascii")
+    spooling = Spooling(tmp_path, lambda: 5, "ascii")
     table = DDTable([DDCard("PRINT", sysout="*"), DDCard("JES", sysout="A", writer="INTRDR")], None, spooling)
     with table.get("PRINT").open_output(parse_dcb("RECFM=VBA,LRECL=137")) as writer:
         writer.put(b"1TITLE")
@@ -312,7 +309,7 @@ def test_sysout_and_internal_reader(tmp_path):
     assert (kept.ddname, kept.control, list(spooling.spool.read(kept))) == ("PRINT", PrintControl.ASA, [b"1TITLE"])
     with table.get("JES").open_output() as reader:
         reader.put(b"//JOBA JOB")
-    assert [job.name for job in jobs] == ["JOBA"]
+    assert [job.name for job in spooling.jobs] == ["JOBA"]
     with pytest.raises(OpenError, match="only be written"):
         table.get("PRINT").open_input()
     with pytest.raises(OpenError, match="no spool"):

@@ -65,6 +65,8 @@ def test_comments_between_the_lines_of_a_command():
 def test_columns_beyond_72():
     card = f"{'DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA)':72}"
     assert reports(f"{card}00010000\n") == []
+    told = {column: reports(f"{card[: column - 1]:{column - 1}}X\n")[0][1] for column in (72, 73, 80)}
+    assert told == {72: "TDQUEUE(Q1) X", 73: "X", 80: "X"}
     assert reports(f"{card}TRANSID\n") == [(1, "TRANSID", "skipped")]
     assert [queue.name for queue in queues(f"{card}00010000\n{' TRANSID(PAYP)':72}00020000")] == ["Q1"]
     assert queues(f"{card}{'':20}TRANSID(PAYP)")[0].transid == "PAYP"
@@ -80,11 +82,11 @@ def test_a_value_goes_on_after_column_72():
 @pytest.mark.rule("CSD-COMMAND-END")
 def test_a_verb_with_a_parenthesis_is_an_operand():
     text = (
-        "DEFINE FILE(F1) GROUP(G) ADD(YES) DELETE(YES) LIST(X) DEFINE TDQUEUE(Q1) GROUP(G)\nTYPE(INTRA) ADD GROUP(G) LIST(L)\n"
+        "DEFINE MAPSET(F1) GROUP(G) ADD(YES) DELETE(YES) LIST(X) DEFINE TDQUEUE(Q1) GROUP(G)\nTYPE(INTRA) ADD GROUP(G) LIST(L)\n"
         "LIST ALL"
     )
     found = parse_csd(text)
-    assert [entry.resource.title for entry in found.definitions.entries] == ["FILE(F1)", "TDQUEUE(Q1)"]
+    assert [entry.resource.title for entry in found.definitions.entries] == ["MAPSET(F1)", "TDQUEUE(Q1)"]
     assert found.definitions.entries[0].resource.without_effect == {"add": "YES", "delete": "YES", "list": "X"}
     assert reports(text) == [(2, "ADD", "skipped"), (3, "LIST", "skipped")]
 
@@ -171,7 +173,7 @@ def test_placeholders(value):
 @pytest.mark.parametrize("value", ["&HLQ..LIB", "<HLQ NAME>", "{{ hlq }}"])
 def test_placeholders_that_are_no_names(value):
     found = parse_csd(
-        f"DEFINE TDQ(Q1) GROUP(G) TYPE(EXTRA) DSNAME({value}) DDNAME(X)\nDEFINE FILE(F) GROUP(G) DSNAME({value})"
+        f"DEFINE TDQ(Q1) GROUP(G) TYPE(EXTRA) DSNAME({value}) DDNAME(X)\nDEFINE LIBRARY(F) GROUP(G) DSNAME({value})"
     )
     assert found.definitions.tdqueues == (define_tdqueue(name="Q1", group="G", type="EXTRA", ddname="X"),)
     assert found.definitions.entries[1].resource.without_effect == {"dsname": value}

@@ -30,6 +30,7 @@ def test_an_extrapartition_queue_and_its_control_block():
         + card("         DFHDCT TYPE=FINAL")
         + card("         END")
     )
+    assert text.splitlines()[4].index("OPEN") + 1 == 16
     found = parse_dct(text)
     expected = define_tdqueue(
         name="OUTQ", group="DCTA1", type="EXTRA", ddname="OUTDD", opentime="DEFERRED", blocksize=136, recordsize=132,

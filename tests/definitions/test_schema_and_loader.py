@@ -89,8 +89,8 @@ def compared(right: dict[str, Any], schema: dict[str, Any], load: Any) -> tuple[
     differ, tried = [], 0
     for what, made in mutants(right):
         tried += 1
-        text = yaml.safe_dump(made)
-        passes = validator.is_valid(yaml.safe_load(text))
+        text = yaml.dump(made, Dumper=yaml.CSafeDumper)
+        passes = validator.is_valid(yaml.load(text, yaml.CSafeLoader))
         try:
             load(text)
         except DefinitionError as error:

@@ -7,20 +7,26 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
 import tdqsim
 from tdqsim import Region, Task, define_connection, define_tdqueue, define_transaction
-from tdqsim.cics import ConnectionInfo, TaskInfo, TdqueueInfo, TransactionInfo, UowInfo
+from tdqsim.cics import ConnectionInfo, TaskInfo, TdqueueInfo, TdqueueOption, TransactionInfo, UowInfo
+from tdqsim.cics.files.datafile import DataFile
+from tdqsim.cics.files.inquire import FILE_OPTIONS, FileOption
+from tdqsim.cics.kernel.control import ASSIGN_OPTIONS, AssignOption
 from tdqsim.cics.spi import rows
-from tdqsim.cics.spi.row_types import row_types_source
-from tdqsim.client import RemoteRegion
+from tdqsim.cics.spi.row_types import option_words_source, row_types_source
+from tdqsim.client import RemoteRegion, _option_words
 from tdqsim.definitions import _attributes
 from tdqsim.definitions.attribute_types import attribute_types_source
+from tdqsim.errors import TdqError
+from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS
 
 Checker = Callable[[Path], tuple[int, dict[int, str]]]
 SOURCE = Path(tdqsim.__file__).parents[1]
@@ -29,6 +35,7 @@ GOOD = """\
 from tdqsim import (
     Cvda, Region, System, Task, define_connection, define_dtaq, define_tdqueue, define_terminal, define_transaction,
 )
+from tdqsim.cics import TdqueueOption
 from tdqsim.client import Client
 from tdqsim.ibmi import Job
 from tdqsim.definitions import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Transaction
@@ -52,6 +59,8 @@ with Region([intra, extra, alias, far, paid]) as region:
     names: list[str] = [row.tdqueue for row in region.browse_tdqueue("RECOVSTATUS") if row.recovstatus == Cvda.LOGICAL]
     region.register("PAYP", lambda task: task.readq_td("PAYQ"))
     region.set_transaction("PAYP", status="DISABLED")
+    chosen: list[TdqueueOption] = ["TYPE", "numitems"]
+    region.inquire_tdqueue("PAYQ", *chosen)
 
     def total(task: Task, queue: str) -> int:
         return sum(int(task.text(record)) for record in task.readq_td_all(queue))
@@ -60,6 +69,7 @@ with Region([intra, extra, alias, far, paid]) as region:
     region.start("PAYP")
     region.start(lambda task: task.writeq_td("PAYQ", b"1"), transid="PAYP")
     with region.task() as t:
+        own = t.assign("TRANPRIORITY", "userid")
         t.inquire_uow_start()
         unit: bytes = t.inquire_uow_next().uow
         waiting = t.inquire_task(t.number).runstatus is Cvda.SUSPENDED
@@ -164,6 +174,23 @@ BAD = [
     ('box.qclrdtaq("ORDERS", "QGPL", key_order="EX")', "key_order"),
     ('box.qmhqrdqd("ORDERS", "QGPL", "RDQD0300")', "RDQD0300"),
     ('box.qmhqcdq("ORDERS", "QGPL", atuomatic_reclaim=True)', "atuomatic_reclaim"),
+    ('region.inquire_tdqueue("PAYQ", "NUMITMS")', "NUMITMS"),
+    ('region.inquire_tdqueue("PAYQ", "NUMITEMS", "ENABELSTATUS")', "ENABELSTATUS"),
+    ('region.browse_tdqueue("RECOVSTATSU")', "RECOVSTATSU"),
+    ('region.inquire_tdqueue_next("TYP")', "TYP"),
+    ('region.inquire_connection("CIC2", "CONNSTATSU")', "CONNSTATSU"),
+    ('region.inquire_transaction("PAYP", "STATSU")', "STATSU"),
+    ('region.inquire_task(7, "RUNSTATSU")', "RUNSTATSU"),
+    ('region.inquire_uow(b"12345678", "UOWSTAT")', "UOWSTAT"),
+    ('region.inquire_uowlink(b"12345678", "BRIDGE")', "BRIDGE"),
+    ('region.inquire_uowenq_next("QUALIFER")', "QUALIFER"),
+    ('region.inquire_file("ACCT", "OPENSTATSU")', "OPENSTATSU"),
+    ('region.assign("QNAEM")', "QNAEM"),
+    ('region.retrieve("RTRANSDI")', "RTRANSDI"),
+    ('far.inquire_tdqueue("PAYQ", "NUMITMS")', "NUMITMS"),
+    ('far.browse_tdqueue("RECOVSTATSU")', "RECOVSTATSU"),
+    ('define_transaction(name="PAYP", dtimout="soon")', "dtimout"),
+    ('define_dtaq(dtaq="QGPL/ORDERS", maxlen=80, size=("*MAX3GB", 16))', "size"),
 ]
 BAD_HEAD = """\
 from tdqsim import Cvda, Region, System, Task
@@ -213,10 +240,23 @@ def test_the_attributes_written_out_are_those_of_the_classes() -> None:
     assert made == kept  # python -m tdqsim.definitions.attribute_types writes it anew
 
 
-def test_the_rows_written_out_are_those_of_the_table() -> None:
-    written = Path(rows.__file__).read_text("utf-8")
-    made, kept = ("".join(text.split()).replace(",]", "]") for text in (row_types_source(), written))
+@pytest.mark.parametrize(
+    ("module", "source"), [(rows, row_types_source), (_option_words, option_words_source)], ids=["rows", "client"]
+)
+def test_the_rows_written_out_are_those_of_the_table(module: ModuleType, source: Callable[[], str]) -> None:
+    written = Path(str(module.__file__)).read_text("utf-8")
+    made, kept = ("".join(text.split()).replace(",]", "]") for text in (source(), written))
     assert made == kept  # python -m tdqsim.cics.spi.row_types writes it anew
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [(AssignOption, ASSIGN_OPTIONS), (FileOption, FILE_OPTIONS), (TdqueueOption, INQUIRE_TDQUEUE_OPTIONS)],
+    ids=["ASSIGN", "FILE", "TDQUEUE"],
+)
+def test_the_words_of_options_are_the_options(words: object, options: Mapping[str, object]) -> None:
+    told = get_args(words)
+    assert {word.upper() for word in told} == set(options)
 
 
 @pytest.mark.parametrize("checker", [mypy, pyright])
@@ -247,6 +287,23 @@ def test_a_far_region_takes_words_of_a_task_only() -> None:
 def _words(hint: object) -> set[object]:
     """The words of the literals in a type."""
     return {word for each in (hint, *get_args(hint)) if get_origin(each) is Literal for word in get_args(each)}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda task: task.inquire_tdqueue("PAYQ", "NUMITMS"),
+        lambda task: task.inquire_file("ACCT", "NUMITMS"),
+        lambda task: task.assign("NUMITMS"),
+        lambda task: task.retrieve("NUMITMS"),
+    ],
+    ids=["INQUIRE TDQUEUE", "INQUIRE FILE", "ASSIGN", "RETRIEVE"],
+)
+def test_a_misspelt_option_is_refused_where_nobody_checks_types(asked: Callable[[Task], object]) -> None:
+    with Region([define_tdqueue(name="PAYQ", type="INTRA")]) as region, region.task() as task:
+        region.files.define("ACCT", DataFile("ESDS"))
+        with pytest.raises(TdqError, match=r"NUMITMS.*allowed are"):
+            asked(task)
 
 
 def test_what_is_returned_is_what_the_types_say() -> None:

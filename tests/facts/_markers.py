@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 _RULE_ID = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)+")
 
 
+@cache
 def marked_tests() -> dict[str, list[str]]:
     """Rule ids to the pytest ids of the tests that carry them."""
     found: dict[str, list[str]] = {}

@@ -6,11 +6,8 @@ from tdqsim.facts import rules
 from tests.facts._markers import marked_tests
 
 
-def test_every_rule_has_a_test():
+def test_every_rule_has_a_test_and_every_marker_names_a_rule():
     missing = sorted(rules().keys() - marked_tests().keys())
     assert not missing, f"rules without a test: {missing}"
-
-
-def test_every_marker_names_a_rule():
     unknown = {rule_id: tests for rule_id, tests in marked_tests().items() if rule_id not in rules()}
     assert not unknown, f"markers without a row: {unknown}"

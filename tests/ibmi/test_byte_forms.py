@@ -99,6 +99,9 @@ def test_the_error_code(job):
     clear(code)
     assert code[4:15] == b4(43) + e("CPF9801")
     assert code[16:] == e("WORK      APPLI")
+    short = bytearray(b4(8) + b"\xee" * 23)
+    clear(short)
+    assert short == b4(8) + b4(43) + b"\xee" * 19
 
 
 def test_names_are_taken_as_they_are(job, fifo):

@@ -7,7 +7,7 @@ import pytest
 from tdqsim.definitions import parse_cl
 from tdqsim.definitions.cl_command import COMMANDS, check_command, read_command
 from tdqsim.ibmi import EscapeMessage
-from tests.rules import rule
+from tests.rules import expect_rule, rule
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_commands_do_what_their_methods_do(system, officer):
     run("ENDJRNOBJ ONE/Q *DTAQ")
     assert [entry.type for entry in officer.dspjrn("ONE/JRN")] == ["QB", "QE"]
     assert [one.message_id for one in officer.joblog] == [
-        "CPC2102", "CPC9801", "CPC9801", "CPC2196", "CPC2196", "CPC2101", "CPC2197", "CPC2101", "CPC2193", "CPC2192",
+        "CPC2102", "CPC9801", "CPC9801", "CPC2196", "CPC2196", "CPC2101", "CPC2197", "CPC2198", "CPC2101", "CPC2193", "CPC2192",
         "CPC2201", "CPC2201", "CPC2202", "CPC2202", "CPC2205",
     ]  # fmt: skip
     run("DLTLIB ONE")
@@ -254,3 +254,50 @@ def test_diagnostics_of_parameters_that_do_not_go_together_are_messages_of_the_f
         "Cause",
         "TEXT      ",
     )
+
+
+@pytest.mark.rule("CL-SEVERAL")
+@pytest.mark.parametrize(
+    ("library", "left"),
+    [
+        ("*ALL", ["APPLIB/R", "ONE/R"]), ("*ALLUSR", ["APPLIB/R", "ONE/R", "QUSRSYS/Q"]),
+        ("*USRLIBL", ["APPLIB/Q", "APPLIB/R", "ONE/R", "QUSRSYS/Q"]),
+    ],
+)  # fmt: skip
+def test_deletion_from_several_libraries(system, officer, library, left):
+    for one in ("ONE", "QUSRSYS"):
+        system.crtlib(one)
+    officer.command("CHGLIBL (ONE QGPL)")
+    for each in ("APPLIB/Q", "APPLIB/R", "ONE/Q", "ONE/R", "QGPL/Q", "QUSRSYS/Q"):
+        officer.command(f"CRTDTAQ {each} 5")
+    officer.command(f"DLTDTAQ {library}/Q")
+    assert [one.qualified for one in system.queues()] == left
+    expect_rule("CL-SEVERAL", officer.command, f"DLTDTAQ {library}/Q")
+    expect_rule("CL-SEVERAL", officer.command, f"DLTDTAQ {library}/X*")
+
+
+def test_what_is_accepted_as_shipped(system, officer):
+    officer.command("CRTLIB ONE *PROD TEXT('One') AUT(*LIBCRTAUT) CRTAUT(*SYSVAL) ASP(1) CRTOBJAUD(*SYSVAL)")
+    assert system.libraries["ONE"].public == "*CHANGE"
+    assert officer.command("CRTDTAQ ONE/Q 5").public == "*CHANGE"
+    officer.command("ALCOBJ ((ONE/Q *DTAQ *EXCL)) CONFLICT(*NORQSRLS)")
+    officer.command("MOVOBJ ONE/Q *DTAQ APPLIB ASPDEV(*) TOASPDEV(*SYSBAS)")
+    officer.command("CHGCURLIB ONE")
+    assert (officer.joblog[-1].message_id, officer.joblog[-1].text) == ("CPC2198", "Current library changed to ONE.")
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("", ("ONE", ["APPLIB"])), ("CURLIB(*CURRENT) INLLIBL(*CURRENT)", ("ONE", ["APPLIB"])),
+        ("CURLIB(*CRTDFT) INLLIBL(*NONE)", ("", [])), ("CURLIB(APPLIB) INLLIBL(ONE QTEMP)", ("APPLIB", ["ONE", "QTEMP"])),
+        ("CURLIB(*USRPRF) INLLIBL(*SYSVAL) HOLD(*NO) JOBD(QGPL/QDFTJOBD)", ("", ["QGPL", "QTEMP"])),
+    ],
+)  # fmt: skip
+def test_the_libraries_of_a_submitted_job(system, officer, said, found):
+    system.crtlib("ONE")
+    officer.command("CHGLIBL APPLIB CURLIB(ONE)")
+    seen = []
+    system.register_program("QGPL/LOOK", lambda job: seen.append((job.current_library, job.user_libraries)))
+    officer.command(f"SBMJOB CMD(CALL QGPL/LOOK) {said}").result()
+    assert seen == [found]

@@ -4,9 +4,10 @@ import pytest
 
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.messages import MessageFrame, encode
+from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
-from tdqsim.ibmi._ddm import InProcessLink
+from tdqsim.ibmi._ddm import DdmLink, InProcessLink
 from tests.rules import expect_rule
 
 
@@ -211,3 +212,18 @@ def test_a_message_that_comes_twice_or_out_of_order_is_a_lost_link(linked, numbe
                                           number if number != 2 else 3)))  # fmt: skip
     assert link.pipe.closed
     expect_rule("DTAQ-DDM-LOST", job.qsnddtaq, "PLAIN", "APPLIB", b"x")
+
+
+NAMED = {"user": "ANNA", "name": "Q", "library": "QGPL", "route": []}
+DONE = {"found": False, "key": -1, "sender": 0, "time_ns": 0}
+
+
+@pytest.mark.parametrize(("kind", "fields", "answers"), [("DONE", DONE, 0), ("CLEAR", NAMED, 1), ("CLEAR", NAMED, 0)])
+def test_what_is_no_answer_is_a_lost_link(kind, fields, answers):
+    with System("HERE") as system:
+        pipe = Pipe()
+        link = DdmLink(system.dispatcher, pipe.ends[1])
+        wrong = encode(MessageFrame(kind, fields, number=1, answers=answers))
+        pipe.ends[0].open(lambda _question: pipe.ends[0].send(wrong), lambda _why: None)
+        with pytest.raises(LinkDown, match="the link is gone"):
+            link.clear("ANNA", "Q", "QGPL")

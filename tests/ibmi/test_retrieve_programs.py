@@ -52,7 +52,7 @@ def test_what_is_told_of_a_job(system, job):
 def test_jobs_and_formats_that_are_not_there(job):
     expect_rule("RTV-JOB", job_information, job, "JOBI0400", f"{'NONE':<10}{'NOBODY':<10}000000")
     expect_rule("RTV-JOB-INTERNAL", job_information, job, "JOBI0400", "*INT", "999999")
-    for form in ("JOBI0300", "JOBI0500", "JOBI1000", "JOBI", "RTVM"):
+    for form in ("JOBI0100", "JOBI0750", "JOBI0800", "JOBI0900", "JOBI", "RTVM"):
         expect_rule("RTV-FORMAT", job_information, job, form)
     with pytest.raises(EscapeMessage, match="CPF3C24"):
         job_information(job, "JOBI0400", length=7)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.errors import SystemClosed
-from tdqsim.ibmi import JobEnded, ParameterError, System
+from tdqsim.ibmi import JobEnded, ParameterError, System, unpack_decimal
 from tests.ibmi.conftest import b4, drain, e, fill
 from tests.rules import expect_rule
 
@@ -37,6 +37,7 @@ def test_an_empty_queue_is_no_error(job, fifo):
     length, data = bytearray(b"\xee" * 3), bytearray(b"\xee" * 10)
     job.call("QRCVDTAQ", e("WORK      "), e("APPLIB    "), length, data, bytes.fromhex("00000F"))
     assert (length.hex(), data) == ("00000f", b"\xee" * 10)
+    assert unpack_decimal(length) == 0
 
 
 @pytest.mark.rule("DTAQ-SEND-TOO-LONG", "DTAQ-SEND-EMPTY")

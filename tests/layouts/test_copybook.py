@@ -390,10 +390,11 @@ def test_a_clause_may_follow_a_picture_without_a_blank():
 @pytest.mark.rule("LAY-BINARY-LITTLE")
 def test_comp_9_has_its_low_byte_first_and_begins_with_one_byte():
     layout = parse_copybook(
-        "01 R. 05 A PIC 9(2) COMP-9. 05 B PIC S9(3) COMP-9. 05 C PIC 9(9) COMPUTATIONAL-9."
+        "01 R. 05 A PIC 9(2) COMP-9. 05 B PIC S9(3) COMP-9. 05 C PIC 9(9) COMPUTATIONAL-9. 05 D PIC 9(1) COMP-9."
     ).record()
-    record = bytes.fromhex("C8 FEFF 01000080")
-    assert layout.decode(record) == {"A": 200, "B": -2, "C": 0x80000001}
+    record = bytes.fromhex("C8 FEFF 01000080 07")
+    assert [item.length for item in layout.fields] == [1, 2, 4, 1]
+    assert layout.decode(record) == {"A": 200, "B": -2, "C": 0x80000001, "D": 7}
     assert layout.encode(layout.decode(record)) == record
 
 

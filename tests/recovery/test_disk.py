@@ -131,10 +131,16 @@ def test_a_limit_of_the_store_is_nospace_too(tmp_path):
         assert region.inquire_tdqueue("LOGQ", "NUMITEMS").numitems == count
 
 
-@pytest.mark.parametrize("start", ["AUTO", "COLD"])
 @pytest.mark.parametrize("clean", [True, False], ids=["closed", "failed"])
 @pytest.mark.parametrize("kind", NAMES)
-@pytest.mark.parametrize("size", [12, 1500, 3900])
+@pytest.mark.parametrize(
+    ("size", "start"),
+    [
+        (12, "AUTO"),
+        pytest.param(12, "COLD", marks=pytest.mark.slow),  # tens of thousands of records, only to be thrown away
+        *((size, start) for size in (1500, 3900) for start in ("AUTO", "COLD")),
+    ],
+)
 def test_a_full_store_is_started_again(tmp_path, size, kind, clean, start):
     """What a start has to note, and the read it gives back, have room when a WRITEQ has none."""
     path, name, given_back = tmp_path / "store", NAMES[kind], b"%08d" % 0 + b"y" * size

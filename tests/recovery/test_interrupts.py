@@ -119,11 +119,11 @@ def after_an_interrupt(region: Region, task: Task) -> dict[str, list[bytes]]:
 def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str) -> None:
     before, command, expected = COMMANDS[name]
     number, fired = 0, 0
+    region = made(tmp_path / "store")
     while True:
         number += 1
-        store = tmp_path / str(number)
-        region = made(store)
         for queue, records in FIRST.items():
+            region.deleteq_td(queue)
             region.seed(queue, records)
         task = region.task()
         before(region, task)
@@ -136,11 +136,11 @@ def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str) -> N
         found = after_an_interrupt(region, task)
         assert found in (FIRST, *expected), interrupt.where
         region.close()
-        with made(store) as again:
-            assert contents(again) == found, interrupt.where
-        shutil.rmtree(store)
+        region = made(tmp_path / "store")
+        assert contents(region) == found, interrupt.where
         if not interrupt.where:
             break
+    region.close()
     assert fired == number - 1 > 10
     assert found == (FIRST if name == "ROLLBACK" else expected[0])
 
@@ -176,12 +176,12 @@ def deep(left: int, call: Callable[[], object]) -> object:
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_close_that_was_interrupted_lets_the_store_go(tmp_path: Path, clean: bool) -> None:
     number, met = 0, 0
+    region = made(tmp_path / "store")
     while True:
         number += 1
-        store = tmp_path / str(number)
-        region = made(store)
-        region.seed("LOGQ", [b"one"])
-        region.seed("NOQ", [b"one"])
+        for queue in ("LOGQ", "NOQ"):
+            region.deleteq_td(queue)
+            region.seed(queue, [b"one"])
         interrupt = RaiseAt(number, Boom, PACKAGE)
         try:
             with interrupt:
@@ -189,12 +189,12 @@ def test_a_close_that_was_interrupted_lets_the_store_go(tmp_path: Path, clean: b
         except Boom:
             met += 1
             region.close(clean=clean)
-        with made(store) as again:
-            assert again.peek("LOGQ") == [b"one"], interrupt.where
-            assert again.peek("NOQ") in ([b"one"], []), interrupt.where
-        shutil.rmtree(store)
+        region = made(tmp_path / "store")
+        assert region.peek("LOGQ") == [b"one"], interrupt.where
+        assert region.peek("NOQ") in ([b"one"], []), interrupt.where
         if not interrupt.where:
             break
+    region.close()
     assert met > 10
 
 

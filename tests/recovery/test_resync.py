@@ -559,3 +559,25 @@ def test_a_region_that_fails_while_it_resynchronises_is_in_nobodys_way(tmp_path)
     assert made["FAR"].peek("FARQ") == []
     assert made.left() == []
     made.sysplex.close()
+
+
+@pytest.mark.parametrize("step", ["PREPARE", "VOTE", "COMMIT", "COMMITTED", "BACKOUT"])
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("again", ["", "NEAR", "FAR"])
+def test_the_ends_of_a_link_come_in_either_order(two, step, swapped, again):
+    """Whoever says first who is here and what it is in doubt about, with or without a restart of one of them before."""
+    link = two.link()
+    link.cut_at(step)
+    with two["NEAR"].task() as task:
+        outcome(lambda: [task.writeq_td(name, b"new") for name in ("LOCL", "REMQ")])
+        outcome(task.syncpoint_rollback if step == "BACKOUT" else task.syncpoint)
+    if again:
+        two.again(again)
+    link = two.link()
+    if swapped:
+        link.ends = link.ends[::-1]
+    link.cut()
+    link.restore()
+    two.run()
+    assert everywhere(two) == {(b"new",) if step in ("COMMIT", "COMMITTED") else ()}
+    assert two.left() == []

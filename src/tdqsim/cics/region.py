@@ -38,15 +38,16 @@ from tdqsim.cics.region_arguments import (
     from_region_file,
 )
 from tdqsim.cics.region_commands import RegionCommands
-from tdqsim.cics.region_end import end, let_go
+from tdqsim.cics.region_end import end, give_up
 from tdqsim.cics.region_parts import RegionParts
 from tdqsim.cics.region_start import KEEPER, StartType, begin
 from tdqsim.cics.spi.install import install
-from tdqsim.cics.spi.rows import TdqueueInfo
+from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
 from tdqsim.cics.terminal import Screens
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
@@ -128,6 +129,7 @@ class Region(RegionCommands, RegionParts):
         failed: whether it was closed as if it had failed: nothing is undone any more, the next start does that.
     """
 
+    @types_told
     def __init__(
         self,
         definitions: defs.Definitions | Iterable[defs.Resource] = (),
@@ -182,8 +184,8 @@ class Region(RegionCommands, RegionParts):
             readonly=readonly,
         )
         self.screens = Screens(self.codepage, self._begin_at_terminal)
-        self.store = _opened(store, durability, limit_bytes, readonly=readonly)
         try:
+            self.store = _opened(store, durability, limit_bytes, readonly=readonly)
             claim(self.store, KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
             self.dispatcher.on_idle.append(self.hardening.serve)
@@ -194,10 +196,11 @@ class Region(RegionCommands, RegionParts):
             begin(self, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
             give_handlers(self, handlers)
         except BaseException:
-            let_go(self, clean=False)
+            give_up(self)
             raise
 
     @classmethod
+    @types_told
     def from_directory(cls, path: Path | str, **overrides: Any) -> Region:
         """The region that ``region.yaml`` in a directory describes.
 
@@ -264,6 +267,7 @@ class Region(RegionCommands, RegionParts):
 
         return take
 
+    @types_told
     def register(self, transid: str, handler: Callable[[Task], object]) -> None:
         """Make a callable the program of a transaction; without a definition the transaction gets defaults.
 
@@ -402,6 +406,7 @@ class Region(RegionCommands, RegionParts):
 
     # -- units of work --------------------------------------------------------------------------------------------
 
+    @types_told
     def branch(self, name: str, task: TaskBase | None = None) -> indoubt.Subordinate | None:
         """The unit of work that a coordinator outside CICS drives under a name of its own.
 
@@ -422,6 +427,7 @@ class Region(RegionCommands, RegionParts):
 
     # -- see and seed ---------------------------------------------------------------------------------------------
 
+    @types_told
     def peek(self, name: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without consuming them.
 
@@ -437,6 +443,7 @@ class Region(RegionCommands, RegionParts):
         self._check("peek")
         return peek(self, name, limit, skip=skip, with_uncommitted=uncommitted)
 
+    @types_told
     def seed(self, name: str, records: Iterable[bytes | str]) -> int:
         """Add records to a queue as they are, outside any task: no trigger, no statistics.
 
@@ -464,6 +471,7 @@ class Region(RegionCommands, RegionParts):
         self._check("snapshot")
         return {name: snapshot(queue, with_records=records) for name, queue in self.tdqueues.items()}
 
+    @types_told
     def explain(
         self, name: str, *, task: Task | None = None, size: int = 1, record: bytes | None = None
     ) -> Explanation:
@@ -494,7 +502,7 @@ class Region(RegionCommands, RegionParts):
             written += task.writeq_td_all(queue, records)
         return written
 
-    def browse_tdqueue(self, *options: str) -> Iterator[TdqueueInfo]:
+    def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[TdqueueInfo]:
         """Iterate over INQUIRE TDQUEUE of all queues; see the task's method."""
         with self.task() as task:
             yield from task.browse_tdqueue(*options)

@@ -1,7 +1,7 @@
 """How a region ends: its links first, then its tasks in order, then what it holds.
 
 A region that ends in order has its tasks end, and what they held undone; one that fails undoes nothing, since the next
-start does that.
+start does that. A start that fails leaves the store as it found it, as long as it has not changed it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.region_parts import RegionParts
     from tdqsim.core.dispatch import Strand
 
-__all__ = ["end", "let_go"]
+__all__ = ["end", "give_up", "let_go"]
 
 
 def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
@@ -30,6 +30,18 @@ def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
         let_go(region, clean=False)
         raise
     return region.survivors
+
+
+def give_up(region: RegionParts) -> None:
+    """A start has failed. One that was over by then ends as any region; a warm one that was not is made again."""
+    if hasattr(region, "hardening"):
+        region.hardening.settle()
+    if region.started:
+        end(region, clean=True)
+    elif hasattr(region, "store"):
+        store = region.store
+        untouched = region.start_type in ("", "WARM") and store.closed_clean and not store.durable.commits
+        let_go(region, clean=untouched and not region.readonly)
 
 
 def _end(region: RegionParts, *, clean: bool) -> None:

@@ -40,6 +40,7 @@ from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.cics.uow.units import UnitsOfWork
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Store
@@ -99,7 +100,7 @@ class RegionParts:
         self.clock = self.dispatcher.clock
         self.log = RegionLog(applid)
         self.settings: Mapping[str, Any] = dict(settings)
-        self.closed = self.failed = False
+        self.closed = self.failed = self.started = False
         self.start_type = ""
         self.tdintra = tdintra
         self.readonly = readonly
@@ -143,6 +144,7 @@ class RegionParts:
         self.facility = self.terminal_control.get
         self.when_free = self.terminal_control.when_free
         self.refresh_facilities = self.terminal_control.refresh
+        self.put_in, self.take_out = self.directory.put_in, self.directory.take_out
         self.refresh, self.refresh_all = self.directory.refresh, self.directory.refresh_all
         self.new_uow, self.uow_seen = self.recovery.new, self.recovery.seen
         self.commit, self.back_out = self.recovery.commit, self.recovery.back_out
@@ -228,6 +230,7 @@ class RegionParts:
         half: Any = self.aside.durable if durable else self.aside.volatile
         return half.create_queue(name)
 
+    @types_told
     def link(self, sysid: str) -> RegionLink:
         """The way to another system.
 
@@ -245,15 +248,6 @@ class RegionParts:
         self.dispatcher.check_thread()
         self.hardening.force()
 
-    def changed(self, queue: TdQueue) -> None:
-        """SET TDQUEUE has changed a queue: keep it in the catalogue, arm its trigger."""
-        self.dispatcher.check_thread()
-        if isinstance(queue, IntraTdQueue):
-            self.ati.arm(queue)
-        self.refresh(queue)
-        self.catalogue.save_queue(queue, was_set=True)
-        self.force()
-
     def settle_disable(self, queue: TdQueue) -> None:
         """DISABLING becomes DISABLED when nobody holds or waits for the queue any more."""
         self.dispatcher.check_thread()
@@ -269,10 +263,12 @@ class RegionParts:
         """The highest id given to a unit of work, or known of an earlier run."""
         return self.recovery.last_id
 
+    @types_told
     def encode(self, text: str) -> bytes:
         """Text in the region's code page; characters it does not have become substitutes."""
         return encode(self.codepage, text)
 
+    @types_told
     def text(self, record: bytes) -> str:
         """A record as text, by the region's code page.
 
@@ -304,6 +300,7 @@ class RegionParts:
         if facility is not None and not self.closed:
             self.ati.serve(facility)
 
+    @types_told
     def purge(self, handle: Strand | TaskBase, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""
         self.dispatcher.check_thread()

@@ -93,8 +93,8 @@ def _begin(
     restart.load_units_of_work(region)
     indoubt.resume(region)
     restart.begin_numbering(region)
-    region.force()
     _resume_triggers(region)
+    region.hardening.commit(party=_Started(region))  # all that a warm start changes on the store
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
 
 
@@ -112,8 +112,20 @@ def _cold(region: RegionParts, definitions: defs.Definitions | Iterable[defs.Res
     install(region, given, way="grplist", user=region.region_user)
     region.hardening.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     restart.cold_start_finished(region)
-    region.force()
+    region.hardening.commit(party=_Started(region))
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
+
+
+class _Started:
+    """The commit with which a start is over: from then on the region ends as any other does."""
+
+    __slots__ = ("_region",)
+
+    def __init__(self, region: RegionParts) -> None:
+        self._region = region
+
+    def committed(self) -> None:
+        self._region.started = True
 
 
 def _resume_triggers(region: RegionParts) -> None:

@@ -105,9 +105,15 @@ class _Listing:
 
 
 def _loaded(module: str, name: str) -> Any:
+    """The command of a module, made without the module's others; or its group of that name, or all of it."""
     part: typer.Typer = import_module(f"{__name__}.{module}").app
-    group: Any = typer.main.get_group(part)
-    return group.commands.get(name, group)
+    wanted = [each for each in part.registered_commands if each.name == name]
+    if not wanted:
+        group: Any = typer.main.get_group(part)
+        return group.commands.get(name, group)
+    alone = typer.Typer(rich_markup_mode=None)
+    alone.registered_commands = wanted
+    return typer.main.get_command(alone)
 
 
 def _version(wanted: bool) -> None:

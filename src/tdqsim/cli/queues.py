@@ -77,7 +77,8 @@ def supplied(region: Region | ServedRegion) -> frozenset[str]:
     )
 
 
-def _checked_options(options: list[str] | None) -> tuple[str, ...]:
+def _checked_options(options: list[str] | None) -> tuple[Any, ...]:
+    """The options as the region knows them; a type checker cannot see that they are."""
     from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS  # noqa: PLC0415  (a command imports what it uses)
 
     wanted = tuple(word.strip().upper() for each in options or () for word in each.split(","))

@@ -14,6 +14,8 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 from urllib.parse import quote
 
 from tdqsim.client._http import LostConnection, RemoteError, ServerConnection
+from tdqsim.client._option_words import TdqueueOption
+from tdqsim.errors import TdqError
 
 __all__ = ["RemoteRegion", "RemoteUnitOfWork"]
 
@@ -162,11 +164,11 @@ class RemoteRegion(_Commands):
         found = self._client.request("GET", f"{self._queue(queue)}/depth")
         return [(time_ns, items) for time_ns, items in found["samples"]]
 
-    def inquire_tdqueue(self, tdqueue: str, *options: str) -> dict[str, Any]:
+    def inquire_tdqueue(self, tdqueue: str, *options: TdqueueOption) -> dict[str, Any]:
         """INQUIRE TDQUEUE: with all options, or with those that are named; CVDAs as ``{"cvda": ..., "value": ...}``."""
         return _of(self._client.request("GET", self._queue(tdqueue)), options)
 
-    def browse_tdqueue(self, *options: str) -> Iterator[dict[str, Any]]:
+    def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[dict[str, Any]]:
         """INQUIRE TDQUEUE of all queues, in the order of their names."""
         return (_of(each, options) for each in self.queues())
 
@@ -301,6 +303,9 @@ class RemoteRegion(_Commands):
 def _of(found: dict[str, Any], options: tuple[str, ...]) -> dict[str, Any]:
     if not options:
         return found
+    for option in options:
+        if option.upper() not in found:
+            raise TdqError(f"{option} is no option of INQUIRE TDQUEUE; allowed are {', '.join(sorted(found))}")
     return {"name": found["name"], **{option.upper(): found[option.upper()] for option in options}}
 
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from tdqsim.cobol._tokens import Word
 
 __all__ = ["Divisions", "options_of_command", "programs_of"]
 
 
+_IN_PROCEDURE: Final = ("PROGRAM-ID", "PROCEDURE", "END")
+"""The words behind a PROCEDURE DIVISION that begin a program, its body, or the end of DECLARATIVES."""
+
+
 def programs_of(found: list[Word]) -> Iterator[tuple[int, int]]:
     """The programs of a file that stand one behind the other: from which word to which, those inside them included."""
     begin = depth = 0
-    for at, word in enumerate(found):
+    ends = [at for at, word in enumerate(found) if word.text.upper() in ("PROGRAM-ID", "END")]
+    for at in ends:
+        word = found[at]
         if word.is_word("PROGRAM-ID"):
             depth += 1
         elif word.is_word("END") and at + 1 < len(found) and found[at + 1].is_word("PROGRAM"):
@@ -46,6 +53,8 @@ class Divisions:
 
     def _read(self, found: list[Word]) -> None:
         for at, word in enumerate(found):
+            if self.procedure is not None and word.text.upper() not in _IN_PROCEDURE:
+                continue
             after = found[at + 1] if at + 1 < len(found) else word
             third = found[at + 2] if at + 2 < len(found) else word
             if word.is_word("PROGRAM-ID"):

@@ -66,14 +66,14 @@ class Word(NamedTuple):
 
 def words(text: str, file: str) -> Iterator[Word]:
     """The words of a preprocessed text; ``file`` is its name until a mark says another."""
-    line = 1
+    place = WordPlace(file, 1)
     for match in _TOKEN.finditer(text):
         kind = str(match.lastgroup)
         if kind == "line":
-            line += 1
+            place = WordPlace(place.file, place.line + 1)
         elif kind == "mark":
             mark = _MARK.match(match.group())
             if mark:  # the line that follows the mark has the number, and its own end is counted first
-                line, file = int(mark.group(1)) - 1, mark.group(2)
+                place = WordPlace(mark.group(2), int(mark.group(1)) - 1)
         elif kind not in ("blank", "pseudo"):
-            yield Word(kind, match.group(), match.start(), match.end(), WordPlace(file, line))
+            yield Word(kind, match[0], match.start(), match.end(), place)

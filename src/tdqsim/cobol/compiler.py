@@ -32,7 +32,9 @@ from tdqsim.facts import table
 __all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "13"
+_FORMAT: Final = "14"
+_LONGEST: Final = 600
+"""Seconds: a compiler that has crashed may hang, and hears no SIGTERM."""
 _RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _PROGRAMS: Final = (".cbl", ".cob")
@@ -285,9 +287,19 @@ def _copied(found: re.Match[bytes]) -> bytes:
 
 def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LC_ALL": "C"}
-    return subprocess.run(  # noqa: S603  (the compiler, with arguments of ours)
-        command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", check=False
-    )
+    try:
+        return subprocess.run(  # noqa: S603  (the compiler, with arguments of ours)
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_LONGEST,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CobolError([f"{command[-1]}: cobc has not ended within {_LONGEST} seconds"]) from error
 
 
 def _problems(text: str, compiled: str, source: Path) -> list[str]:
@@ -319,7 +331,8 @@ def _make_one(
     unit = folder / f"{stem}.i"
     unit.write_text(translation.text, "utf-8", errors="surrogateescape")
     debug = ["-debug"] if options.debug else []
-    listing = ["--save-temps", "-t", f"{stem}.lst", "--tsymbols"]
+    # without the source, over which the compiler crashes, or hangs, when a program is long
+    listing = ["--save-temps", "-t", f"{stem}.lst", "--tsymbols", "-fno-tsource"]
     command = [cobc, "-m", *debug, *options.arguments(), *listing, "-o", f"{stem}.so", str(unit)]
     done = _run(command, str(folder))
     if done.returncode:

@@ -1,12 +1,14 @@
 """The commands that give a program an address that others know too: POST and WAIT EVENT, LOAD and RELEASE.
 
 POST gives a timer-event control area of four bytes, binary zeros until its time has come; then it is X'40008000', and
-whoever waits for it goes on. A task has one at a time: another POST takes the place of the first. WAIT EVENT waits for
-any such area to be posted (bit 1 of byte 0); one that a program posts itself is seen when the next POST expires.
+whoever waits for it goes on. A task has one at a time: another POST takes the place of the first. CANCEL without a name
+takes back the task's own, and the area is zeros again; with the REQID of one its time has come at once. WAIT EVENT
+waits for any such area to be posted (bit 1 of byte 0); one that a program posts itself is seen when the next POST
+expires.
 
 LOAD gives the address of a table, which the region knows by ``region.programs.define_table``: one copy for all tasks,
 so that what a program changes there is changed for all. It stays to the task's end or RELEASE, with HOLD to RELEASE by
-anybody. Sources: POST, WAIT EVENT, LOAD, RELEASE (IBM Docs), as remembered.
+anybody. Sources: POST, CANCEL, WAIT EVENT, LOAD, RELEASE (IBM Docs), as remembered.
 """
 
 from __future__ import annotations
@@ -53,23 +55,38 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     except Condition as met:
         _respond(level, options, "POST", "", met)
         return
-    storage, dispatcher = level.storage, task.region.dispatcher
-    if storage.timer is not None:
-        storage.timer.cancel()
+    storage, dispatcher, waits = level.storage, task.region.dispatcher, task.region.starts.waits
+    own = waits.pop(task, None)
+    if own is not None:
+        own()
     address = storage.get(_SIZE, b"\0")
     events = level.settings.events
 
-    def expire() -> None:
-        ctypes.memmove(address, _POSTED, _SIZE)
+    pointer, given = options.get("SET"), options.get("REQID")
+    reqid = "" if given is None else given.read().decode("latin-1")[:8].rstrip(" ")
+
+    def end(*, posted: bool) -> None:
+        for key in (task, reqid):
+            if waits.get(key) in (expire, take_back):
+                del waits[key]
+        ctypes.memmove(address, _POSTED if posted else bytes(_SIZE), _SIZE)
+        storage.timer.cancel()
         storage.timer = None  # which keeps the storage until now
         events.wake_all()
 
+    def expire() -> None:
+        end(posted=True)
+
+    def take_back() -> None:
+        end(posted=False)
+
     storage.timer = dispatcher.call_at(moment, expire)
-    pointer, reqid = options.get("SET"), options.get("REQID")
+    waits[task] = take_back
     if pointer is not None:
         pointer.point(address)
-    if reqid is not None:
-        task.eib.eibreqid = reqid.read().decode("latin-1")[:8]
+    if reqid:
+        waits[reqid] = expire
+        task.eib.eibreqid = reqid
     task.eib.last = completion("POST")
 
 

@@ -122,6 +122,8 @@ _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
 _LANGUAGES: Final = ("SQL", "DLI")
 _DECLARATIONS: Final = ("DECLARE", "WHENEVER", "BEGIN", "END")
 """SQL that does nothing when the program comes to it."""
+_WALKED: Final = frozenset({"EXEC", "EXECUTE", "DFHRESP", "DFHVALUE", "FUNCTION", "RECORDING", "STOP"})
+"""The words at which the walk looks closer."""
 _LABELLED: Final = (("HANDLE", "CONDITION"), ("HANDLE", "AID"))
 
 
@@ -139,13 +141,13 @@ def translate(text: str, file: str) -> Translation:
     made: list[Translation] = []
     problems: list[str] = []
     for begin, end in programs_of(found):
-        part, name = text, file
+        part, inside = text, found
         if end - begin < len(found):
             first = found[begin]
-            name = first.place.file
-            part = f'#line {first.place.line} "{name}"\n{text[first.start : found[end - 1].end]}\n'
+            part = f'#line {first.place.line} "{first.place.file}"\n{text[first.start : found[end - 1].end]}\n'
+            inside = list(words(part, first.place.file))
         try:
-            made.append(_Translator(part, name).translation())
+            made.append(_Translator(part, inside).translation())
         except CobolError as error:
             problems += error.problems
     if problems:
@@ -156,9 +158,9 @@ def translate(text: str, file: str) -> Translation:
 class _Translator:
     """One program on its way: the words, what replaces them, and what was found on the way."""
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, found: list[Word]) -> None:
         self.text = text
-        self.words = list(words(text, file))
+        self.words = found
         self.edits: list[tuple[int, int, str]] = []
         self.commands: list[ExecCommand] = []
         self.labels: dict[int, dict[str, int]] = {}
@@ -256,7 +258,9 @@ class _Translator:
         at, found = 0, self.words
         while at < len(found):
             word = found[at]
-            if word.is_word("EXEC", "EXECUTE") and at + 1 < len(found) and found[at + 1].kind == "word":
+            if word.text.upper() not in _WALKED:
+                at += 1
+            elif word.is_word("EXEC", "EXECUTE") and at + 1 < len(found) and found[at + 1].kind == "word":
                 at = self._block(at)
             elif word.is_word("DFHRESP", "DFHVALUE") and found[at + 1 : at + 2] and found[at + 1].text == "(":
                 at = self._number(at)

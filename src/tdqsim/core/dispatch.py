@@ -57,6 +57,7 @@ from typing import Any, Final, TypeVar
 from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
 from tdqsim.core._turns import Turns
 from tdqsim.core.agenda import Agenda
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
 from tdqsim.errors import TdqError, WouldWaitForever
 
@@ -88,6 +89,7 @@ class Dispatcher(Turns):
         chooser: picks the next strand's index from the list of ready ones instead of the seed, or None.
     """
 
+    @types_told
     def __init__(self, clock: Clock | None = None, seed: int = 0, *, agenda: Callable[..., Agenda] = Agenda) -> None:
         self.clock = clock if clock is not None else Clock()
         self.clock.check_thread()

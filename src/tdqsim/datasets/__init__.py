@@ -6,31 +6,36 @@ everything z/OS does at open, and :func:`open_reader`, :func:`open_writer` for a
 
 from __future__ import annotations
 
-from tdqsim.datasets.allocation import Allocation, DDCard, DDTable, Spooling
-from tdqsim.datasets.bulk import convert, convert_records, read_records, write_records
-from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, PrintControl, RecordFormat, parse_dcb, parse_recfm
-from tdqsim.datasets.detect import Detection, detect
-from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
-from tdqsim.datasets.errors import (
-    BlockError,
-    BlockFault,
-    DatasetFault,
-    DatasetInUse,
-    DatasetIOError,
-    DatasetNotOpen,
-    DcbError,
-    DsnameError,
-    OpenError,
-    RecordError,
-    SpaceExhausted,
-)
-from tdqsim.datasets.intrdr import InternalReader
-from tdqsim.datasets.jobs import JobLog, SubmittedJob
-from tdqsim.datasets.printing import render, render_asa, render_machine
-from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
-from tdqsim.datasets.space import Space, SpaceUnit, parse_space
-from tdqsim.datasets.spool import SysoutDataset, SysoutSpool
-from tdqsim.datasets.writer import DatasetWriter, DummyWriter, open_writer
+from typing import TYPE_CHECKING
+
+from tdqsim.late import load_late
+
+if TYPE_CHECKING:
+    from tdqsim.datasets._detect import Detection, detect
+    from tdqsim.datasets.allocation import Allocation, DDCard, DDTable, Spooling
+    from tdqsim.datasets.bulk import convert, convert_records, read_records, write_records
+    from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, PrintControl, RecordFormat, parse_dcb, parse_recfm
+    from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
+    from tdqsim.datasets.errors import (
+        BlockError,
+        BlockFault,
+        DatasetFault,
+        DatasetInUse,
+        DatasetIOError,
+        DatasetNotOpen,
+        DcbError,
+        DsnameError,
+        OpenError,
+        RecordError,
+        SpaceExhausted,
+    )
+    from tdqsim.datasets.intrdr import InternalReader
+    from tdqsim.datasets.jobs import JobLog, SubmittedJob
+    from tdqsim.datasets.printing import render, render_asa, render_machine
+    from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
+    from tdqsim.datasets.space import Space, SpaceUnit, parse_space
+    from tdqsim.datasets.spool import SysoutDataset, SysoutSpool
+    from tdqsim.datasets.writer import DatasetWriter, DummyWriter, open_writer
 
 __all__ = [
     "Allocation",
@@ -83,3 +88,82 @@ __all__ = [
     "render_machine",
     "write_records",
 ]
+
+__getattr__, __dir__ = load_late(
+    __name__,
+    {
+        ".allocation": (
+            "Allocation",
+            "DDCard",
+            "DDTable",
+            "Spooling",
+        ),
+        ".bulk": (
+            "convert",
+            "convert_records",
+            "read_records",
+            "write_records",
+        ),
+        ".dcb": (
+            "Dcb",
+            "Disposition",
+            "ErrorOption",
+            "PrintControl",
+            "RecordFormat",
+            "parse_dcb",
+            "parse_recfm",
+        ),
+        "._detect": (
+            "Detection",
+            "detect",
+        ),
+        ".dsname": (
+            "DataSetDirectory",
+            "DsName",
+            "parse_dsname",
+        ),
+        ".errors": (
+            "BlockError",
+            "BlockFault",
+            "DatasetFault",
+            "DatasetInUse",
+            "DatasetIOError",
+            "DatasetNotOpen",
+            "DcbError",
+            "DsnameError",
+            "OpenError",
+            "RecordError",
+            "SpaceExhausted",
+        ),
+        ".intrdr": ("InternalReader",),
+        ".jobs": (
+            "JobLog",
+            "SubmittedJob",
+        ),
+        ".printing": (
+            "render",
+            "render_asa",
+            "render_machine",
+        ),
+        ".reader": (
+            "ConcatenatedReader",
+            "DatasetReader",
+            "DummyReader",
+            "open_reader",
+        ),
+        ".space": (
+            "Space",
+            "SpaceUnit",
+            "parse_space",
+        ),
+        ".spool": (
+            "SysoutDataset",
+            "SysoutSpool",
+        ),
+        ".writer": (
+            "DatasetWriter",
+            "DummyWriter",
+            "open_writer",
+        ),
+    },
+)

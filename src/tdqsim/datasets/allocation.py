@@ -6,6 +6,8 @@ a region by name: those of its DD cards, and dynamic ones made from a DSNAME or 
 
 A data set that is not there is made when it is opened for output, whatever DISP says: z/OS would have refused
 SHR and OLD, but nobody pre-allocates files for a test.
+
+Every region has DDs, and few open one: what reads, writes and keeps data sets is imported when the first is opened.
 """
 
 from __future__ import annotations
@@ -13,22 +15,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tdqsim.datasets._files import is_data_set
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat, parse_dcb
-from tdqsim.datasets.detect import detect
-from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
 from tdqsim.datasets.errors import BlockError, DatasetFault, DatasetInUse, DcbError, OpenError
-from tdqsim.datasets.intrdr import InternalReader
-from tdqsim.datasets.jobs import JobLog
-from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
-from tdqsim.datasets.space import Space, parse_space
-from tdqsim.datasets.spool import SysoutSpool
-from tdqsim.datasets.writer import DatasetWriter, DummyWriter, open_writer
+
+if TYPE_CHECKING:
+    from tdqsim.datasets.dsname import DataSetDirectory, DsName
+    from tdqsim.datasets.jobs import JobLog
+    from tdqsim.datasets.reader import DatasetReader
+    from tdqsim.datasets.space import Space
+    from tdqsim.datasets.spool import SysoutSpool
+    from tdqsim.datasets.writer import DatasetWriter
 
 __all__ = ["Allocation", "DDCard", "DDTable", "Spooling"]
 
@@ -36,9 +38,11 @@ _DDNAME = re.compile(r"[A-Z@#$][A-Z0-9@#$]{0,7}", re.ASCII)
 _DUMMIES = frozenset({"DUMMY", "NULLFILE"})
 _INTRDR = "INTRDR"
 _NOTHING = Dcb()
-_OpenT = TypeVar("_OpenT", DatasetReader, DatasetWriter)
+_OpenT = TypeVar("_OpenT", "DatasetReader", "DatasetWriter")
 _CLASS = re.compile(r"[A-Z0-9*]", re.ASCII)
 _TARGETS = ("path", "dsname", "dummy", "sysout")
+_SPOOL = "spool"
+_JOBS = "jobs"
 _KEYS = (*_TARGETS, "writer", "recfm", "lrecl", "blksize", "bufno", "rdwpos", "rdwincl", "disp", "space", "free",
          "detect", "concatenation")  # fmt: skip
 
@@ -86,7 +90,7 @@ class DDCard:
         if self.sysout and not _CLASS.fullmatch(self.sysout):
             raise OpenError(self.where, f"SYSOUT class {self.sysout[:20]!r}: a class is one of A-Z, 0-9, or *")
         if self.dsname and not self.is_dummy:
-            parse_dsname(self.dsname)
+            _parse_dsname(self.dsname)
         if len(self.concatenation) >= limit("concatenation_maximum"):
             raise OpenError(self.where, f"at most {limit('concatenation_maximum')} data sets can be concatenated")
         if any(card.concatenation or not (card.path or card.dsname or card.dummy) for card in self.concatenation):
@@ -141,20 +145,45 @@ class DDCard:
             writer=writer if comma else text.get("writer", ""),
             dcb=_mapped_dcb(where, text),
             disp=_disposition(where, text["disp"]) if "disp" in text else None,
-            space=parse_space(text["space"], where) if "space" in text else None,
+            space=_space(where, text["space"]) if "space" in text else None,
             free_close=_flag(where, "free", text.get("free", "NO"), yes="CLOSE"),
             detect=_flag(where, "detect", text.get("detect", "NO")),
             concatenation=tuple(cls.from_mapping("", item, base) for item in rest),
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Spooling:
-    """What SYSOUT goes to: a spool, and the job log of the internal reader with the code page its cards are read in."""
+    """What SYSOUT goes to, made when it is first asked for.
 
-    spool: SysoutSpool
-    jobs: JobLog
-    page: str = "037"
+    Args:
+        root: the directory that keeps both.
+        time_ns: where the time of a job comes from.
+        page: the code page that its cards are read in.
+    """
+
+    def __init__(self, root: Path, time_ns: Callable[[], int], page: str = "037") -> None:
+        self._root = root
+        self._time_ns = time_ns
+        self.page = page
+
+    @cached_property
+    def spool(self) -> SysoutSpool:
+        """What was written, by class."""
+        from tdqsim.datasets.spool import SysoutSpool  # noqa: PLC0415  (see above)
+
+        return SysoutSpool(self._root / _SPOOL)
+
+    @cached_property
+    def jobs(self) -> JobLog:
+        """What was given to the internal reader."""
+        from tdqsim.datasets.jobs import JobLog  # noqa: PLC0415  (see above)
+
+        return JobLog(self._time_ns, root=self._root / _JOBS)
+
+    def close(self, *, clean: bool = True) -> None:
+        """Close what is still open on the spool; when it is not clean, lose what is buffered, as a kill does."""
+        if _SPOOL in vars(self):
+            self.spool.close(clean=clean)
 
 
 class Allocation:
@@ -184,7 +213,7 @@ class Allocation:
     @property
     def dsname(self) -> DsName | None:
         """The data set name, None for a path, SYSOUT or DUMMY."""
-        return parse_dsname(self.card.dsname) if self.card.dsname and not self.card.is_dummy else None
+        return _parse_dsname(self.card.dsname) if self.card.dsname and not self.card.is_dummy else None
 
     @property
     def path(self) -> Path | None:
@@ -220,6 +249,8 @@ class Allocation:
         Raises:
             OpenError: it cannot be opened; DcbError, DatasetInUse, DsnameError say more.
         """
+        from tdqsim.datasets.reader import DummyReader, open_reader  # noqa: PLC0415  (see above)
+
         self._claim(owner)
         card = self.card
         if card.is_dummy:
@@ -239,6 +270,8 @@ class Allocation:
         Raises:
             OpenError: there is nothing to read (no file, SYSOUT), or it cannot be read.
         """
+        from tdqsim.datasets.reader import DummyReader, open_reader  # noqa: PLC0415  (see above)
+
         card = self.card
         if card.is_dummy:
             return DummyReader(definition.or_else(card.dcb))
@@ -250,6 +283,8 @@ class Allocation:
     def _read_through(
         self, how: Callable[..., DatasetReader], definition: Dcb, disposition: Disposition
     ) -> DatasetReader:
+        from tdqsim.datasets.reader import ConcatenatedReader  # noqa: PLC0415  (see above)
+
         card = self.card
         parts = [
             (self._path(each, output=False), self._input_dcb(each, definition), each.disp or disposition)
@@ -274,6 +309,8 @@ class Allocation:
         Raises:
             OpenError: it cannot be opened; DcbError, DatasetInUse, DsnameError say more.
         """
+        from tdqsim.datasets.writer import DummyWriter, open_writer  # noqa: PLC0415  (see above)
+
         self._claim(owner)
         card = self.card
         dcb = definition.or_else(card.dcb)
@@ -315,7 +352,7 @@ class Allocation:
             raise OpenError(card.where, f"there is no data-set directory to find {card.dsname} in; give a path")
         path = self._paths.get(card)
         if path is None:
-            name = parse_dsname(card.dsname)
+            name = _parse_dsname(card.dsname)
             path = self._directory.path(name, output=output)
             if name.generation is not None:
                 self._paths[card] = path
@@ -329,13 +366,17 @@ class Allocation:
         path = self._path(card, output=False)
         dcb, label = self._with_label(card, path, definition.or_else(card.dcb))
         _check_label(path, dcb, label)
-        return dcb.or_else(detect(path).dcb) if card.detect and dcb.recfm is None else dcb
+        if not card.detect or dcb.recfm is not None:
+            return dcb
+        from tdqsim.datasets._detect import detect  # noqa: PLC0415  (see above)
+
+        return dcb.or_else(detect(path).dcb)
 
     def _remember(self, card: DDCard, path: Path, writer: DatasetWriter) -> None:
         if card.path is None and self._directory is not None:
             try:
                 self._directory.write_label(path, writer.dcb)
-                name = parse_dsname(card.dsname)
+                name = _parse_dsname(card.dsname)
                 if name.generation is not None and name.generation > 0:
                     self._directory.roll_off(name.name)
             except BaseException:
@@ -346,6 +387,8 @@ class Allocation:
         if self._spooling is None:
             raise OpenError(self.card.where, "there is no spool for SYSOUT here")
         if self.card.writer == _INTRDR:
+            from tdqsim.datasets.intrdr import InternalReader  # noqa: PLC0415  (see above)
+
             return InternalReader(self._spooling.jobs, self._spooling.page, dcb)
         return self._spooling.spool.open(self.card.sysout, self.card.name, dcb)
 
@@ -395,6 +438,18 @@ class DDTable:
         if allocation is not None and allocation.is_open:
             raise DatasetInUse(allocation.card.where, f"is open for {allocation.owner or 'somebody'}; close it first")
         self._allocations.pop(ddname, None)
+
+
+def _parse_dsname(text: str) -> DsName:
+    from tdqsim.datasets.dsname import parse_dsname  # noqa: PLC0415  (see above)
+
+    return parse_dsname(text)
+
+
+def _space(where: str, text: str) -> Space:
+    from tdqsim.datasets.space import parse_space  # noqa: PLC0415  (see above)
+
+    return parse_space(text, where)
 
 
 def _check_label(path: Path, dcb: Dcb, label: Dcb) -> None:

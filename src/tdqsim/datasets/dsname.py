@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, parse_dcb
 from tdqsim.datasets.errors import DatasetIOError, DsnameError, OpenError
@@ -107,6 +108,7 @@ class DataSetDirectory:
         DsnameError: a limit is for something that is no generation group, or out of range.
     """
 
+    @types_told
     def __init__(self, root: Path | str, limits: Mapping[str, int] | None = None) -> None:
         self.root = Path(root)
         self._limits = dict(limits or {})

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.define import (
         define_connection,
         define_dtaq,
+        define_file,
         define_tdqueue,
         define_terminal,
         define_transaction,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.dfhdct import parse_dct
     from tdqsim.definitions.dtaq import Dtaq
     from tdqsim.definitions.dump import dump_definitions
+    from tdqsim.definitions.file import File
     from tdqsim.definitions.group import Definitions, GroupEntry, Note, load_definitions, parse_definitions
     from tdqsim.definitions.imports import Imported, ImportReport
     from tdqsim.definitions.other import OtherResource
@@ -51,6 +53,7 @@ __all__ = [
     "DtaqAttributes",
     "DtaqKeywords",
     "ExtraQueue",
+    "File",
     "GroupEntry",
     "ImportReport",
     "Imported",
@@ -67,6 +70,7 @@ __all__ = [
     "Tsmodel",
     "define_connection",
     "define_dtaq",
+    "define_file",
     "define_tdqueue",
     "define_terminal",
     "define_transaction",
@@ -103,6 +107,7 @@ __getattr__, __dir__ = load_late(
         ".define": (
             "define_connection",
             "define_dtaq",
+            "define_file",
             "define_tdqueue",
             "define_terminal",
             "define_transaction",
@@ -113,6 +118,7 @@ __getattr__, __dir__ = load_late(
         "._attributes": ("DtaqAttributes", "DtaqKeywords"),
         ".dtaq": ("Dtaq",),
         ".dump": ("dump_definitions",),
+        ".file": ("File",),
         ".group": ("Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions"),
         ".imports": ("ImportReport", "Imported"),
         ".other": ("OtherResource",),

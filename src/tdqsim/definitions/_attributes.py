@@ -10,6 +10,7 @@ __all__ = [
     "DtaqAttributes",
     "DtaqKeywords",
     "ExtraQueueAttributes",
+    "FileAttributes",
     "IndirectQueueAttributes",
     "IntraQueueAttributes",
     "RemoteQueueAttributes",
@@ -261,7 +262,7 @@ class TransactionAttributes(TypedDict, total=False):
     wait: Literal["YES", "yes", "NO", "no"]
     waittime: str
     action: Literal["BACKOUT", "backout", "COMMIT", "commit"]
-    dtimout: str | int
+    dtimout: int | Literal["NO", "no"]
     restart: Literal["YES", "yes", "NO", "no"]
     ressec: Literal["YES", "yes", "NO", "no"]
     cmdsec: Literal["YES", "yes", "NO", "no"]
@@ -476,6 +477,85 @@ class TsmodelAttributes(TypedDict, total=False):
     xremotepfx: str | int
 
 
+class FileAttributes(TypedDict, total=False):
+    """Attributes of a FILE."""
+
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+    name: Required[str]
+    dsname: str
+    status: Literal["ENABLED", "enabled", "DISABLED", "disabled", "UNENABLED", "unenabled"]
+    opentime: Literal["FIRSTREF", "firstref", "STARTUP", "startup"]
+    add: Literal["YES", "yes", "NO", "no"]
+    browse: Literal["YES", "yes", "NO", "no"]
+    delete: Literal["YES", "yes", "NO", "no"]
+    read: Literal["YES", "yes", "NO", "no"]
+    update: Literal["YES", "yes", "NO", "no"]
+    recordformat: Literal["V", "v", "F", "f"]
+    keylength: int
+    recordsize: int
+    recovery: Literal["NONE", "none", "BACKOUTONLY", "backoutonly", "ALL", "all"]
+    organisation: Literal["", "KSDS", "ksds", "ESDS", "esds", "RRDS", "rrds"]
+    keyposition: int
+    relate: str
+    uniquekey: Literal["YES", "yes", "NO", "no"]
+    backuptype: str | int
+    databuffers: str | int
+    disposition: str | int
+    dsnsharing: str | int
+    fwdrecovlog: str | int
+    indexbuffers: str | int
+    jnladd: str | int
+    jnlread: str | int
+    jnlsyncread: str | int
+    jnlsyncwrite: str | int
+    jnlupdate: str | int
+    journal: str | int
+    loadtype: str | int
+    lsrpoolid: str | int
+    lsrpoolnum: str | int
+    maxnumrecs: str | int
+    nsrgroup: str | int
+    password: str | int
+    poolname: str | int
+    readinteg: str | int
+    remotename: str | int
+    remotesystem: str | int
+    rlsaccess: str | int
+    strings: str | int
+    table: str | int
+    tablename: str | int
+    updatemodel: str | int
+    userdata1: str | int
+    userdata2: str | int
+    userdata3: str | int
+
+
 class DtaqKeywords(TypedDict, total=False):
     """Attributes of a DTAQ without its name."""
 
@@ -512,7 +592,7 @@ class DtaqKeywords(TypedDict, total=False):
     seq: Literal["*FIFO", "*fifo", "*LIFO", "*lifo", "*KEYED", "*keyed"]
     keylen: int
     senderid: Literal["*NO", "*no", "*YES", "*yes"]
-    size: tuple[int | str, int]
+    size: tuple[int | Literal["*MAX16MB", "*MAX2GB", "MAX16MB", "MAX2GB"], int]
     autorcl: Literal["*NO", "*no", "*YES", "*yes"]
     rmtdtaq: str
     rmtlocname: str

@@ -21,7 +21,7 @@ __all__ = ["RESOURCE_CLASSES", "ResourceFault", "build", "known_attributes", "re
 class _Classes(Mapping[str, type[Resource]]):
     """Classes by kind, each imported when it is asked for: few files have definitions of every kind."""
 
-    _NAMES: Final = ("TRANSACTION", "TERMINAL", "CONNECTION", "TSMODEL", "DTAQ")
+    _NAMES: Final = ("TRANSACTION", "TERMINAL", "CONNECTION", "TSMODEL", "FILE", "DTAQ")
 
     def __getitem__(self, kind: str) -> type[Resource]:
         if kind not in self._NAMES:
@@ -84,7 +84,7 @@ def build(kind: str, attributes: Mapping[str, Any], group: str = "") -> tuple[Re
     """The resource, or None and everything that is wrong with it.
 
     Args:
-        kind: ``TDQUEUE``, ``TRANSACTION``, ``TERMINAL``, ``CONNECTION``, ``TSMODEL``, ``DTAQ`` or another type.
+        kind: ``TDQUEUE``, a kind of :data:`RESOURCE_CLASSES`, or another type.
         attributes: lower-case attribute names to values as written; None and empty text count as not given.
         group: the group's name.
     """

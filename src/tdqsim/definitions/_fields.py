@@ -84,7 +84,6 @@ class Number(_Kind):
         return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
 
 
-@dataclass(frozen=True)
 class Keyword(_Kind):
     """One of the words of a Literal type, in upper or lower case."""
 
@@ -189,7 +188,6 @@ _STAMP = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Timestamp(_Kind):
     """A date and time of day in the region's time zone: ``2024-05-31 12:00:00``, or CSD style ``24/05/31 12:00:00``."""
 
@@ -209,7 +207,6 @@ class Timestamp(_Kind):
         return {"type": "string", "examples": ["2024-05-31 12:00:00"]}
 
 
-@dataclass(frozen=True, slots=True)
 class WaitTime(_Kind):
     """``dd,hh,mm``: days 0 to 93, hours 0 to 23, minutes 0 to 59. Kept as six digits with commas."""
 
@@ -228,7 +225,6 @@ class WaitTime(_Kind):
 _LONGEST_DTIMOUT = 6800  # mmss: 68 minutes
 
 
-@dataclass(frozen=True, slots=True)
 class Dtimout(_Kind):
     """``NO``, or minutes and seconds as ``mmss``."""
 

@@ -27,7 +27,11 @@ from datetime import datetime
 from typing import Literal, Required, TypedDict
 
 '''
-_WIDER: Final = {"dtimout": "str | int", "size": "tuple[int | str, int]"}
+_WIDER: Final = {
+    "dtimout": 'int | Literal["NO", "no"]',
+    "size": 'tuple[int | Literal["*MAX16MB", "*MAX2GB", "MAX16MB", "MAX2GB"], int]',
+}
+"""What callers may give where the class has a type of its own. DTIMOUT is mmss as a number: a word is NO."""
 _KEYWORDS: Final = "DtaqKeywords"
 _NAME: Final = "    dtaq: "
 _NAMES: Final = {"": "RemoteQueue", "INTRA": "IntraQueue", "EXTRA": "ExtraQueue", "INDIRECT": "IndirectQueue"}

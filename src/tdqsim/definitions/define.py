@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
         ConnectionAttributes,
         DtaqAttributes,
         ExtraQueueAttributes,
+        FileAttributes,
         IndirectQueueAttributes,
         IntraQueueAttributes,
         RemoteQueueAttributes,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
     )
     from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.dtaq import Dtaq
+    from tdqsim.definitions.file import File
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.transaction import Transaction
@@ -33,6 +35,7 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
 __all__ = [
     "define_connection",
     "define_dtaq",
+    "define_file",
     "define_tdqueue",
     "define_terminal",
     "define_transaction",
@@ -91,6 +94,11 @@ def define_connection(**attributes: Unpack[ConnectionAttributes]) -> Connection:
 def define_tsmodel(**attributes: Unpack[TsmodelAttributes]) -> Tsmodel:
     """A TSMODEL definition; see :func:`define_tdqueue`."""
     return cast("Tsmodel", _define("TSMODEL", attributes))
+
+
+def define_file(**attributes: Unpack[FileAttributes]) -> File:
+    """A FILE definition; see :func:`define_tdqueue`."""
+    return cast("File", _define("FILE", attributes))
 
 
 def define_dtaq(**attributes: Unpack[DtaqAttributes]) -> Dtaq:

@@ -28,6 +28,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.definitions._build import build, resource_types
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
@@ -38,6 +39,7 @@ from tdqsim.facts import LIMITS
 if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
     from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.dtaq import Dtaq
+    from tdqsim.definitions.file import File
     from tdqsim.definitions.tdqueue import Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.transaction import Transaction
@@ -129,6 +131,11 @@ class Definitions:
         return cast("tuple[Tsmodel, ...]", self._of("TSMODEL"))
 
     @property
+    def files(self) -> tuple[File, ...]:
+        """The FILE definitions of :attr:`resources`."""
+        return cast("tuple[File, ...]", self._of("FILE"))
+
+    @property
     def connections(self) -> tuple[Connection, ...]:
         """The CONNECTION definitions of :attr:`resources`."""
         return cast("tuple[Connection, ...]", self._of("CONNECTION"))
@@ -195,6 +202,7 @@ def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
             )
 
 
+@types_told
 def parse_definitions(text: str, *, file: str = "<text>") -> Definitions:
     """The definitions in YAML text.
 

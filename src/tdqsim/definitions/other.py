@@ -1,4 +1,4 @@
-"""Resources that a group may hold and that change nothing here: PROGRAM, FILE, MAPSET and the rest."""
+"""Resources that a group may hold and that change nothing here: PROGRAM, MAPSET and the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class OtherResource(Resource):
 
     Attributes:
         name: the resource's name.
-        resource_type: ``PROGRAM``, ``FILE``, ...
+        resource_type: ``PROGRAM``, ``MAPSET``, ...
     """
 
     name: Annotated[str, Text(32)]

@@ -41,13 +41,13 @@ class Catalogue:
         self._readonly = readonly
         self._scratch: Store | None = None
 
-    def save(self, kind: str, name: str, record: dict[str, Any]) -> None:
-        """Keep one record, committed."""
+    def record(self, kind: str, name: str, record: dict[str, Any]) -> dict[bytes, bytes | None]:
+        """One record, to be committed with what it is about."""
         if self._readonly:
             if kind not in _ASIDE:
                 raise StoreError(f"{self._store.path}: the system is open for reading only")
-            return
-        self._durable.commit(meta={f"{kind}/{name}".encode(): json.dumps(record).encode()})
+            return {}
+        return {f"{kind}/{name}".encode(): json.dumps(record).encode()}
 
     def _records(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         prefix = f"{kind}/".encode()

@@ -93,10 +93,9 @@ class ChangeApi(JobCore):
         return value == "1"
 
     def _apply(self, queue: DataQueue, values: dict[int, bool]) -> None:
-        queue.autorcl = values.get(AUTOMATIC_RECLAIM, queue.autorcl)
-        queue.enforce = values.get(ENFORCE_DATA_QUEUE_LOCKS, queue.enforce)
-        queue.settle()
-        self.system.save_object(queue)
+        autorcl = values.get(AUTOMATIC_RECLAIM, queue.autorcl)
+        enforce = values.get(ENFORCE_DATA_QUEUE_LOCKS, queue.enforce)
+        self.system.change_object(queue, {"autorcl": autorcl, "enforce": enforce})
         self.note("QMHQCDQ", queue, autorcl=queue.autorcl, enforce=queue.enforce)
 
 

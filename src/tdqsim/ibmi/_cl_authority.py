@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 from tdqsim.ibmi._authority import NONE, SAME, added, granted_names, revoked
 from tdqsim.ibmi._declare import declare
@@ -49,10 +50,12 @@ class AuthorityCommands(JobCore):
         check_flags(replace=replace)
         granted_names(aut)
         target, users = self._secured(obj, library, objtype), self._users(user)
+        after = copy(target)
+        after.private = dict(target.private)
         for one in users:
-            before = self._authority(target, one) if not replace else ""
-            self._give(target, one, added(before, aut))
-        self._secure("GRTOBJAUT", target, "CPC2201", user=" ".join(users), aut=aut)
+            before = self._authority(after, one) if not replace else ""
+            self._give(after, one, added(before, aut))
+        self._secure("GRTOBJAUT", target, after, "CPC2201", user=" ".join(users), aut=aut)
 
     @declare("RVKOBJAUT")
     def rvkobjaut(
@@ -82,11 +85,13 @@ class AuthorityCommands(JobCore):
         self.begin("RVKOBJAUT")
         granted_names(aut)
         target, users = self._secured(obj, library, objtype), self._users(user)
+        after = copy(target)
+        after.private = dict(target.private)
         for one in users:
-            before = self._authority(target, one)
+            before = self._authority(after, one)
             if before:
-                self._give(target, one, revoked(before, aut))
-        self._secure("RVKOBJAUT", target, "CPC2202", user=" ".join(users), aut=aut)
+                self._give(after, one, revoked(before, aut))
+        self._secure("RVKOBJAUT", target, after, "CPC2202", user=" ".join(users), aut=aut)
 
     def _secured(self, obj: str, library: str, objtype: str) -> SystemObject:
         operation = OPERATIONS["GRTOBJAUT"]
@@ -129,9 +134,10 @@ class AuthorityCommands(JobCore):
         else:
             target.private.pop(user, None)
 
-    def _secure(self, command: str, target: SystemObject, completion: str, *, user: str, aut: str) -> None:
-        self.system.save_object(target)
-        self.system.forget_places()
+    def _secure(
+        self, command: str, target: SystemObject, after: SystemObject, completion: str, *, user: str, aut: str
+    ) -> None:
+        self.system.change_object(target, {"public": after.public, "private": after.private})
         self.note(command, target, user=user, aut=aut)
         self.log(self.message(completion))
         self.give_turn()

@@ -73,10 +73,8 @@ class JournalCommands(JobCore):
         journal, queue = self._journal(jrn), self._journaled(dtaq, library)
         if queue.journal:
             self.fail("CPF7030", queue.name, "DTAQ", queue.library)
-        queue.journal = journal.number
-        queue.settle()
-        self.system.save_object(queue)
-        self.system.journals.write(self, queue, "QB")
+        journals = self.system.journals
+        self.system.change_object(queue, {"journal": journal.number}, lambda after: journals.entry(self, after, "QB"))
         self.note("STRJRNOBJ", queue, jrn=journal.qualified)
 
     @declare("ENDJRNOBJ")
@@ -94,10 +92,8 @@ class JournalCommands(JobCore):
         queue = self._journaled(dtaq, library)
         if not queue.journal:
             self.fail("CPF7031", queue.name, "DTAQ", queue.library)
-        self.system.journals.write(self, queue, "QE")
-        queue.journal = 0
-        queue.settle()
-        self.system.save_object(queue)
+        works = self.system.journals.entry(self, queue, "QE")
+        self.system.change_object(queue, {"journal": 0}, lambda _after: works)
         self.note("ENDJRNOBJ", queue)
 
     @declare("DSPJRN")

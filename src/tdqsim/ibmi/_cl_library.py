@@ -13,6 +13,8 @@ from tdqsim.ibmi._objects import Library, new_name
 __all__ = ["LibraryCommands"]
 
 _BESIDE = ("*AFTER", "*BEFORE")
+_SHIPPED = "*CHANGE"
+"""QCRTAUT."""
 
 
 class LibraryCommands(JobCore):
@@ -24,8 +26,8 @@ class LibraryCommands(JobCore):
 
         Args:
             lib: 1 to 10 characters.
-            aut: public authority to it.
-            crtaut: public authority of what is created in it with AUT(*LIBCRTAUT).
+            aut: public authority to it; ``*LIBCRTAUT`` is what the system is shipped with, ``*CHANGE``.
+            crtaut: public authority of what is created in it with AUT(*LIBCRTAUT); ``*SYSVAL`` likewise.
             text: its description.
 
         Raises:
@@ -35,6 +37,7 @@ class LibraryCommands(JobCore):
         name = new_name(lib, "lib")
         if name == "QTEMP" or name in self.system.libraries:
             self.fail("CPF2111", name)
+        aut, crtaut = (_SHIPPED if one in ("*LIBCRTAUT", "*SYSVAL") else one for one in (aut, crtaut))
         made = self.system.crtlib(name, owner=self.current_user, aut=aut, crtaut=crtaut, text=text)
         self.log(self.message("CPC2102", name))
         self.give_turn()
@@ -76,6 +79,7 @@ class LibraryCommands(JobCore):
         """
         self.begin("CHGCURLIB")
         self._set_current(curlib)
+        self.log(self.message("CPC2198", self.current_library or "*CRTDFT"))
 
     def _set_current(self, curlib: str) -> None:
         wanted = "" if curlib == "*CRTDFT" else self._existing(curlib)

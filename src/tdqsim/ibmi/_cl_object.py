@@ -152,9 +152,8 @@ class ObjectCommands(JobCore):
         holder, queue, target, name = places
         before = queue.name, queue.library
         self.note(operation, queue, to=f"{target.name}/{name}")
-        self.system.move_object(queue, holder, target, name)
-        if queue.journal:
-            self.system.journals.write(self, queue, journal_type)
+        journals = self.system.journals
+        self.system.move_object(queue, holder, target, name, lambda after: journals.entry(self, after, journal_type))
         return before
 
     def _places(self, operation: str, asked: tuple[str, str], place: _Place) -> tuple[Library, DataQueue, Library, str]:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.codepage import CodePage
 from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, joined_lines, read_command
 from tdqsim.errors import ConversionError
@@ -37,6 +38,7 @@ _NUMBER = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,10}(?:\.[0-9]{0,5})?", re.ASCII)
 class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, AuthorityCommands, JournalCommands):
     """All commands, by method and by text."""
 
+    @types_told
     def command(self, text: str) -> Any:
         """Run one CL command, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
 
@@ -190,6 +192,8 @@ def _passed(job: CommandProcessor, value: Any) -> bytearray:
         job.refuse_elements("PARM", [given, f"({' '.join(value[1])})"])
 
 
+_JOBD_LIBRARIES = ("QGPL", "QTEMP")
+"""QUSRLIBL, for what takes the library list of a job description or of the system."""
 _PARM_TYPES: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
     {"*CHAR": ("CHAR", str), "*DEC": ("PACKED", Decimal), "*LGL": ("IND", {"0": False, "1": True}.get)}
 )
@@ -207,10 +211,20 @@ def _submitted(job: Any, values: Values) -> Any:
     started = job.system.start(
         lambda own: own.command(text),
         name="QDFTJOBD" if name == "*JOBD" else name, user=job.current_user if user == "*CURRENT" else user,
-        current_library=job.current_library, library_list=tuple(job.user_libraries), ccsid=job.ccsid,
+        ccsid=job.ccsid, **_libraries(job, values),
     )  # fmt: skip
     job.log(job.message("CPC1221", started.job.name, started.job.user, started.job.number, *_job_queue(values)))
     return started
+
+
+def _libraries(job: Any, values: Values) -> dict[str, Any]:
+    """The current library and the library list that a submitted job begins with: the submitter's unless said."""
+    current, wanted = values.get("curlib", "*CURRENT"), values.get("inllibl", ["*CURRENT"])
+    named = {"*CURRENT": job.user_libraries, "*NONE": ()}.get(wanted[0], _JOBD_LIBRARIES)
+    return {
+        "current_library": {"*CURRENT": job.current_library}.get(current, "" if current.startswith("*") else current),
+        "library_list": tuple(named if wanted[0].startswith("*") else wanted),
+    }
 
 
 def _job_queue(values: Values) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RTVDTAQXCL", "QueueCommands"]
 
+_SEVERAL = ("*USRLIBL", "*ALL", "*ALLUSR")
 _CPD = re.compile(r"(CPD[0-9A-F]{4}): ?")
 _KEYWORDS = table("ibmi_rtvdtaqxcl")
 _ESCAPES = MappingProxyType({row["cause"]: row["escape"] for row in table("ibmi_xcl_escapes")})
@@ -139,41 +141,49 @@ class QueueCommands(DescribeApi):
 
         Args:
             dtaq: ``LIB/NAME``, or a name; a generic name (``APP*``) deletes every queue whose name begins so.
-            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``. ``*USRLIBL`` (the current library
+                and the user part of the list), ``*ALL`` and ``*ALLUSR`` (those whose names do not begin with Q, and
+                QGPL) are searched for every queue of the name.
 
         Raises:
-            EscapeMessage: CPF2105 and CPF2110 not found, CPF2125 a generic name that none has, CPF2189 and CPF2182 not
+            EscapeMessage: CPF2105 and CPF2110 not found, CPF2125 none of several that could be, CPF2189 and CPF2182 not
                 authorized, CPF2114 in use.
         """
         name, library = self.place(dtaq, library)
         self.begin("DLTDTAQ", name, library)
-        if name.endswith("*"):
-            self._delete_generic(name[:-1], library)
+        if name.endswith("*") or library in _SEVERAL:
+            self._delete_several(name, library)
         else:
             self._delete(name, library)
         self.give_turn()
 
-    def _delete_generic(self, beginning: str, library: str) -> None:
-        libraries = (
-            self.library_list() if library == "*LIBL" else (self.current() if library == "*CURLIB" else library,)
-        )
+    def _searched(self, library: str) -> Iterable[str]:
+        """The libraries that a special value stands for."""
+        if library == "*LIBL":
+            return self.library_list()
+        if library == "*USRLIBL":
+            return filter(None, dict.fromkeys((self.current_library, *self.user_libraries)))
+        every = sorted(self.system.libraries)
+        if library == "*ALLUSR":
+            return (one for one in every if not one.startswith("Q") or one == "QGPL")
+        return ("QTEMP", *every) if library == "*ALL" else (self.current() if library == "*CURLIB" else library,)
+
+    def _delete_several(self, name: str, library: str) -> None:
         found = [
-            (name, holder.name)
-            for holder in map(self.library, libraries)
+            (each, holder.name)
+            for holder in map(self.library, self._searched(library))
             if holder is not None
-            for kind, name in sorted(holder.objects)
-            if kind == "*DTAQ" and name.startswith(beginning)
+            for kind, each in sorted(holder.objects)
+            if kind == "*DTAQ" and (each.startswith(name[:-1]) if name.endswith("*") else each == name)
         ]
         if not found:
             self.fail("CPF2125")
-        for name, holder_name in found:
-            self._delete(name, holder_name)
+        for each, holder_name in found:
+            self._delete(each, holder_name)
 
     def _delete(self, name: str, library: str) -> None:
         holder, found = self._open_alone("DLTDTAQ", name, library)
-        if found.journal:
-            self.system.journals.write(self, found, "QD")
-        self.system.remove_object(found, holder, self)
+        self.system.remove_object(found, holder, self, self.system.journals.entry(self, found, "QD"))
         self._send_completion("CPC2191", found)
 
     @declare("RTVDTAQXCL")

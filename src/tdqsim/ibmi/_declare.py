@@ -1,8 +1,9 @@
 """The declaration of each API and command: its typed Python method, read once at import.
 
-``@declare("QSNDDTAQ")`` leaves the method as it is (a call costs nothing extra) and records its signature together with
-the parameters and messages of the manual (``facts/ibmi_api_parameters.tsv``, ``facts/ibmi_api_messages.tsv``). The
-byte form, help, documentation and the coverage table work from these records.
+``@declare("QSNDDTAQ")`` leaves that method as it is (a call costs nothing extra; elsewhere errors of Python's own come
+to name the argument of a wrong type) and records its signature together with the parameters and messages of the manual
+(``facts/ibmi_api_parameters.tsv``, ``facts/ibmi_api_messages.tsv``). The byte form, help, documentation and the
+coverage table work from these records.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.facts import table
 
 __all__ = ["DECLARATIONS", "ApiParameter", "Declaration", "MessageUse", "declare", "declared_program"]
@@ -89,6 +91,8 @@ class Declaration(NamedTuple):
         return "\n".join(lines)
 
 
+_HOT: Final = ("QSNDDTAQ", "QRCVDTAQ")
+"""Where a call more would show; they look at their arguments themselves."""
 _declarations: dict[str, Declaration] = {}
 DECLARATIONS = MappingProxyType(_declarations)
 """Every API and command by name."""
@@ -111,7 +115,7 @@ def declare(name: str) -> Callable[[F], F]:
         summary = (inspect.getdoc(method) or "").split("\n")[0]
         shown = signature.replace(parameters=own)
         _declarations[name] = Declaration(name, method.__name__, shown, summary, parameters, messages)
-        return method
+        return method if name in _HOT else types_told(method)
 
     return record
 

@@ -254,12 +254,14 @@ class Entries:
         return gone
 
     def drop(self) -> Work | None:
-        """Everything goes, the queue too: the work that does it, to be committed; None when it is done."""
-        self.promised.clear()
-        if isinstance(self.raw, DurableQueue):
-            work = self.raw.work()
-            work.drop()
-            return work
+        """Everything is to go, the queue too: the work that does it; None for :meth:`discard`."""
+        if not isinstance(self.raw, DurableQueue):
+            return None
+        work = self.raw.work()
+        work.drop()
+        return work
+
+    def discard(self) -> None:
+        """Everything goes that is not durable."""
         assert isinstance(self._place, Volatile)
         self._place.drop(self.raw)
-        return None

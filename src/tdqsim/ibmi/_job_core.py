@@ -53,6 +53,7 @@ class JobCore:
         run_priority: 1 to 99, the lowest number is served first.
         default_wait: seconds that it waits for a lock.
         date_format: DATFMT, such as ``*YMD``, for QWCCVTDT.
+        started_ns: when it was started, on the system's clock.
         joblog: messages that were sent to it, oldest first; the last few thousand of them.
         logged_at: when each of them was sent, on the system's clock.
         logged: how many messages were sent to it.
@@ -97,6 +98,7 @@ class JobCore:
         # Only the job itself finds its QTEMP, whatever profile it runs under.
         self.qtemp = Library(0, "QTEMP", "QSYS", user, public="*ALL")
         self._clock = system.clock
+        self.started_ns: int = system.clock.time_ns()
         self._addresses: dict[tuple[str, str], DataQueue] = {}
         self._authorized: set[tuple[int, str, str]] = set()
         self._sending: dict[tuple[str, str], DataQueue] = {}

@@ -10,12 +10,17 @@ still holds.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
+from tdqsim.core.argument_types import types_told
+from tdqsim.core.changes import Change, carry_out
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
 from tdqsim.core.dispatch import Dispatcher
@@ -67,6 +72,22 @@ def _disabled(status: str) -> bool:
     if status not in ("*ENABLED", "*DISABLED"):
         raise ParameterError(f"status {status!r}: allowed are *ENABLED and *DISABLED")
     return status == "*DISABLED"
+
+
+class _Change(Change):
+    """A change of objects: what brings it about in memory, and what follows; both may be done again."""
+
+    def __init__(self, make: Callable[[], object], then: Callable[[], object]) -> None:
+        self._make, self._then = make, then
+
+    def committed(self) -> None:
+        """See the base."""
+        self.made = True
+        self._make()
+
+    def finish(self) -> None:
+        """See the base."""
+        self._then()
 
 
 class Machine:
@@ -179,11 +200,8 @@ class Machine:
         if name in self._libraries or name == "QTEMP":
             raise TdqError(f"library {name} already exists")
         granted_names(aut), granted_names(crtaut)
-        library = Library(self._next("object"), name, "QSYS", owner, public=aut, crtaut=crtaut, text=text)
-        self._libraries[name] = library
-        self._objects[library.number] = library
-        self.save_object(library)
-        self.forget_places()
+        library = Library(self._counters["object"], name, "QSYS", owner, public=aut, crtaut=crtaut, text=text)
+        self._add(library, partial(self._libraries.__setitem__, name, library), kept=True)
         return library
 
     def dltlib(self, name: str, *, job: Who | None = None) -> None:
@@ -208,6 +226,7 @@ class Machine:
             raise TdqError(f"library {name} belongs to the system and stays")
         self._remove(list(library.objects.values()), library, job, and_library=True)
 
+    @types_told
     def register_program(self, name: str, program: Callable[..., object], parms: Sequence[Parm] | None = None) -> None:
         """Register a Python function as a program that jobs call by CALL, SBMJOB and the program call server.
 
@@ -231,6 +250,7 @@ class Machine:
 
     # -- profiles and authorities ---------------------------------------------------------------------------------
 
+    @types_told
     def crtusrprf(
         self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
         status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
@@ -263,9 +283,8 @@ class Machine:
             raise ParameterError(f"grpprf {name}: a profile is no group of its own")
         if password != NONE:
             self._keep_password(name, password)
-        profile = self.profiles[name] = Profile(name, allobj, groups, disabled, pwdexp)
-        self._catalogue.save("profile", name, profile.save())
-        self.forget_places()
+        profile = Profile(name, allobj, groups, disabled, pwdexp)
+        self._carry_out(self._catalogue.record("profile", name, profile.save()), (self.profiles, name, profile))
         return profile
 
     def _keep_password(self, name: str, password: str) -> None:
@@ -292,9 +311,15 @@ class Machine:
         profile = self.profile(name)
         if password != SAME:
             self._keep_password(profile.name, password)
-        profile.disabled = profile.disabled if status == "*SAME" else _disabled(status)
-        profile.expired = profile.expired if pwdexp is None else pwdexp
-        self._catalogue.save("profile", profile.name, profile.save())
+        disabled = profile.disabled if status == "*SAME" else _disabled(status)
+        expired = profile.expired if pwdexp is None else pwdexp
+        after = replace(profile, disabled=disabled, expired=expired)
+
+        def make() -> None:
+            profile.disabled, profile.expired = disabled, expired
+
+        meta = self._catalogue.record("profile", profile.name, after.save())
+        carry_out(self.store.durable, _Change(make, self.forget_places), meta)
         return profile
 
     def profile(self, name: str) -> Profile:
@@ -318,9 +343,10 @@ class Machine:
         self.check_open()
         granted_names(authority)
         profile, user = self.profile(profile).name, self.profile(user).name
-        self.profile_authorities[(profile, user)] = authority
-        self._catalogue.save("profileaut", f"{profile}/{user}", {"authority": authority})
+        meta = self._catalogue.record("profileaut", f"{profile}/{user}", {"authority": authority})
+        self._carry_out(meta, (self.profile_authorities, (profile, user), authority))
 
+    @types_told
     def crtautl(self, name: str, entries: dict[str, str]) -> AuthorizationList:
         """Create or replace an authorization list: authorities by user, ``*PUBLIC`` among them.
 
@@ -333,9 +359,8 @@ class Machine:
         for user, authority in entries.items():
             granted_names(authority)
             checked[user if user == "*PUBLIC" else self.profile(user).name] = authority
-        listed = self.authorization_lists[name] = AuthorizationList(name, checked)
-        self._catalogue.save("autl", name, listed.save())
-        self.forget_places()
+        listed = AuthorizationList(name, checked)
+        self._carry_out(self._catalogue.record("autl", name, listed.save()), (self.authorization_lists, name, listed))
         return listed
 
     def granted(self, user: str, target: SystemObject) -> frozenset[str]:
@@ -432,10 +457,7 @@ class Machine:
     def add_object(self, holder: Library, make: Callable[[int], SystemObject]) -> SystemObject:
         """Put a new object, made with its number, into a library, and keep it unless it is in a QTEMP."""
         self.dispatcher.check_thread()
-        one = make(self._next("object"))
-        holder.objects[(one.type, one.name)] = one
-        if holder.number:
-            self._objects[one.number] = one
+        one = make(self._counters["object"])
         if isinstance(one, Journal):
             one.attach(self.store.durable)
         if isinstance(one, DataQueue):
@@ -445,73 +467,139 @@ class Machine:
                 one.attributes = one.attributes._replace(force=False)  # nothing of a QTEMP outlives its job
             if not one.ddm:
                 self._catalogue.attach(one)
-        self.save_object(one)
-        self.forget_places()
+        self._add(one, partial(holder.objects.__setitem__, (one.type, one.name), one), kept=bool(holder.number))
         return one
 
-    def save_object(self, one: SystemObject) -> None:
-        """Keep what the catalogue keeps of an object."""
-        self.dispatcher.check_thread()
-        if one.number in self._objects:
-            self._catalogue.save("object", str(one.number), one.save())
+    def _add(self, one: SystemObject, put_in: Callable[[], object], *, kept: bool) -> None:
+        """A new object is there: its number is given, and what has it does."""
+        meta = {
+            **self._catalogue.record("system", "counters", {**self._counters, "object": one.number + 1}),
+            **(self._catalogue.record("object", str(one.number), one.save()) if kept else {}),
+        }
 
-    def move_object(self, one: SystemObject, holder: Library, target: Library, name: str) -> None:
-        """Put an object under another name, into another library, or both."""
-        self.dispatcher.check_thread()
-        del holder.objects[(one.type, one.name)]
-        one.name, one.library = name, target.name
-        target.objects[(one.type, name)] = one
-        self.save_object(one)
-        self.forget_places()
+        def make() -> None:
+            self._counters["object"] = one.number + 1
+            if kept:
+                self._objects[one.number] = one
+            put_in()
 
-    def remove_object(self, one: SystemObject, holder: Library | None = None, job: Who | None = None) -> None:
-        """Delete an object: whoever waits for it is woken."""
+        carry_out(self.store.durable, _Change(make, self.forget_places), meta)
+
+    def change_object(
+        self, one: SystemObject, values: Mapping[str, Any],
+        also: Callable[[Any], Sequence[Work]] = lambda _after: (), put: Callable[[], object] = lambda: None,
+    ) -> None:  # fmt: skip
+        """Change attributes of an object, which the catalogue keeps.
+
+        Args:
+            one: the object.
+            values: the attributes by name.
+            also: gives what is to be committed with it, of the object as it is then.
+            put: puts it elsewhere; may be called again.
+        """
         self.dispatcher.check_thread()
-        self._remove([one], holder or self._libraries[one.library], job)
+        after = copy(one)
+        for name, value in values.items():
+            setattr(after, name, value)
+        meta = self._catalogue.record("object", str(one.number), after.save()) if one.number in self._objects else {}
+
+        def make() -> None:
+            for name, value in values.items():
+                setattr(one, name, value)
+            put()
+            if isinstance(one, DataQueue):
+                one.settle()
+
+        carry_out(self.store.durable, _Change(make, self.forget_places), meta, also(after))
+
+    def move_object(
+        self, one: DataQueue, holder: Library, target: Library, name: str, also: Callable[[Any], Sequence[Work]]
+    ) -> None:
+        """Put a queue under another name, into another library, or both; ``also`` as in :meth:`change_object`."""
+        before = one.type, one.name
+
+        def put() -> None:
+            if holder.objects.get(before) is one:
+                del holder.objects[before]
+            target.objects[one.type, name] = one
+
+        self.change_object(one, {"name": name, "library": target.name}, also, put)
+
+    def remove_object(
+        self, one: SystemObject, holder: Library | None = None, job: Who | None = None, also: Sequence[Work] = ()
+    ) -> None:
+        """Delete an object, and commit what belongs to that: whoever waits for it is woken."""
+        self.dispatcher.check_thread()
+        self._remove([one], holder or self._libraries[one.library], job, also)
 
     def _remove(
-        self, objects: Sequence[SystemObject], holder: Library, job: Who | None, *, and_library: bool = False
-    ) -> None:
+        self, objects: Sequence[SystemObject], holder: Library, job: Who | None, also: Sequence[Work] = (), *,
+        and_library: bool = False,
+    ) -> None:  # fmt: skip
         """Delete objects of one library, and the library itself, in one commit."""
         gone = [*objects, *((holder,) if and_library else ())]
+        ended = [queue for queue in self._all_queues() if queue.journal in {one.number for one in gone}]
+        meta, works = self._gone(gone, [queue for queue in ended if queue not in objects])
+        volatile = [one for one in objects if isinstance(one, DataQueue) and not (one.ddm or one.attributes.force)]
+
+        def make() -> None:
+            for queue in ended:
+                queue.journal = 0
+                queue.settle()
+            for one in gone:
+                self._objects.pop(one.number, None)
+                one.gone = True
+                if isinstance(one, DataQueue) and one.held is not None:
+                    one.held.promised.clear()
+            for one in objects:
+                holder.objects.pop((one.type, one.name), None)
+            if and_library:
+                self._libraries.pop(holder.name, None)
+
+        def finish() -> None:
+            for queue in volatile:
+                queue.stored.discard()
+            self._removed(objects)
+
+        change = _Change(make, finish)
+        carry_out(self.store.durable, change, *((meta, [*also, *works]) if holder.number else ({}, ())))
+        for one in objects:
+            if isinstance(one, DataQueue):
+                self.note("DLTDTAQ", job, one)
+
+    @staticmethod
+    def _gone(gone: Sequence[SystemObject], ended: Sequence[DataQueue]) -> tuple[dict[bytes, bytes | None], list[Work]]:
+        """What goes from the store with objects, and of queues that are journaled no more."""
         meta: dict[bytes, bytes | None] = {}
-        works: list[Work | None] = []
+        works: list[Work] = []
         for one in gone:
             meta[b"object/%d" % one.number] = None
             if isinstance(one, DataQueue) and not one.ddm:
                 meta[one.allocation_key] = None
-        ended = [queue for queue in self._all_queues() if queue.journal in {one.number for one in gone}]
+            work = one.drop() if isinstance(one, Journal) else None
+            if isinstance(one, DataQueue) and not one.ddm:
+                work = one.stored.drop()
+            if work is not None:
+                works.append(work)
         for queue in ended:
-            if queue not in objects:
-                meta[b"object/%d" % queue.number] = json.dumps({**queue.save(), "journal": 0}).encode()
-        for one in objects:
-            if isinstance(one, Journal):
-                works.append(one.drop())
-            elif isinstance(one, DataQueue) and not one.ddm:
-                works.append(one.stored.drop())
-        if holder.number:
-            self.store.durable.commit([work for work in works if work is not None], meta)
-        for queue in ended:
-            queue.journal = 0
-        self._removed(objects, holder, job)
-        if and_library:
-            del self._libraries[holder.name]
-            del self._objects[holder.number]
-            holder.gone = True
+            meta[b"object/%d" % queue.number] = json.dumps({**queue.save(), "journal": 0}).encode()
+        return meta, works
 
-    def _removed(self, objects: Sequence[SystemObject], holder: Library, job: Who | None) -> None:
-        """What follows in memory when objects are gone."""
+    def _removed(self, objects: Sequence[SystemObject]) -> None:
+        """Whoever has to do with objects that are gone looks again."""
         for one in objects:
-            del holder.objects[(one.type, one.name)]
-            self._objects.pop(one.number, None)
-            one.gone = True
             if isinstance(one, DataQueue):
                 one.settle()
-                self.note("DLTDTAQ", job, one)
                 for waiter in tuple(one.waiters):
                     waiter.parked.wake_one()
         self.locks.wake()
         self.forget_places()
+
+    def _carry_out(self, meta: Mapping[bytes, bytes | None], put: tuple[dict[Any, Any], Any, Any]) -> None:
+        """Put something under its name, and keep it."""
+        place, name, value = put
+        change = _Change(partial(place.__setitem__, name, value), self.forget_places)
+        carry_out(self.store.durable, change, meta)
 
     def forget_places(self) -> None:
         """Empty what jobs keep in front of their look-ups."""
@@ -521,8 +609,8 @@ class Machine:
 
     def _next(self, counter: str) -> int:
         number = self._counters[counter]
-        self._counters[counter] = number + 1
-        self._catalogue.save("system", "counters", self._counters)
+        after = {**self._counters, counter: number + 1}
+        self._carry_out(self._catalogue.record("system", "counters", after), (self._counters, counter, number + 1))
         return number
 
     def check_open(self) -> None:

@@ -14,7 +14,7 @@ from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.facts import table
 from tdqsim.ibmi._errors import ParameterError
 
-__all__ = ["SYSTEM_VALUES", "SystemValues", "shown"]
+__all__ = ["SYSTEM_VALUES", "SystemValues", "shown", "shown_time"]
 
 SYSTEM_VALUES: Final = MappingProxyType({row["name"]: row for row in table("ibmi_system_values")})
 """What is known of each, by its name."""
@@ -65,6 +65,10 @@ def shown(system: Any, name: str) -> int | str:
             "libraries": "".join(f"{one:<10}" for one in system.system_libraries),
         }  # fmt: skip
         return found[what]
-    at: datetime = datetime.fromtimestamp(system.clock.time_ns() / NS_PER_SECOND, system.timezone)
-    what = what.replace("%C", str(at.year // 100 - 19)).replace("%f", f"{at.microsecond // 1000:03d}")
-    return str(at.strftime(what))
+    return shown_time(system, system.clock.time_ns(), what)
+
+
+def shown_time(system: Any, time_ns: int, form: str) -> str:
+    """A time of the system's clock in its time zone; ``%C`` is the digit of the century, ``%f`` are milliseconds."""
+    at: datetime = datetime.fromtimestamp(time_ns / NS_PER_SECOND, system.timezone)
+    return at.strftime(form.replace("%C", str(at.year // 100 - 19)).replace("%f", f"{at.microsecond // 1000:03d}"))

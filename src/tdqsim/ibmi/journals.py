@@ -159,12 +159,6 @@ class JournalWriter:
         """The queue is cleared, all of it or by key."""
         return self.entry(job, queue, "QJ" if key else "QC", key) if queue.journal else ()
 
-    def write(self, job: Who, queue: DataQueue, entry_type: str) -> None:
-        """One entry about the queue itself, in a commit of its own."""
-        works = self.entry(job, queue, entry_type)
-        if works:
-            self._system.store.durable.commit(works)
-
     def entry(self, job: Who, queue: DataQueue, entry_type: str, specific: bytes = b"") -> tuple[Work, ...]:
         """The work that adds one entry to the queue's journal; none when there is no journal."""
         journal = self._system.journal_of(queue)

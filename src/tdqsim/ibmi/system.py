@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypedDict, TypeVar, TypeVarTuple, Unpack
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
@@ -78,6 +79,7 @@ class System(Machine):
         StoreError: the store cannot be used.
     """
 
+    @types_told
     def __init__(
         self,
         name: str = "TDQSYS",
@@ -114,6 +116,7 @@ class System(Machine):
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
+    @types_told
     def job(
         self, name: str = "QPADEV0001", user: str = "QPGMR", number: str | None = None, **options: Unpack[JobOptions]
     ) -> Job:
@@ -201,6 +204,7 @@ class System(Machine):
         for job in self.jobs.values():
             yield from (one for one in job.qtemp.objects.values() if isinstance(one, DataQueue))
 
+    @types_told
     def install(self, definitions: Definitions, *, create_libraries: bool = False) -> tuple[DataQueue, ...]:
         """Create the data queues of definitions, all of them or none.
 
@@ -268,9 +272,20 @@ class System(Machine):
             The started jobs that had not come to their end.
         """
         self.dispatcher.check_thread()
-        if self.closed:
+        if self.closed and not self.store.is_open:
             return ()
+        clean = clean and not self.closed  # what an exception cut short is only finished
         self.closed, self.failed = True, not clean
+        try:
+            return self._end(clean=clean)
+        except BaseException:
+            self.failed = True
+            raise
+        finally:
+            self._catalogue.close()
+            self.store.close(clean=clean and not self.failed)
+
+    def _end(self, *, clean: bool) -> tuple[StartedJob, ...]:
         for job in self.jobs.values():
             job.forget()
         unfinished = tuple(
@@ -283,6 +298,4 @@ class System(Machine):
             self._save_allocations()
         if self._own_dispatcher:
             self.dispatcher.release_workers()
-        self._catalogue.close()
-        self.store.close(clean=clean)
         return unfinished

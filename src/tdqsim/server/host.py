@@ -70,6 +70,17 @@ class _Recorder:
             self._depths.prune()
             self._host.waits.all_changed(self._region)
 
+    def task_waits(self, task: Any, kind: str, name: str, holder: str) -> None:
+        """A task begins to wait."""
+        self._publish("task_waits", task=task.number, transid=task.transid, kind=kind, name=name, holder=holder)
+
+    def task_goes_on(self, task: Any) -> None:
+        """A task waits no longer."""
+        self._publish("task_goes_on", task=task.number, transid=task.transid)
+
+    def unit_of_work_ends(self, uow: Any) -> None:
+        """A unit of work is about to be committed; its end is told."""
+
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
         """A unit of work has ended."""
         self._host.units_ended[self._applid, committed] += 1

@@ -21,7 +21,9 @@ _SHORT: Final = 5
 _JOB_SLASHES: Final = 2
 _KINDS: Final = {
     **dict.fromkeys(("triggerlevel", "count", "messages", "keylen"), int),
-    **dict.fromkeys(("recovstatus", "atifacility", "start", "seq", "force", "type", "key", "key_order", "to"), str),
+    **dict.fromkeys(
+        ("recovstatus", "atifacility", "start", "seq", "force", "type", "key", "key_order", "to", "holder"), str
+    ),
     **dict.fromkeys(("records", "entries"), list),
 }
 encode: Final = json.JSONEncoder(separators=(",", ":")).encode

@@ -25,6 +25,7 @@ _BATCH: Final = 5_000
 _PARTS: Final = {
     "QUEUE": "state", "DTAQ": "state", "COMMIT": "commit", "BACKOUT": "backout", "START": "begin", "END": "end",
     "JOB": "begin", "ENDJOB": "end", "RESTART": "restart", "WAIT": "wait",
+    "GOES ON": "resume",
 }  # fmt: skip
 _TAKES: Final = ("NORMAL", "LENGERR")
 """The responses of a READQ that takes the record off."""
@@ -122,8 +123,9 @@ class Follower:
         wrong = event.resp if event.resp != "NORMAL" else str(event.info.get("abend", ""))
         started_by = event.queue if event.kind == "START" else ""
         queue = "" if event.kind in ("START", "END") else event.queue
+        what = f"{event.info.get('kind')} {event.info.get('name')}" if event.kind == "WAIT" else event.kind
         return Moment(
-            event.time_ns, event.kind, self._who(event), queue,
+            event.time_ns, what, self._who(event), queue,
             partial(event.line, self._shows.get(event.queue, self.history.show)),
             _PARTS.get(event.kind, ""), event.uow, self._change(event), depth, wrong, started_by,
         )  # fmt: skip

@@ -7,7 +7,11 @@ What becomes an event of a region (:attr:`~tdqsim.testing.events.Event.kind`)
     a command's name      what it returned or its condition; ``data`` is the record written or read
     ``QUEUE``             a queue as it stood when recording began, or after SET, CREATE or DISCARD; see ``info``
     ``SEED``              a record put on a queue outside any task
-    ``COMMIT`` ``BACKOUT``  the end of a unit of work that did anything to a logically recoverable queue
+    ``COMMITTING``        the commit of a unit of work that did anything to a logically recoverable queue begins
+    ``COMMIT`` ``BACKOUT``  the end of such a unit of work
+    ``WAIT``              a task begins to wait inside a command; ``info`` has what for, ``kind`` and ``name`` as
+                          INQUIRE TASK shows them, and ``holder``, who has it
+    ``GOES ON``           it waits no longer
     ``START`` ``END``     a task was attached, has ended; a trigger task names its queue
     ``RESTART``           the region was started again, and this history attached; ``info`` has start type and TDINTRA
 
@@ -236,6 +240,25 @@ class History:
         self.trace((command, task.number, queue, data, now, task.transid, uow))
         if command in _CHANGING:
             self._queues_changed(region)
+
+    def task_waits(self, task: Task, kind: str, name: str, holder: str) -> None:
+        """See :class:`tdqsim.cics.Recorder`."""
+        info = {"kind": kind, "name": name, **({"holder": holder} if holder else {})}
+        self._of_wait("WAIT", task, info)
+
+    def task_goes_on(self, task: Task) -> None:
+        """See :class:`tdqsim.cics.Recorder`."""
+        self._of_wait("GOES ON", task, {})
+
+    def _of_wait(self, kind: str, task: Task, info: Mapping[str, str]) -> None:
+        uow = task.uow.id if task.has_uow else b""
+        now = task.region.clock.time_ns()
+        self.trace((kind, task.number, "", b"", now, task.transid, uow, "NORMAL", 0, 0, info))
+
+    def unit_of_work_ends(self, uow: UnitOfWork) -> None:
+        """See :class:`tdqsim.cics.Recorder`."""
+        if uow.locks:
+            self.trace(("COMMITTING", uow.taskid, "", b"", uow.region.clock.time_ns(), uow.transid, uow.id))
 
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """See :class:`tdqsim.cics.Recorder`."""

@@ -134,7 +134,8 @@ class SimulatedTarget:
 
     def inquire_tdqueue(self, queue: str, *options: str) -> Answer:
         """See :class:`Target`."""
-        answer, info = self._do(0, lambda t: t.inquire_tdqueue(queue, *options, nohandle=True))
+        wanted: tuple[Any, ...] = options  # another target may know other options
+        answer, info = self._do(0, lambda t: t.inquire_tdqueue(queue, *wanted, nohandle=True))
         if answer.resp != "NORMAL":
             return answer
         values = {option: getattr(info[option], "name", info[option]) for option in options}

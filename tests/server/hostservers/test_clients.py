@@ -13,20 +13,28 @@ import pytest
 from tdqsim.ibmi import Parm
 from tests.server.hostservers.certificates import certificate
 from tests.server.hostservers.test_toolbox import HERE, JAR, pytestmark  # noqa: F401  (the marks are for here too)
+from tests.server.hostservers.wire import eventually
 
 DOCUMENTS = Path(os.environ.get("TDQ_JT400_91", "/usr/lib/node_modules/node-jt400/java/lib/jt400.jar"))
 """The toolbox that has the visual documents: 9.1, in the npm package node-jt400."""
 
 
-def compiled(name: str, jar: Path | None, folder: Path) -> str:
-    subprocess.run(["javac", "-encoding", "utf-8", "-cp", str(jar), "-d", str(folder), str(HERE / name)], check=True)
-    return f"{jar}:{folder}"
+def compiled(jar: Path | None, folder: Path, *names: str) -> str:
+    sources = [str(HERE / f"{name}.java") for name in names]
+    subprocess.run(
+        ["javac", "-Xlint:-deprecation", "-encoding", "utf-8", "-cp", str(jar), "-d", str(folder), *sources], check=True
+    )
+    return f"{jar}:{folder}:{HERE}"
 
 
 def ran(*words: str) -> list[str]:
     done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+def plain_ports(served) -> list[str]:
+    return [str(served.ports[name]) for name in ("as-signon", "as-dtaq", "as-rmtcmd")]
 
 
 ORDER = [
@@ -123,7 +131,7 @@ def test_what_toolbox_programs_do(serve, tmp_path):
     ports = [str(served.ports[name + suffix]) for suffix in ("", "-s") for name in names]
     lines = ran(
         "java", f"-Djavax.net.ssl.trustStore={trust}", "-Djavax.net.ssl.trustStorePassword=trusting", "-Dstdout.encoding=UTF-8",
-        "-Dfile.encoding=UTF-8", "-cp", compiled("Clients.java", JAR, tmp_path), "Clients", *ports,
+        "-Dfile.encoding=UTF-8", "-cp", compiled(JAR, tmp_path, "Clients"), "Clients", *ports,
     )  # fmt: skip
     assert [line.rstrip() for line in lines] == SEEN.strip().splitlines()
     assert not served.servers.connections
@@ -132,8 +140,83 @@ def test_what_toolbox_programs_do(serve, tmp_path):
 @pytest.mark.skipif(not DOCUMENTS.exists(), reason="needs the toolbox 9.1 (npm: node-jt400; TDQ_JT400_91 says where)")
 def test_the_visual_documents(serve, tmp_path):
     served = serve()
-    ports = [str(served.ports[name]) for name in ("as-signon", "as-dtaq", "as-rmtcmd")]
-    path = compiled("Document.java", DOCUMENTS, tmp_path)
+    ports = plain_ports(served)
+    path = compiled(DOCUMENTS, tmp_path, "Document")
     assert ran("java", "-Djava.awt.headless=true", "-cp", path, "Document", *ports) == [
         "peek: an entry", "read: an entry", "again: ", "keyed: of a key",
     ]  # fmt: skip
+
+
+QUEUES = """
+bean: created written peeked read cleared deleted BEAN
+no system: ExtendedIllegalStateException system: Property is not set.
+no such type: IllegalPathNameException /QSYS.LIB/QGPL.LIB/X.USRSPC: Object type is not valid.
+library list: by list true false
+authority *ALL: yes yes yes
+authority *CHANGE: yes yes yes
+authority *EXCLUDE: 4 4 4
+authority *USE: 4 yes yes
+authority *LIBCRTAUT: yes yes yes
+attributes: truetruetrue64512Text of a queue truetruetrue64512Text of a queue truetruetrue64512Text of a queue truetruetrue64512Text of a queue
+keyed attributes: 7 33 true true
+bytes and strings: true text true true
+lengths: 1 10 CPF2498 CPF2498 Invalid length. MAXLEN for data queue LISTED in QGPL is 10.
+wait of a negative: ExtendedIllegalArgumentException wait (-2): Parameter value is not valid.
+every keyed read: s0b0b0s0s0b0s1b1s2s3truetrue
+key of a string too long: ExtendedIllegalArgumentException key (ABCDEFGH): Length is not valid.
+sender: 36 QZHQSSRV  QUSER     ANNA 7 0
+serialized: again
+many threads, one system: true 200 null
+many systems wait: [w0false, w1false, w2false, w3false, w4false, w5false]
+a socket's time-out: IOException kept
+disconnected and used again: false back true
+the record of a format: lamp -9.95 12
+every data type: same
+deleted under a reader: ObjectDoesNotExistException 2
+"""
+
+
+def test_every_way_to_use_a_data_queue(serve, tmp_path):
+    """Order of several readers is theirs; 4 is OBJECT_AUTHORITY_INSUFFICIENT, 2 OBJECT_DOES_NOT_EXIST."""
+    served = serve()
+    lines = ran("java", "-cp", compiled(JAR, tmp_path, "Queues", "Clients"), "Queues", *plain_ports(served))
+    assert [line.rstrip() for line in lines] == QUEUES.strip().splitlines()
+    eventually(lambda: not served.servers.connections)
+
+
+PROGRAMS = """
+queues: CPC9801 CPC9801 CPC2102
+send by key: true true true
+receive with all thirteen: true 3 aaa AAA QZRCSRVS ANNA
+receive with the error in its code: true 43 CPF9801
+receive of a null length: false CPF24B4
+send with too few: false CPF24B4
+send with half a group: false CPF24B4
+send with too many: false CPF24B4
+send of what is not packed: false CPF24B4
+names of a user: true false CPF9810 true
+clear by key: true XXX
+messages of a queue: true 2 2 1ac
+change: true 1
+libraries: CPC2196 CPC2198 CPC2197 CPC2101 CPF2104
+moved: CPC9801 true CPC2193 true CPC9801 true true 1 1, true 1 2, true 1 3, true 0
+renamed: CPC9801 true CPC2192 true true 1 1, true 1 2, CPF2105 CPF2112 CPF2112 false CPF9801
+moved under a connection: CPC2193 before after 2
+messages as wanted: false 1 false 0 false 1
+lower case and blanks: CPC9801 CPD0030 CPF0006 CPC2191
+what a CL person mistypes: CPD0019 CPF0006 CPD0018 CPF0006 CPD0084 CPF0006 CPD0013 CPD0019 CPF0006 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPF0006 CPD0071 CPF0006 CPD0074 CPF0006 CPD0044 CPF0006 CPD0085 CPF0006
+thread safety: false
+a document: true 20 K K
+job: ||/QSYS.LIB/QGPL.LIB/QPRINT.OUTQ 5 PRT01 4 0 *NOLIST 30 *RQD *NORMAL 00000000 ENU US / : *HEX *KEEP 2000 30 true *NONE 0 0
+job dates: true true true null 0 0 *ACTIVE |
+list of jobs: 0
+description of an object: ObjectDoesNotExistException /QSYS.LIB/QUSROBJD.PGM: Object does not exist.
+user: null
+"""
+
+
+def test_programs_commands_and_jobs(serve, tmp_path):
+    served = serve()
+    lines = ran("java", "-cp", compiled(JAR, tmp_path, "Programs", "Clients"), "Programs", *plain_ports(served))
+    assert [line.rstrip() for line in lines] == PROGRAMS.strip().splitlines()
+    eventually(lambda: not served.servers.connections)

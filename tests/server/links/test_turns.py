@@ -9,11 +9,13 @@ import pytest
 from tdqsim.cics import Region
 from tdqsim.cics.ship.messages import KINDS
 from tdqsim.cics.ship.network import FarLink
+from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.messages import FrameDecoder, MessageFrame, encode
 from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 
+URGENT = {"COMMIT": {"urgent": False}}
 KEY = "FARAPPL.00000000000000FF"
 REPLY = {"held": True, "failure": "", "resp": 0, "resp2": 0, "length": 0, "detail": ""}
 VOTE = {name: value for name, value in REPLY.items() if name != "held"} | {"vote": True}
@@ -27,11 +29,14 @@ class Peer:
         self.link = FarLink(region, "FAR", "FARAPPL")
         self.attach()
 
-    def attach(self) -> None:
+    def attach(self, *steps: tuple[str, dict[str, object]]) -> None:
         pipe, decode = Pipe(), FrameDecoder(KINDS)
         self.end, self.number, self.heard = pipe.ends[0], 0, []
         self.end.open(lambda data: self.heard.extend(decode.feed(data)), lambda _why: None)
         self.link.attach(pipe.ends[1])
+        for kind, fields in steps:
+            with suppress(LinkDown):
+                self.end.send(self.frame(kind, **fields))
         self.run()
 
     def run(self) -> None:
@@ -232,3 +237,18 @@ def test_what_comes_in_one_piece_behind_that_is_let_go(peer):
     peer.run()
     assert not peer.link.acquired
     assert peer.left() == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("kind", ["COMMIT", "REMIND"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_commit_of_what_the_last_link_left_unprepared_leaves_nothing_behind(seed, kind):
+    """It may come over the next link before anybody has come to the loss of the one before."""
+    with Region(
+        [define_tdqueue(name="FARQ", type="INTRA", recovstatus="LOGICAL")],
+        applid="NEARAPPL", sysid="NEAR", supplied_queues=False, dispatcher=Dispatcher(seed=seed),
+    ) as region:  # fmt: skip
+        peer = Peer(region)
+        peer.step("REQUEST")
+        peer.attach(("HELLO", {"applid": "FARAPPL"}), (kind, {"key": KEY, **URGENT.get(kind, {})}))
+        assert region.peek("FARQ") == []
+        assert peer.left() == (0, 0, 0, 0)

@@ -92,32 +92,29 @@ class DataFile:
             self.remove(key)
         for key, record in records.items():
             self.put(key, record)
-        if self.organisation == "ESDS" and records:
-            last = max(records)
-            self._end = int.from_bytes(last, "big") + len(records[last])
 
     def key_of(self, record: bytes) -> bytes:
         """The key inside a record of a KSDS."""
         return record[self.key_position : self.key_position + self.key_length]
 
-    def next_address(self, record: bytes) -> bytes:
-        """Where an ESDS puts a record: behind all others."""
-        address, self._end = self._end, self._end + len(record)
-        return address.to_bytes(NUMBER_SIZE, "big")
+    def next_address(self) -> bytes:
+        """Where an ESDS puts the next record: behind all others that it has ever had."""
+        return self._end.to_bytes(NUMBER_SIZE, "big")
 
     def put(self, key: bytes, record: bytes) -> None:
-        """Add a record, or put it in the place of the one that is there."""
+        """Add a record, or put it in the place of the one that is there. May be done again."""
         for path in self.paths:
-            path.forget(key, self.records.get(key))
+            path.forget(key)
             path.note(key, record)
         self.records[key] = record
+        if self.organisation == "ESDS":
+            self._end = max(self._end, int.from_bytes(key, "big") + len(record))
 
-    def remove(self, key: bytes) -> bytes:
-        """Take a record away; it must be there."""
-        record: bytes = self.records.pop(key)
+    def remove(self, key: bytes) -> None:
+        """Take a record away, if it is there. May be done again."""
         for path in self.paths:
-            path.forget(key, record)
-        return record
+            path.forget(key)
+        self.records.pop(key, None)
 
     def clash(self, key: bytes, record: bytes) -> bool:
         """Whether a unique alternate key of a record belongs to another one."""
@@ -163,7 +160,7 @@ class Path:
         self.key_position = key_position
         self.unique = unique
         self._written = 0
-        self._orders: dict[bytes, int] = {}
+        self._place_of: dict[bytes, bytes] = {}
         self._places = _in_order()
         for key, record in base.records.items():
             self.note(key, record)
@@ -178,14 +175,15 @@ class Path:
         alternate = self._alternate(record)
         if alternate is not None:
             self._written += 1
-            order = self._orders[key] = self._written
-            self._places[alternate + order.to_bytes(8, "big")] = key
+            place = self._place_of[key] = alternate + self._written.to_bytes(8, "big")
+            self._places[place] = key
 
-    def forget(self, key: bytes, record: bytes | None) -> None:
+    def forget(self, key: bytes) -> None:
         """A record goes, if it was there."""
-        alternate = None if record is None else self._alternate(record)
-        if alternate is not None:
-            del self._places[alternate + self._orders.pop(key).to_bytes(8, "big")]
+        place = self._place_of.get(key)
+        if place is not None:
+            self._places.pop(place, None)
+            self._place_of.pop(key, None)
 
     def taken(self, key: bytes, record: bytes) -> bool:
         """Whether another record has the alternate key of this one."""

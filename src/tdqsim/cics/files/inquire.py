@@ -1,46 +1,70 @@
 """INQUIRE FILE and SET FILE: what a file is, and opening, closing, enabling and disabling it.
 
 A file that is closed by SET is UNENABLED, and requests for it meet NOTOPEN; one that is closed and ENABLED is opened by
-the first request. Source: INQUIRE FILE, SET FILE (IBM Docs); RESP2 1 and 18 as public tables have them.
+the first request. Of one that was never open, its definition is shown.
+
+Source: INQUIRE FILE, SET FILE (IBM Docs); RESP2 1 and 18 as public tables have them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from tdqsim.cics.files.requests import FileTask
-from tdqsim.cics.files.table import File
+from tdqsim.cics.files.table import FileEntry
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 
-__all__ = ["FILE_OPTIONS", "inquire_file", "inquire_file_end", "inquire_file_next", "inquire_file_start", "set_file"]
+__all__ = [
+    "FILE_OPTIONS",
+    "FileOption",
+    "inquire_file",
+    "inquire_file_end",
+    "inquire_file_next",
+    "inquire_file_start",
+    "set_file",
+]
 
 _CVDA: Final = {row["name"]: int(row["value"]) for row in table("files")}
 _FileName = Annotated[str, Opt("name", 8, "FILE")]
 _Cvda = Annotated[int | None, Opt("cvda", 4)]
 
 
-def _allows(operation: str, words: tuple[str, str]) -> Callable[[File], int]:
+FileOption = Literal[
+    "ACCESSMETHOD", "ADD", "BROWSE", "DELETE", "DSNAME", "ENABLESTATUS", "KEYLENGTH", "KEYPOSITION", "OPENSTATUS",
+    "READ", "RECORDFORMAT", "RECORDSIZE", "RECOVSTATUS", "TYPE", "UPDATE",
+]  # fmt: skip
+"""The options of INQUIRE FILE, for type checkers; a test sees that they are those of :data:`FILE_OPTIONS`."""
+
+
+def _allows(operation: str, words: tuple[str, str]) -> Callable[[FileEntry], int]:
     return lambda file: _CVDA[words[operation not in file.operations]]
 
 
-FILE_OPTIONS: Final[dict[str, Callable[[File], Any]]] = {
+def _fixed(file: FileEntry) -> bool:
+    return file.definition.recordformat == "F" if file.definition else file.data.fixed
+
+
+FILE_OPTIONS: Final[dict[str, Callable[[FileEntry], Any]]] = {
     "ACCESSMETHOD": lambda _file: _CVDA["VSAM"],
     "ADD": _allows("ADD", ("ADDABLE", "NOTADDABLE")),
     "BROWSE": _allows("BROWSE", ("BROWSABLE", "NOTBROWSABLE")),
     "DELETE": _allows("DELETE", ("DELETABLE", "NOTDELETABLE")),
-    "DSNAME": lambda file: file.name,
+    "DSNAME": lambda file: file.dsname or file.name,
     "ENABLESTATUS": lambda file: _CVDA[file.enablestatus],
-    "KEYLENGTH": lambda file: file.view.key_length,
-    "KEYPOSITION": lambda file: getattr(file.view, "key_position", 0),
+    "KEYLENGTH": lambda file: file.definition.keylength if file.definition else file.view.key_length,
+    "KEYPOSITION": lambda file: (
+        file.definition.keyposition if file.definition else getattr(file.view, "key_position", 0)
+    ),
     "OPENSTATUS": lambda file: _CVDA[file.openstatus],
     "READ": _allows("READ", ("READABLE", "NOTREADABLE")),
-    "RECORDFORMAT": lambda file: _CVDA["FIXED" if file.data.fixed else "VARIABLE"],
-    "RECORDSIZE": lambda file: file.data.longest,
+    "RECORDFORMAT": lambda file: _CVDA["FIXED" if _fixed(file) else "VARIABLE"],
+    "RECORDSIZE": lambda file: file.definition.recordsize if file.definition else file.data.longest,
     "RECOVSTATUS": lambda file: _CVDA["RECOVERABLE" if file.recoverable else "NOTRECOVABLE"],
-    "TYPE": lambda file: _CVDA[file.data.organisation],
+    "TYPE": lambda file: _CVDA["NOTAPPLIC" if file.definition else file.data.organisation],
     "UPDATE": _allows("UPDATE", ("UPDATABLE", "NOTUPDATABLE")),
 }
 """The options of INQUIRE FILE and where each value comes from."""
@@ -51,11 +75,14 @@ _RECEIVERS: Final = {
 }
 
 
-def _shown(file: File, options: tuple[str, ...]) -> dict[str, Any]:
-    return {word: FILE_OPTIONS[word](file) for word in options if word in FILE_OPTIONS}
+def _shown(file: FileEntry, options: tuple[str, ...]) -> dict[str, Any]:
+    for word in options:
+        if word not in FILE_OPTIONS:
+            raise TdqError(f"{word} is no option of INQUIRE FILE; allowed are {', '.join(FILE_OPTIONS)}")
+    return {word: FILE_OPTIONS[word](file) for word in options}
 
 
-def _named(task: FileTask, name: str, resp2: int) -> File:
+def _named(task: FileTask, name: str, resp2: int) -> FileEntry:
     found = task.region.files.known.get(name.rstrip(" ").upper())
     if found is None:
         raise Condition(Resp.FILENOTFOUND, resp2, f"file {name} is not defined")
@@ -63,7 +90,7 @@ def _named(task: FileTask, name: str, resp2: int) -> File:
 
 
 @command("INQUIRE FILE", "END FILENOTFOUND ILLOGIC NOTAUTH", _RECEIVERS, resource="file")
-def inquire_file(task: FileTask, file: _FileName, *options: str, nohandle: Flag = False) -> dict[str, Any]:
+def inquire_file(task: FileTask, file: _FileName, *options: FileOption, nohandle: Flag = False) -> dict[str, Any]:
     """What a file is.
 
     Args:
@@ -93,7 +120,7 @@ def inquire_file_start(task: Any, *, nohandle: Flag = False) -> None:
 
 
 @command("INQUIRE FILE NEXT", "END ILLOGIC NOTAUTH", {"FILE": Opt("name", 8), **_RECEIVERS})
-def inquire_file_next(task: Any, *options: str, nohandle: Flag = False) -> dict[str, Any]:
+def inquire_file_next(task: Any, *options: FileOption, nohandle: Flag = False) -> dict[str, Any]:
     """The next file, with what is wanted of it.
 
     Raises:
@@ -136,12 +163,14 @@ def set_file(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND 18. INVREQ: another CVDA.
+        Condition: FILENOTFOUND 18. INVREQ: another CVDA. IOERR: its data set is not known, and cannot be opened.
     """
     found = _named(task, file, 18)
     for value, allowed in ((openstatus, ("OPEN", "CLOSED")), (enablestatus, ("ENABLED", "DISABLED"))):
         if value is not None and int(value) not in (_CVDA[word] for word in allowed):
             raise Condition(Resp.INVREQ, 0, f"CVDA {int(value)}; allowed are {' and '.join(allowed)}")
+    if openstatus is not None and int(openstatus) == _CVDA["OPEN"] and not task.region.files.open(found):
+        raise Condition(Resp.IOERR, 0, f"file {file}: data set {found.dsname} is not known")
     if openstatus is not None:
         found.openstatus = "OPEN" if int(openstatus) == _CVDA["OPEN"] else "CLOSED"
         if found.openstatus == "CLOSED" and found.enablestatus == "ENABLED":

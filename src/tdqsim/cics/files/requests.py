@@ -10,12 +10,12 @@ READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tdqsim.cics.files.datafile import NUMBER_SIZE
-from tdqsim.cics.files.table import Browse, File, Files, Held
+from tdqsim.cics.files.table import Browse, FileEntry, Files, Held
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.core.dispatch import WAIT, WaitQueue
@@ -67,8 +67,7 @@ class FileRecord:
         return {"INTO": self.data, "SET": self.data, "LENGTH": length, "RIDFLD": self.ridfld, "TOKEN": self.token}
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """What is looked for.
 
     Attributes:
@@ -85,7 +84,7 @@ class Search:
 
     @classmethod
     def of(
-        cls, file: File, ridfld: bytes, keylength: int | None, *, generic: bool, gteq: bool, numbers: bool
+        cls, file: FileEntry, ridfld: bytes, keylength: int | None, *, generic: bool, gteq: bool, numbers: bool
     ) -> Search:
         """From the options of a command.
 
@@ -105,7 +104,7 @@ class Search:
         return cls(bytes(ridfld[:size]).ljust(size, b"\0"), generic=generic, gteq=gteq, numbers=numbers)
 
 
-def find(file: File, search: Search) -> tuple[bytes, bytes]:
+def find(file: FileEntry, search: Search) -> tuple[bytes, bytes]:
     """The place of the first record that is looked for, and its own identification.
 
     Raises:
@@ -120,7 +119,7 @@ def find(file: File, search: Search) -> tuple[bytes, bytes]:
     raise Condition(Resp.NOTFND, 80, f"file {file.name} has no record for key {search.key!r}")
 
 
-def fit(file: File, place: bytes, key: bytes, length: int | None, token: int = 0) -> FileRecord:
+def fit(file: FileEntry, place: bytes, key: bytes, length: int | None, token: int = 0) -> FileRecord:
     """The record at a place as the program gets it.
 
     Raises:
@@ -152,7 +151,7 @@ def fit(file: File, place: bytes, key: bytes, length: int | None, token: int = 0
 # -- holding and changing -----------------------------------------------------------------------------------------
 
 
-def hold(task: FileTask, file: File, key: bytes, *, token: bool) -> int:
+def hold(task: FileTask, file: FileEntry, key: bytes, *, token: bool) -> int:
     """Read for update: hold a record for the task, waiting for whoever holds it.
 
     Returns:
@@ -172,7 +171,7 @@ def hold(task: FileTask, file: File, key: bytes, *, token: bool) -> int:
     return number
 
 
-def _lock(task: FileTask, file: File, key: bytes) -> None:
+def _lock(task: FileTask, file: FileEntry, key: bytes) -> None:
     files, uow = task.region.files, task.uow
 
     def attempt() -> Any:
@@ -186,7 +185,7 @@ def _lock(task: FileTask, file: File, key: bytes) -> None:
     files.of(uow).locked.add((id(file.data), key))
 
 
-def let_go(task: FileTask, file: File, token: int | None) -> None:
+def let_go(task: FileTask, file: FileEntry, token: int | None) -> None:
     """UNLOCK: what is held by the token, or without one, is free; nothing held is no error.
 
     Raises:
@@ -200,7 +199,7 @@ def let_go(task: FileTask, file: File, token: int | None) -> None:
         _free(task, file, one)
 
 
-def _held(task: FileTask, file: File, token: int | None, otherwise: int) -> Held:
+def _held(task: FileTask, file: FileEntry, token: int | None, otherwise: int) -> Held:
     held = task.region.files.of(task.uow).held.get(file.name, [])
     found = next((one for one in held if one.token == (token or 0)), None)
     if found is None:
@@ -208,7 +207,7 @@ def _held(task: FileTask, file: File, token: int | None, otherwise: int) -> Held
     return found
 
 
-def _free(task: FileTask, file: File, held: Held) -> None:
+def _free(task: FileTask, file: FileEntry, held: Held) -> None:
     files = task.region.files
     has = files.of(task.uow)
     has.held[file.name] = [one for one in has.held.get(file.name, []) if one is not held]
@@ -217,15 +216,15 @@ def _free(task: FileTask, file: File, held: Held) -> None:
         files.waiting.wake_all()
 
 
-def _note(task: FileTask, file: File, key: bytes, record: bytes | None) -> None:
-    """Before a change of a recoverable file: what a backout puts back; the record is held to the end."""
-    task.region.files.change(file, key, record)
+def _change(task: FileTask, file: FileEntry, records: Mapping[bytes, bytes | None], held: Held | None = None) -> None:
+    """Change records, those of a recoverable file so that a backout undoes it; what was held for it is free then."""
+    files = task.region.files
     if file.recoverable:
-        _lock(task, file, key)
-        task.region.files.of(task.uow).undo.append((file.data, key, file.data.records.get(key)))
+        files.of(task.uow).undo.extend((file.data, key, file.data.records.get(key)) for key in records)
+    files.change(file, records, lambda: held and _free(task, file, held))
 
 
-def _check_length(file: File, record: bytes) -> bytes:
+def _check_length(file: FileEntry, record: bytes) -> bytes:
     data = file.data
     if data.fixed and len(record) != data.longest:
         raise Condition(
@@ -236,7 +235,7 @@ def _check_length(file: File, record: bytes) -> bytes:
     return record
 
 
-def add(task: FileTask, file: File, record: bytes, ridfld: bytes) -> bytes:
+def add(task: FileTask, file: FileEntry, record: bytes, ridfld: bytes) -> bytes:
     """WRITE: add a record; returns its identification.
 
     Raises:
@@ -245,19 +244,20 @@ def add(task: FileTask, file: File, record: bytes, ridfld: bytes) -> bytes:
     data = file.data
     _check_length(file, record)
     if data.organisation == "ESDS":
-        key = data.next_address(record)
+        key = data.next_address()
     else:
         key = ridfld[: data.key_length]
         if data.organisation == "KSDS" and data.key_of(record) != key:
             raise Condition(Resp.INVREQ, 0, f"RIDFLD is {key!r}, the key in the record {data.key_of(record)!r}")
     if key in data.records or data.clash(key, record):
         raise Condition(Resp.DUPREC, 150, f"file {file.name} has a record with key {key!r}")
-    _note(task, file, key, record)
-    data.put(key, record)
+    if file.recoverable:
+        _lock(task, file, key)
+    _change(task, file, {key: record})
     return key
 
 
-def replace(task: FileTask, file: File, record: bytes, token: int | None) -> None:
+def replace(task: FileTask, file: FileEntry, record: bytes, token: int | None) -> None:
     """REWRITE: put the record that is held by other data.
 
     Raises:
@@ -270,12 +270,10 @@ def replace(task: FileTask, file: File, record: bytes, token: int | None) -> Non
         raise Condition(Resp.INVREQ, 0, f"the key in the record is {data.key_of(record)!r}, that held is {held.key!r}")
     if data.clash(held.key, record):
         raise Condition(Resp.DUPREC, 150, f"an alternate key of the record in {file.name} belongs to another record")
-    _note(task, file, held.key, record)
-    data.put(held.key, record)
-    _free(task, file, held)
+    _change(task, file, {held.key: record}, held)
 
 
-def remove(task: FileTask, file: File, search: Search | None, token: int | None) -> int:
+def remove(task: FileTask, file: FileEntry, search: Search | None, token: int | None) -> int:
     """DELETE: the record that is held, or those that are looked for; returns how many went.
 
     Raises:
@@ -286,31 +284,40 @@ def remove(task: FileTask, file: File, search: Search | None, token: int | None)
         raise Condition(Resp.INVREQ, 21, f"file {file.name} is an ESDS, of which no record can be deleted")
     if search is None:
         held = _held(task, file, token, 31)
-        _note(task, file, held.key, None)
-        data.remove(held.key)
-        _free(task, file, held)
+        _change(task, file, {held.key: None}, held)
         return 1
     if search.generic and data.organisation != "KSDS":
         raise Condition(Resp.INVREQ, 22, f"file {file.name} is no KSDS: it has no generic keys")
-    went = 0
-    while True:
-        try:
-            _place, key = find(file, search)
-        except Condition:
-            if went:
-                return went
-            raise
-        _note(task, file, key, None)
-        data.remove(key)
-        went += 1
-        if not search.generic:
-            return went
+    going: dict[bytes, bytes | None] = {}
+    for key in _matching(file, search):
+        if file.recoverable:
+            _lock(task, file, key)
+        if key in data.records:  # whoever held it may have deleted it
+            going[key] = None
+    if not going:
+        find(file, search)
+    _change(task, file, going)
+    return len(going)
+
+
+def _matching(file: FileEntry, search: Search) -> list[bytes]:
+    """The records that a DELETE with a key is for."""
+    view = file.data if search.numbers else file.view
+    place, key = find(file, search)
+    if not search.generic:
+        return [key]
+    found = []
+    following: tuple[bytes, bytes] | None = place, key
+    while following is not None and view.shown(following[0]).startswith(search.key):
+        found.append(following[1])
+        following = view.after(following[0])
+    return found
 
 
 # -- browsing -----------------------------------------------------------------------------------------------------
 
 
-def started(task: FileTask, file: File, reqid: int, missing: int) -> Browse:
+def started(task: FileTask, file: FileEntry, reqid: int, missing: int) -> Browse:
     """The browse of a file with this REQID.
 
     Raises:
@@ -322,7 +329,7 @@ def started(task: FileTask, file: File, reqid: int, missing: int) -> Browse:
     return found
 
 
-def move(file: File, browse: Browse, ridfld: bytes | None, *, forward: bool) -> tuple[bytes, bytes]:
+def move(file: FileEntry, browse: Browse, ridfld: bytes | None, *, forward: bool) -> tuple[bytes, bytes]:
     """The next place of a browse, and the record's own identification; the browse is there now.
 
     Raises:
@@ -348,7 +355,7 @@ def move(file: File, browse: Browse, ridfld: bytes | None, *, forward: bool) -> 
     return found
 
 
-def _own(file: File, view: Any, place: bytes) -> bytes:
+def _own(file: FileEntry, view: Any, place: bytes) -> bytes:
     if view is file.data:
         return place
     found = view.at_or_after(place)
@@ -356,7 +363,7 @@ def _own(file: File, view: Any, place: bytes) -> bytes:
     return bytes(found[1])
 
 
-def _begin(file: File, browse: Browse, view: Any, *, forward: bool) -> tuple[bytes, bytes] | None:
+def _begin(file: FileEntry, browse: Browse, view: Any, *, forward: bool) -> tuple[bytes, bytes] | None:
     if not forward and set(browse.key) == {0xFF}:
         last = b"\xff" * (len(browse.key) + 9)
         return view.before(last)  # type: ignore[no-any-return]

@@ -14,25 +14,29 @@ part of CICS, so that a cold start keeps them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from tdqsim.cics.files.datafile import DataFile, Path
+from tdqsim.cics.files.installed import FileDefinition, make_data_set, operations_of
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.core.changes import Change, carry_out
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import StoreError, StoreFull, TdqError
 from tdqsim.facts import Resp
 
-__all__ = ["Browse", "File", "Files", "Held"]
+__all__ = ["Browse", "FileEntry", "Files", "Held"]
 
 _PLACE: Final = b"file/"
 _NAME: Final = 8
+_DATA_SETS: Final = b"dset/"
+_DSNAME: Final = 44
 OPERATIONS: Final = ("READ", "UPDATE", "ADD", "DELETE", "BROWSE")
 
 
 @dataclass(slots=True)
-class File:
+class FileEntry:
     """One file.
 
     Attributes:
@@ -43,6 +47,8 @@ class File:
         recoverable: whether a backout undoes its changes.
         enablestatus: ENABLED, DISABLED, or UNENABLED, which a closed file is.
         openstatus: OPEN or CLOSED; one that is CLOSED and ENABLED is opened by the first request.
+        definition: that of a FILE definition whose data set was not looked for yet: ``data`` is an empty one so long.
+        dsname: the name of its data set; empty for that of the file.
     """
 
     name: str
@@ -52,6 +58,8 @@ class File:
     recoverable: bool = False
     enablestatus: str = "ENABLED"
     openstatus: str = "OPEN"
+    definition: FileDefinition | None = None
+    dsname: str = ""
 
 
 @dataclass(slots=True)
@@ -114,18 +122,36 @@ class _OfTask:
                 key = place[size:]
                 self.undo.append((data, key, data.records.get(key)))
                 self.locked.add((id(data), key))
-                if record is not None:
-                    data.put(key, record)
-                elif key in data.records:
-                    data.remove(key)
+                _set(data, key, record)
+
+
+class _Change(Change):
+    """Records of a data set that come, change or go."""
+
+    def __init__(self, data: DataFile, records: Mapping[bytes, bytes | None], then: Callable[[], object]) -> None:
+        self._data, self._records, self._then = data, records, then
+
+    def committed(self) -> None:
+        """See the base."""
+        self.made = True
+        for key, record in self._records.items():
+            _set(self._data, key, record)
+
+    def finish(self) -> None:
+        """See the base."""
+        self._then()
+
+
+def _set(data: DataFile, key: bytes, record: bytes | None) -> None:
+    if record is not None:
+        data.put(key, record)
+    else:
+        data.remove(key)
 
 
 def _undo(ended: _OfTask) -> None:
     for data, key, record in reversed(ended.undo):
-        if record is not None:
-            data.put(key, record)
-        elif key in data.records:
-            data.remove(key)
+        _set(data, key, record)
 
 
 class FilesRegion(Protocol):
@@ -144,12 +170,14 @@ class Files:
 
     Attributes:
         known: the files by name.
+        data_sets: the data sets that FILE definitions find, and paths, by name.
         waiting: where tasks wait for a record that another unit of work holds.
     """
 
     def __init__(self, region: FilesRegion) -> None:
         self._region = region
-        self.known: dict[str, File] = {}
+        self.known: dict[str, FileEntry] = {}
+        self.data_sets: dict[str, DataFile | Path] = {}
         self._of_tasks: dict[Any, _OfTask] = {}
         self._tokens = 0
         self.waiting = WaitQueue("a record that another unit of work holds")
@@ -162,7 +190,7 @@ class Files:
         operations: tuple[str, ...] = OPERATIONS,
         recoverable: bool = False,
         kept: bool = False,
-    ) -> File:
+    ) -> FileEntry:
         """Define a file.
 
         Args:
@@ -183,13 +211,71 @@ class Files:
             raise TdqError(f"file {name}: {', '.join(sorted(unknown))}; allowed are {', '.join(OPERATIONS)}")
         base = data.base if isinstance(data, Path) else data
         if kept and not base.kept_as:
-            self._keep(name.upper(), base)
-        found = self.known[name.upper()] = File(name.upper(), base, data, frozenset(operations), recoverable)
+            self._keep(_PLACE + name.upper().encode().ljust(_NAME), base)
+        found = self.known[name.upper()] = FileEntry(name.upper(), base, data, frozenset(operations), recoverable)
         return found
 
-    def _keep(self, name: str, data: DataFile) -> None:
+    def define_data_set(self, name: str, data: DataFile | Path, *, kept: bool = False) -> None:
+        """Name a data set, or a path over one, for FILE definitions with that DSNAME.
+
+        Args:
+            name: 1 to 44 characters.
+            data: the data set.
+            kept: whether its records are on the region's store, as for :meth:`define`.
+
+        Raises:
+            TdqError: the name is no data set's. StoreError: the store does not take it.
+        """
+        if not 0 < len(name) <= _DSNAME:
+            raise TdqError(f"data set {name!r}: the name of a data set is 1 to {_DSNAME} characters")
+        self._name(name.upper(), data, kept=kept)
+
+    def _name(self, name: str, data: DataFile | Path, *, kept: bool) -> None:
+        if kept and isinstance(data, DataFile) and not data.kept_as:
+            self._keep(_DATA_SETS + name.encode().ljust(_DSNAME), data)
+        self.data_sets[name] = data
+
+    def install(self, definition: FileDefinition) -> None:
+        """Install a FILE definition, in the place of the file of that name; opening it finds its data set."""
+        data = DataFile("ESDS")
+        described = definition.organisation or definition.keylength or definition.dataset in self.data_sets
+        self.known[definition.name] = FileEntry(
+            definition.name,
+            data,
+            data,
+            operations_of(definition),
+            definition.recovery != "NONE",
+            definition.status,
+            "OPEN" if definition.opentime == "STARTUP" and described else "CLOSED",
+            definition,
+            definition.dataset,
+        )
+
+    def open(self, file: FileEntry) -> bool:
+        """Open a file; False when its data set is not known."""
+        if file.definition is not None:
+            found = self._data_set(file.definition.dataset)
+            if found is None:
+                return False
+            file.data, file.view = found.base if isinstance(found, Path) else found, found
+            file.definition = None
+        file.openstatus = "OPEN"
+        return True
+
+    def _data_set(self, name: str, *, paths: bool = True) -> DataFile | Path | None:
+        """The data set, or path, of this name; it is made when it is not there and a FILE definition describes it."""
+        if name not in self.data_sets:
+            of_files = [each.definition for each in self.known.values() if each.definition is not None]
+            for definition in (each for each in of_files if each.dataset == name and (paths or not each.relate)):
+                base = self._data_set(definition.relate, paths=False) if definition.relate else None
+                found = make_data_set(definition, base)
+                if found is not None:
+                    self._name(name, found, kept=True)
+                    break
+        return self.data_sets.get(name)
+
+    def _keep(self, begin: bytes, data: DataFile) -> None:
         """Join a data set with what the store has of it; an entry without key says that it has something."""
-        begin = _PLACE + name.encode().ljust(_NAME)
         stored = {key[len(begin) :]: record for key, record in self._region.hardening.metas(begin)}
         if stored:
             del stored[b""]
@@ -201,22 +287,27 @@ class Files:
         for has in self._of_tasks.values():
             has.take_up(data)
 
-    def change(self, file: File, key: bytes, record: bytes | None) -> None:
-        """Before a change of a file that is kept and not recoverable: it is made on the store at once.
+    def change(self, file: FileEntry, records: Mapping[bytes, bytes | None], then: Callable[[], object]) -> None:
+        """Change records of a file; of one that is kept and not recoverable on the store first.
+
+        Args:
+            file: the file.
+            records: the new records by identification; None takes one away.
+            then: what follows from it, and may be done again.
 
         Raises:
             Condition: NOSPACE 100, IOERR 120: the store does not take it, and nothing is changed.
         """
-        if file.recoverable or not file.data.kept_as:
-            return
+        begin = b"" if file.recoverable else file.data.kept_as
+        meta = {begin + key: record for key, record in records.items()} if begin else {}
         try:
-            self._region.hardening.commit(meta={file.data.kept_as + key: record})
+            carry_out(self._region.hardening, _Change(file.data, records, then), meta)
         except StoreFull as error:
             raise Condition(Resp.NOSPACE, 100, str(error)) from error
         except StoreError as error:
             raise Condition(Resp.IOERR, 120, str(error)) from error
 
-    def find(self, name: str, operation: str) -> File:
+    def find(self, name: str, operation: str) -> FileEntry:
         """The file of this name, for an operation.
 
         Raises:
@@ -229,7 +320,8 @@ class Files:
             raise Condition(Resp.DISABLED, 50, f"file {name} is disabled")
         if found.enablestatus == "UNENABLED":
             raise Condition(Resp.NOTOPEN, 60, f"file {name} is closed")
-        found.openstatus = "OPEN"
+        if not self.open(found):
+            raise Condition(Resp.NOTOPEN, 60, f"file {name}: data set {found.dsname} is not known")
         if operation not in found.operations:
             allowed = ", ".join(one for one in OPERATIONS if one in found.operations)
             raise Condition(Resp.INVREQ, 20, f"file {name} does not allow {operation}; allowed are {allowed}")
@@ -241,10 +333,11 @@ class Files:
         """What a unit of work has with files; it ends with it."""
         found = self._of_tasks.get(uow)
         if found is None:
-            found = self._of_tasks[uow] = _OfTask()
+            found = _OfTask()
             uow.call_at_end(lambda committed: self._end(uow, committed=committed))
             uow.at_commit = (*uow.at_commit, found.at_commit)
             uow.kept = (*uow.kept, ("file", found.image))
+            self._of_tasks[uow] = found
         return found
 
     def restore(self, uow: Any, image: Iterable[tuple[str, str | None]]) -> None:
@@ -254,11 +347,12 @@ class Files:
         }
 
     def _end(self, uow: Any, *, committed: bool) -> None:
-        ended = self._of_tasks.pop(uow, None)
+        ended = self._of_tasks.get(uow)
         if ended is None:
             return
         if not committed:
             _undo(ended)
+        self._of_tasks.pop(uow, None)
         self.waiting.wake_all()
 
     def next_token(self) -> int:
@@ -266,7 +360,7 @@ class Files:
         self._tokens += 1
         return self._tokens
 
-    def holder(self, file: File, key: bytes, but: Any) -> Any:
+    def holder(self, file: FileEntry, key: bytes, but: Any) -> Any:
         """The unit of work, other than ``but``, that holds a record; None for none."""
         wanted = id(file.data), key
         return next((uow for uow, has in self._of_tasks.items() if uow is not but and wanted in has.locked), None)

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar, get_args, get_type_hints
 
 from tdqsim.cics.kernel.eib import SPI_VERBS
 from tdqsim.cics.kernel.issue import Issuer, issued
@@ -49,8 +48,7 @@ OptionKind = Literal["name", "data", "halfword", "fullword", "flag", "cvda", "po
 """What an option holds: a blank-padded name, a data area, a number, a keyword alone, a CVDA, a pointer, a callable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opt:
+class Opt(NamedTuple):
     """What ``Annotated`` says of one parameter, or ``receives`` of one receiver.
 
     Attributes:
@@ -75,8 +73,7 @@ Flag = Annotated[bool, Opt("flag")]
 Cvda4 = Annotated[int, Opt("cvda", 4)]
 
 
-@dataclass(frozen=True, slots=True)
-class CommandOption:
+class CommandOption(NamedTuple):
     """One option of a command.
 
     Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final, Literal, NoReturn
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -15,6 +15,7 @@ from tdqsim.facts import Resp, table
 
 __all__ = [
     "ASSIGN_OPTIONS",
+    "AssignOption",
     "abend",
     "asktime",
     "asktime_eib",
@@ -25,6 +26,18 @@ __all__ = [
     "syncpoint",
     "syncpoint_rollback",
 ]
+
+AssignOption = Literal[
+    "ABCODE", "abcode", "APPLID", "applid", "FACILITY", "facility", "FCI", "fci", "NETNAME", "netname", "PROGRAM",
+    "program", "QNAME", "qname", "STARTCODE", "startcode", "SYSID", "sysid", "USERID", "userid", "ABPROGRAM",
+    "abprogram", "CHANNEL", "channel", "INVOKINGPROG", "invokingprog", "LINKLEVEL", "linklevel", "ORGABCODE",
+    "orgabcode", "PRINSYSID", "prinsysid", "RESTART", "restart", "RETURNPROG", "returnprog", "OPID", "opid",
+    "USERNAME", "username", "NEXTTRANSID", "nexttransid", "TERMCODE", "termcode", "CWALENG", "cwaleng", "TWALENG",
+    "twaleng", "TCTUALENG", "tctualeng", "TASKPRIORITY", "taskpriority", "TRANPRIORITY", "tranpriority", "SCRNHT",
+    "scrnht", "SCRNWD", "scrnwd", "DEFSCRNHT", "defscrnht", "DEFSCRNWD", "defscrnwd", "ALTSCRNHT", "altscrnht",
+    "ALTSCRNWD", "altscrnwd", "COLOR", "color", "EXTDS", "extds", "HILIGHT", "hilight",
+]  # fmt: skip
+"""The options of ASSIGN, for type checkers; a test sees that they are those of :data:`ASSIGN_OPTIONS`."""
 
 _SCREEN_SIZES: Final = {row["name"]: int(row["value"]) for row in table("terminal") if row["kind"] == "assign"}
 _SCREEN_FLAGS: Final = ("COLOR", "EXTDS", "HILIGHT")
@@ -183,7 +196,7 @@ def _no_values(*options: str) -> Any:
 
 
 @command("ASSIGN", "INVREQ", _ASSIGN_RECEIVERS, otherwise=_no_values)
-def assign(task: TaskBase, *options: str, nohandle: Flag = False) -> Any:
+def assign(task: TaskBase, *options: AssignOption, nohandle: Flag = False) -> Any:
     """What the task may know of itself.
 
     Args:

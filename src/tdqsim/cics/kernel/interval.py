@@ -6,8 +6,8 @@ START, RETRIEVE, CANCEL, DELAY (IBM Docs).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -16,6 +16,7 @@ from tdqsim.cics.kernel.levels import ProgramLevel, passed
 from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
+from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _NO_SURROGATE = 9
 _DAY_NS = 24 * 3600 * _NS
 _PAST_NS = 6 * 3600 * _NS
 _NAMES = {"RTRANSID": Opt("name", 4), "RTERMID": Opt("name", 4), "QUEUE": Opt("name", 8)}
+_RECEIVED = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2), **_NAMES}
+_RetrieveOption = Literal["INTO", "SET", "LENGTH", "RTRANSID", "RTERMID", "QUEUE"]
 
 
 class StartData(bytes):
@@ -120,11 +123,13 @@ class Starts:
 
     Attributes:
         requests: by name (REQID).
+        waits: what CANCEL ends otherwise: a DELAY or POST by its name, and the POST of a task by the task.
     """
 
     def __init__(self, region: TaskRegion) -> None:
         self._region = region
         self.requests: dict[str, StartRequest] = {}
+        self.waits: dict[Any, Callable[[], None]] = {}
         self._names = 0
 
     def next_reqid(self) -> str:
@@ -251,12 +256,12 @@ def start(
 @command(
     "RETRIEVE",
     "ENDDATA ENVDEFERR INVREQ INVTSREQ IOERR LENGERR NOTFND",
-    receives={"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2), **_NAMES},
+    receives=_RECEIVED,
     otherwise=b"",
 )
 def retrieve(
     task: TaskBase,
-    *options: str,
+    *options: _RetrieveOption,
     length: Annotated[int | None, Opt("halfword", 2)] = None,
     wait: Flag = False,  # noqa: ARG001  (a task without terminal gets no more data)
     nohandle: Flag = False,
@@ -275,7 +280,11 @@ def retrieve(
     Raises:
         Condition: ENDDATA: there is none, or no more. So it is for a task that a queue has triggered. ENVDEFERR: START
             did not give what is asked for. LENGERR, with the data cut: it is longer than LENGTH.
+        TdqError: an option that is not known.
     """
+    for word in options:
+        if word not in _RECEIVED:
+            raise TdqError(f"{word} is no option of RETRIEVE; allowed are {', '.join(_RECEIVED)}")
     if not task.start_data:
         raise Condition(Resp.ENDDATA, detail="no START has left data for this task, or it is used up")
     more: Mapping[str, str] = getattr(task.start_data[0], "more", {})
@@ -295,16 +304,24 @@ def retrieve(
 
 
 @command("CANCEL", "NOTFND")
-def cancel(task: TaskBase, reqid: Annotated[str, Opt("name", 8)], *, nohandle: Flag = False) -> None:
-    """Take back a START whose interval is not over.
+def cancel(task: TaskBase, reqid: Annotated[str, Opt("name", 8)] = "", *, nohandle: Flag = False) -> None:
+    """Take back a START whose interval is not over, or end a DELAY or POST as if it were over.
+
+    Args:
+        reqid: its name; without one the POST of the task is taken back.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: NOTFND: there is no such request any more, or it is a START PROTECT that is not committed yet.
     """
+    waits = task.region.starts.waits.pop(reqid or task, None)
+    if waits is not None:
+        waits()
+        return
     requests = task.region.starts.requests
     request = requests.get(reqid)
     if request is None:
-        raise Condition(Resp.NOTFND, detail=f"no START request {reqid} is waiting")
+        raise Condition(Resp.NOTFND, detail=f"no request {reqid} is waiting" if reqid else "the task has no POST")
     if not request.committed:
         raise Condition(Resp.NOTFND, detail=f"START request {reqid} (PROTECT) is not committed yet")
     del requests[reqid]
@@ -336,7 +353,7 @@ def delay(
         millisecs: with ``hours``.
         time: until when, as hhmmss of the day.
         until: the parts are a time of the day (UNTIL) rather than an interval.
-        reqid: a name; accepted.
+        reqid: a name, by which another task's CANCEL ends the wait.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
@@ -352,10 +369,27 @@ def delay(
         pause = moment_of_day(task, now, pause) - now
         if not pause:
             raise Condition(Resp.EXPIRED, detail="the time of the day is past")
+    _wait(task, pause, reqid)
+
+
+def _wait(task: TaskBase, pause: int, reqid: str) -> None:
+    """Wait, but no longer than to the CANCEL of this name."""
+    queue, over, waits = WaitQueue("DELAY"), False, task.region.starts.waits
+
+    def end() -> None:
+        nonlocal over
+        over = True
+        queue.wake_all()
+
+    if reqid:
+        waits[reqid] = end
     try:
-        task.region.dispatcher.wait(lambda: WAIT, WaitQueue("DELAY"), pause)
+        task.region.dispatcher.wait(lambda: None if over else WAIT, queue, pause)
     except TimedOut:
         return
+    finally:
+        if waits.get(reqid) is end:
+            del waits[reqid]
 
 
 def moment_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:

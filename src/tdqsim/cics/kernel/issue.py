@@ -18,6 +18,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib, completion
+from tdqsim.core.argument_types import BARE, tell_wrong_type
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import TdqError
 
@@ -51,6 +52,15 @@ class Recorder(Protocol):
 
     def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command on the long way has ended: what it returned, or its Condition."""
+
+    def task_waits(self, task: Any, kind: str, name: str, holder: str) -> None:
+        """A task begins to wait inside a command: for what, as INQUIRE TASK shows it, and who has it (or nothing)."""
+
+    def task_goes_on(self, task: Any) -> None:
+        """A task waits no longer, however its wait has ended."""
+
+    def unit_of_work_ends(self, uow: Any) -> None:
+        """A unit of work is about to be committed; others may be committed before it, or with it."""
 
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
         """A unit of work was committed or backed out; its locks are still held."""
@@ -165,6 +175,9 @@ def issued(
             nohandle = bool(kwargs.get("nohandle"))
             instead = otherwise(*args) if callable(otherwise) else otherwise
             return task.respond(condition, name, shown, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
+        except BARE as error:
+            tell_wrong_type(error, name, work, (task, *args), kwargs)
+            raise
         if given is not None:
             _tell(region, task, name, given, value)
         if task.outside:

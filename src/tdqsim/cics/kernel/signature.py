@@ -9,7 +9,6 @@ is the region's, never the date or the owner of the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -67,8 +66,7 @@ class Definition(Protocol):
     def changeagrel(self) -> str: ...  # noqa: D102
 
 
-@dataclass(frozen=True, slots=True)
-class Installer:
+class Installer(NamedTuple):
     """Who installs, and when.
 
     Attributes:

@@ -276,6 +276,9 @@ class TaskBase:
         before, strand.local = strand.local, self
         known = region.tasks.setdefault(self.number, self)
         self.suspended = (kind, name)
+        recorder = region.recorder
+        if recorder is not None:
+            recorder.task_waits(self, kind, name, queue.holders() if queue.holders is not None else "")
         uow = self.unit
         if uow is not None:
             uow.waitstate, uow.since_ns = Cvda.WAITING, region.clock.time_ns()
@@ -285,6 +288,8 @@ class TaskBase:
             raise Abend(TIMED_OUT, detail=f"{error}; DTIMOUT of transaction {self.transid} is over") from error
         finally:
             self.suspended = None
+            if recorder is not None:
+                recorder.task_goes_on(self)
             strand.local = before
             if known is self and self.implicit:
                 region.tasks.pop(self.number, None)

@@ -8,8 +8,7 @@ RESP2 as remembered.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
@@ -34,8 +33,7 @@ _Full = Annotated[int | None, Opt("fullword", 4)]
 _Half = Annotated[int | None, Opt("halfword", 2)]
 
 
-@dataclass(frozen=True, slots=True)
-class TraceEntry:
+class TraceEntry(NamedTuple):
     """What ENTER TRACENUM has left."""
 
     task: int
@@ -45,8 +43,7 @@ class TraceEntry:
     exception: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Dump:
+class Dump(NamedTuple):
     """What DUMP TRANSACTION has left."""
 
     task: int
@@ -54,8 +51,7 @@ class Dump:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class JournalRecord:
+class JournalRecord(NamedTuple):
     """What WRITE JOURNALNAME has left."""
 
     journal: str

@@ -287,8 +287,12 @@ class Ati:
             userid = facility.userid
             if self._gives_up(queue):
                 return
-        if not userid or region.security is None:
+        security = region.security
+        if not userid or security is None:
             userid = region.default_user
+        elif not security.knows_user(userid):  # nobody may run for one that was known to the policy of an earlier run
+            region.log.warning("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
+            return
         queue.triggers += 1
         region.attach(entry, startcode="QD", userid=userid, facility=facility, request=request)
 

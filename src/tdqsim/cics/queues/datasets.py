@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tdqsim.cics.queues.extra import DataSet
 from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue
-from tdqsim.datasets import DataSetDirectory, DDCard, DDTable, JobLog, Spooling, SysoutSpool
+from tdqsim.datasets import DDCard, DDTable, Spooling
 from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
     from tdqsim.cics.queues.parts import QueueRegion as Region
+    from tdqsim.datasets import DataSetDirectory, JobLog, SysoutSpool
 
 __all__ = ["DataSets", "dd_card"]
-
-_SPOOL: Final = "spool"
-_JOBS: Final = "jobs"
 
 
 def dd_card(name: str, given: Any) -> DDCard:
@@ -49,25 +47,33 @@ class DataSets:
 
     Attributes:
         dds: the DDs by name.
-        spool: SYSOUT: kept beside the store, or as temporary as that.
-        jobs: what was given to the internal reader.
     """
 
     def __init__(
         self, region: Region, cards: Mapping[str, Any], directory: Path | str | DataSetDirectory | None
     ) -> None:
         self._region = region
-        store = region.store
-        self.spool = SysoutSpool(store.path / _SPOOL)
-        self.jobs = JobLog(region.clock.time_ns, root=store.path / _JOBS)
-        spooling = Spooling(self.spool, self.jobs, region.codepage.name)
-        if directory is not None and not isinstance(directory, DataSetDirectory):
-            directory = DataSetDirectory(directory)
-        self.dds = DDTable([dd_card(name, given) for name, given in cards.items()], directory, spooling)
+        self._spooling = Spooling(region.store.path, region.clock.time_ns, region.codepage.name)
+        if directory is not None:
+            from tdqsim.datasets import DataSetDirectory  # noqa: PLC0415  (few regions have one)
+
+            if not isinstance(directory, DataSetDirectory):
+                directory = DataSetDirectory(directory)
+        self.dds = DDTable([dd_card(name, given) for name, given in cards.items()], directory, self._spooling)
+
+    @property
+    def spool(self) -> SysoutSpool:
+        """SYSOUT: kept beside the store, or as temporary as that."""
+        return self._spooling.spool
+
+    @property
+    def jobs(self) -> JobLog:
+        """What was given to the internal reader."""
+        return self._spooling.jobs
 
     def make(self, queue: ExtraTdQueue) -> ExtraFile:
         """The data set of a queue, closed."""
-        return DataSet(queue, self.dds, self.spool, self._report)
+        return DataSet(queue, self.dds, self._spooling, self._report)
 
     def _report(self, message: str, inserts: dict[str, Any]) -> None:
         if message:
@@ -80,4 +86,4 @@ class DataSets:
         for queue in self._region.tdqueues.values():
             if isinstance(queue, ExtraTdQueue) and isinstance(queue.file, DataSet):
                 queue.file.abandon(clean=clean)
-        self.spool.close(clean=clean)
+        self._spooling.close(clean=clean)

@@ -55,6 +55,16 @@ class Directory:
         self.queues: dict[str, Any] = {}
         self.watched = False
 
+    def put_in(self, queue: TdQueue) -> None:
+        """A queue is installed, in the place of one of its name. May be done again."""
+        self.queues.pop(queue.name, None)  # it is found anew
+        self.installed[queue.name] = queue
+
+    def take_out(self, queue: TdQueue) -> None:
+        """A queue is not installed any more. May be done again."""
+        self.queues.pop(queue.name, None)
+        self.installed.pop(queue.name, None)
+
     def refresh(self, queue: TdQueue) -> None:
         """A queue was installed, replaced, changed or removed."""
         queue.choose()

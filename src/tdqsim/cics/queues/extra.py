@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.queues.open_data_set import actual
@@ -25,19 +25,16 @@ from tdqsim.datasets import (
     Allocation,
     BlockError,
     DatasetFault,
-    DatasetReader,
-    DatasetWriter,
     Dcb,
     DDCard,
     DDTable,
     Disposition,
     ErrorOption,
-    InternalReader,
     PrintControl,
     RecordError,
     RecordFormat,
     SpaceExhausted,
-    SysoutSpool,
+    Spooling,
 )
 from tdqsim.errors import DatasetError
 from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES, Cvda, Resp
@@ -45,6 +42,7 @@ from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES, Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.queues.kinds import ExtraTdQueue
+    from tdqsim.datasets import DatasetReader, DatasetWriter, InternalReader
 
 __all__ = ["DataSet", "Report", "dcb_of"]
 
@@ -100,16 +98,16 @@ class DataSet:
     Args:
         queue: the queue; its ``openstatus`` and ``emptystatus`` are kept here.
         dds: the DDs of the region.
-        spool: where SYSOUT of the region is kept.
+        spooling: where SYSOUT of the region is kept.
         report: told of what CICS writes a message about.
     """
 
-    __slots__ = ("_allocation", "_dds", "_dynamic", "_queue", "_reader", "_report", "_said", "_spool", "_writer")
+    __slots__ = ("_allocation", "_dds", "_dynamic", "_queue", "_reader", "_report", "_said", "_spooling", "_writer")
 
-    def __init__(self, queue: ExtraTdQueue, dds: DDTable, spool: SysoutSpool, report: Report) -> None:
+    def __init__(self, queue: ExtraTdQueue, dds: DDTable, spooling: Spooling, report: Report) -> None:
         self._queue = queue
         self._dds = dds
-        self._spool = spool
+        self._spooling = spooling
         self._report = report
         self._reader: DatasetReader | None = None
         self._writer: DatasetWriter | None = None
@@ -139,7 +137,7 @@ class DataSet:
         queue.emptystatus = Cvda.NOTEMPTY
         self._read_on()
         # SYSOUT has no writer yet, and the internal reader must be told who writes.
-        queue.put = None if self._writer is None or isinstance(self._writer, InternalReader) else self._writer.put
+        queue.put = None if self._writer is None or allocation.card.writer else self._writer.put
 
     def _read_on(self) -> None:
         """The queue's short way begins where the reader stands; iterating is the reader's fastest way."""
@@ -244,8 +242,8 @@ class DataSet:
         """
         try:
             writer = self._writer if self._writer is not None and self._said is None else self._spooled(data)
-            if isinstance(writer, InternalReader):
-                writer.submitter = "" if task is None else f"{task.transid} {task.number}"
+            if self._allocation is not None and self._allocation.card.writer:
+                cast("InternalReader", writer).submitter = "" if task is None else f"{task.transid} {task.number}"
             writer.put(data)
         except DatasetFault as error:
             raise self.refused(error) from error
@@ -354,9 +352,9 @@ class DataSet:
         with self._allocated() as allocation:
             card = allocation.card
             if card.sysout:
-                for dataset in self._spool.datasets():
+                for dataset in self._spooling.spool.datasets():
                     if dataset.ddname == card.name:
-                        yield from self._spool.read(dataset)
+                        yield from self._spooling.spool.read(dataset)
             elif allocation.path is not None:
                 if self._writer is not None:
                     self._writer.trunc()

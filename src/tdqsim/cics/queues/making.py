@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.queues.parts import QueueRegion
-from tdqsim.cics.uow.unit import READS
 from tdqsim.errors import StoreError, TdqError
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
+    from tdqsim.core.store import Work
 
-__all__ = ["InstallRefused", "check_room", "drop_records", "make_queue", "open_initially"]
+__all__ = ["InstallRefused", "Moves", "check_room", "make_queue", "open_initially"]
 
 
 class InstallRefused(TdqError):
-    """A queue, terminal or connection cannot be installed; nothing has changed.
+    """A queue, file, terminal or connection cannot be installed; nothing has changed.
 
     Attributes:
         queue: its name.
@@ -70,7 +70,64 @@ def _not_moved(definition: defs.Tdqueue, why: object) -> InstallRefused:
     return InstallRefused(definition.name, f"its records cannot be kept when its recovery changes: {why}")
 
 
-def make_queue(region: QueueRegion, definition: Any, signature: Any, present: TdQueue | None = None) -> TdQueue:
+class Moves:
+    """What becomes of records beside the making of queues, all or none: they move when RECOVSTATUS changes, or go.
+
+    Attributes:
+        works: what is to be committed, with the catalogue's entries.
+    """
+
+    __slots__ = ("_come", "_left", "_region", "works")
+
+    def __init__(self, region: QueueRegion) -> None:
+        self._region = region
+        self.works: list[Work] = []
+        self._come: list[Any] = []  # queues in memory that records have come to
+        self._left: list[Any] = []  # and those that they leave
+
+    def to_memory(self, durable: Any) -> Any:
+        """The records of a recoverable queue go into memory."""
+        volatile = self._region.store.volatile
+        found = volatile.queue(durable.name) or volatile.create_queue(durable.name)
+        self._come.append(found)
+        for entry in durable.entries():
+            found.put(entry.data)
+        self.drop(durable)
+        return found
+
+    def to_store(self, volatile: Any) -> Any:
+        """The records of a non-recoverable queue go to the durable store."""
+        durable = self._region.store.durable
+        found = durable.queue(volatile.name) or durable.create_queue(volatile.name)
+        work = found.work()
+        for entry in volatile.entries():
+            work.put(entry.data)
+        self.works.append(work)
+        self.leave(volatile)
+        return found
+
+    def drop(self, durable: Any) -> None:
+        """A recoverable queue goes with its records."""
+        work = durable.work()
+        work.drop()
+        self.works.append(work)
+
+    def leave(self, volatile: Any) -> None:
+        """A queue in memory goes with its records, once all is committed."""
+        self._left.append(volatile)
+
+    def made(self) -> None:
+        """All is committed. May be said again."""
+        for volatile in self._left:
+            self._region.store.volatile.drop(volatile)
+
+    def forget(self) -> None:
+        """It is not, and will not be."""
+        for volatile in self._come:
+            self._region.store.volatile.drop(volatile)
+
+
+def make_queue(region: QueueRegion, definition: Any, signature: Any, moves: Moves) -> TdQueue:
     """The state of a queue, with the records that are there for it; it is not put in yet."""
     kind = definition.type_in(region.sysid)
     if kind == "REMOTE":
@@ -82,68 +139,29 @@ def make_queue(region: QueueRegion, definition: Any, signature: Any, present: Td
         queue.file = region.data_set(queue)
         return queue
     assert kind == "INTRA", definition
-    return _make_intra(region, definition, signature, present)
+    try:
+        return IntraTdQueue(definition.name, definition, signature, _stored(region, definition, moves))
+    except StoreError as error:
+        raise _not_moved(definition, error) from error
 
 
-def _make_intra(region: QueueRegion, definition: Any, signature: Any, present: TdQueue | None) -> IntraTdQueue:
-    stored = _stored(region, definition)
-    if isinstance(present, IntraTdQueue):
-        region.intra.close_queue(present)
-    queue = IntraTdQueue(definition.name, definition, signature, stored)
-    region.intra.open_queue(queue)
-    region.ati.arm(queue)
-    return queue
-
-
-def _stored(region: QueueRegion, definition: Any) -> Any:
+def _stored(region: QueueRegion, definition: Any, moves: Moves) -> Any:
     """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
     store, name = region.store, definition.name.encode()
     durable, volatile = store.durable.queue(name), store.volatile.queue(name)
-    found: Any
-    other: Any
-    found, other = (volatile, durable) if definition.recovstatus == "NO" else (durable, volatile)
+    in_memory = definition.recovstatus == "NO"
+    found: Any = volatile if in_memory else durable
+    other: Any = durable if in_memory else volatile
     if region.looks_at_store:
-        return found if found is not None else region.nothing_stored(name, durable=definition.recovstatus != "NO")
+        return found if found is not None else region.nothing_stored(name, durable=not in_memory)
     if other is not None and other.count:
-        try:
-            return _to_memory(region, durable) if definition.recovstatus == "NO" else _to_store(region, volatile)
-        except StoreError as error:
-            raise _not_moved(definition, error) from error
+        return moves.to_memory(other) if in_memory else moves.to_store(other)
     if other is not None:
-        wrong: Any = store.durable if definition.recovstatus == "NO" else store.volatile
-        wrong.drop(other)
+        (moves.drop if in_memory else moves.leave)(other)
     if found is not None:
         return found
-    half: Any = store.volatile if definition.recovstatus == "NO" else store.durable
+    half: Any = store.volatile if in_memory else store.durable
     return half.create_queue(name)
-
-
-def _to_memory(region: QueueRegion, durable: Any) -> Any:
-    """The records of a recoverable queue go into memory."""
-    volatile = region.store.volatile
-    found = volatile.queue(durable.name) or volatile.create_queue(durable.name)
-    try:
-        for entry in durable.entries():
-            found.put(entry.data)
-        work = durable.work()
-        work.drop()
-        region.hardening.commit((work,))
-    except BaseException:
-        volatile.drop(found)
-        raise
-    return found
-
-
-def _to_store(region: QueueRegion, volatile: Any) -> Any:
-    """The records of a non-recoverable queue go to the durable store."""
-    durable = region.store.durable
-    found = durable.queue(volatile.name) or durable.create_queue(volatile.name)
-    work = found.work()
-    for entry in volatile.entries():
-        work.put(entry.data)
-    region.hardening.commit((work,))
-    region.store.volatile.drop(volatile)
-    return found
 
 
 def open_initially(region: QueueRegion, queue: ExtraTdQueue) -> None:
@@ -155,16 +173,3 @@ def open_initially(region: QueueRegion, queue: ExtraTdQueue) -> None:
         queue.file.open()
     except Condition as condition:
         region.log.warning("open_failed", queue=queue.name, reason=condition.detail)
-
-
-def drop_records(region: QueueRegion, queue: IntraTdQueue) -> None:
-    """A queue goes away: so do its records, and what the store knows of it, with what was noted of that."""
-    region.ati.gone(queue)
-    region.intra.close_queue(queue)
-    if queue.recovstatus == "NO":
-        region.store.volatile.drop(queue.stored)
-        return
-    work = queue.stored.work()
-    work.drop()
-    reads = region.hardening.metas(READS + queue.name.encode() + b"/")
-    region.hardening.commit((work,), {key: None for key, _ in reads})

@@ -17,6 +17,7 @@ from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.issue import check_flag
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.queues.directory import empty, fit
+from tdqsim.core.argument_types import BARE, tell_wrong_type, types_told
 from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, Resp
 
@@ -57,6 +58,8 @@ def writeq_td(
     """
     if get_ident() != task.region.dispatcher.thread:
         task.refuse(_WRITEQ)
+    if nohandle is not False and nohandle is not True:
+        check_flag(_WRITEQ, "nohandle", nohandle)
     if length is not None or from_.__class__ is not bytes:
         from_ = _record(from_, length)
     try:
@@ -67,6 +70,9 @@ def writeq_td(
     except Condition as condition:
         task.respond(condition, _WRITEQ, _shown(queue), nohandle=nohandle, otherwise=None)
         return
+    except BARE as error:
+        tell_wrong_type(error, _WRITEQ, writeq_td, (task, queue, from_, length), {"sysid": sysid})
+        raise
     task.eib.last = found.write_ok
     if task.outside:
         task.let_others_run()
@@ -105,6 +111,8 @@ def readq_td(
     """
     if get_ident() != task.region.dispatcher.thread:
         task.refuse(_READQ)
+    if nohandle is not False and nohandle is not True:
+        check_flag(_READQ, "nohandle", nohandle)
     try:
         found = task.queues.get(queue) if sysid is None else None
         if found is None:
@@ -122,6 +130,9 @@ def readq_td(
             record = fit(record, length)
     except Condition as condition:
         return task.respond(condition, _READQ, _shown(queue), nohandle=nohandle, otherwise=b"")
+    except BARE as error:
+        tell_wrong_type(error, _READQ, readq_td, (task, queue, length), {"sysid": sysid})
+        raise
     if record is None:
         return task.respond(empty(found.name), _READQ, found.name, nohandle=nohandle, otherwise=b"")
     task.eib.last = found.read_ok
@@ -145,6 +156,8 @@ def deleteq_td(task: TaskBase, queue: _QueueName, *, sysid: _Sysid = None, nohan
     """
     if get_ident() != task.region.dispatcher.thread:
         task.refuse(_DELETEQ)
+    if nohandle is not False and nohandle is not True:
+        check_flag(_DELETEQ, "nohandle", nohandle)
     try:
         found = task.queues.get(queue) if sysid is None else None
         if found is None:
@@ -153,6 +166,9 @@ def deleteq_td(task: TaskBase, queue: _QueueName, *, sysid: _Sysid = None, nohan
     except Condition as condition:
         task.respond(condition, _DELETEQ, _shown(queue), nohandle=nohandle, otherwise=None)
         return
+    except BARE as error:
+        tell_wrong_type(error, _DELETEQ, deleteq_td, (task, queue), {"sysid": sysid})
+        raise
     task.eib.last = found.delete_ok
     if task.outside:
         task.let_others_run()
@@ -168,6 +184,7 @@ def _shown(queue: object) -> str:
     return queue.rstrip(" ") if isinstance(queue, str) else ""
 
 
+@types_told
 def _record(from_: object, length: int | None) -> bytes:
     """The record that FROM and LENGTH are; nothing for a LENGTH that no record can have, which the queue refuses."""
     if not isinstance(from_, bytes | bytearray | memoryview):

@@ -14,6 +14,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.queues.kinds import ExtraTdQueue
 from tdqsim.cics.queues.td import readq_td, writeq_td
+from tdqsim.core.argument_types import types_told
 from tdqsim.errors import DatasetError
 from tdqsim.facts import Cvda, Resp
 
@@ -95,6 +96,7 @@ def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
     return at
 
 
+@types_told
 def _write_each(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
     written = 0
     for record in records:

@@ -48,6 +48,14 @@ _BEHIND: Final[Mapping[str, tuple[str, ...]]] = {
     "REMIND": ("COMMIT", "REMIND"),
 }
 """What each message may come behind while that is still carried out: it waits for its turn. No other may come."""
+_TOO_LATE_OR_EARLY: Final[Mapping[str, tuple[Cvda, ...]]] = {
+    "REQUEST": (Cvda.INDOUBT,),
+    "PREPARE": (Cvda.INDOUBT,),
+    "COMMIT": (Cvda.INFLIGHT, Cvda.BACKOUT),
+    "REMIND": (Cvda.INFLIGHT, Cvda.BACKOUT),
+}
+"""The states of its unit of work here in which a message cannot come: what has promised takes no more work and makes no
+second promise, and what has not promised cannot be committed."""
 
 
 class MirrorTask(Task):
@@ -152,6 +160,7 @@ class Mirrors:
         kind = message.kind
         if kind == "ASK":
             return self.asked(key)
+        self._check_state(kind, key)
         if kind == "REQUEST":
             return self.perform(message)
         if kind == "PREPARE":
@@ -159,6 +168,12 @@ class Mirrors:
         if kind == "REMIND":
             return self.decided(key, commit=True, urgent=True)
         return self.decided(key, commit=kind == "COMMIT", urgent=message.fields["urgent"])
+
+    def _check_state(self, kind: str, key: str) -> None:
+        mirror = self.mirrors.get(key) or self._orphan(key)
+        part = mirror.part if mirror is not None else None
+        if part is not None and part.state in _TOO_LATE_OR_EARLY.get(kind, ()):
+            raise MessageError(f"{kind} of {key:.80}, which is {part.state.name}")
 
     def wait_turn(self, message: MessageFrame) -> None:
         """Over a network a message may come before the last one is answered: the requester has given that one up.
@@ -212,7 +227,6 @@ class Mirrors:
 
         Raises:
             Condition: the region takes none.
-            MessageError: its unit of work is in doubt, where nothing more can be asked for.
         """
         region = self.region
         if region.closed:
@@ -221,8 +235,6 @@ class Mirrors:
         if not 0 < fields["hops"] <= LONGEST_CHAIN:
             raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {fields['hops']} regions already")
         mirror = self.mirrors.get(fields["key"]) or self._attach(fields)
-        if mirror.part is not None and mirror.part.state is Cvda.INDOUBT:
-            raise MessageError(f"a request of {fields['key']:.80}, which is in doubt")
         task, current = mirror.task, region.dispatcher.current
         task.hops = fields["hops"]
         task.dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
@@ -302,13 +314,10 @@ class Mirrors:
 
         Raises:
             LinkDown: the link was lost meanwhile.
-            MessageError: it has promised already.
         """
         mirror = self.mirrors.get(key)
         if mirror is None or mirror.part is None:
             return MirrorOutcome({"vote": False, **failure_fields(None)})
-        if mirror.part.state is Cvda.INDOUBT:
-            raise MessageError(f"a second prepare of {key:.80}")
         try:
             vote = mirror.part.prepare()
         except LinkDown:
@@ -324,12 +333,11 @@ class Mirrors:
 
         Raises:
             LinkDown: the link was lost meanwhile.
-            MessageError: a commit of what was never prepared.
         """
         try:
             with self.region.hardening.at_once() if urgent else nullcontext():
                 self._end_part(key, commit=commit)
-        except (LinkDown, MessageError):
+        except LinkDown:
             raise
         except StoreError as error:
             self.region.log.warning("decision_not_carried_out", coordinator=key, reason=str(error))
@@ -339,14 +347,12 @@ class Mirrors:
         return MirrorOutcome({"done": True})
 
     def _end_part(self, key: str, *, commit: bool) -> None:
-        mirror = self.mirrors.get(key) or self._take_orphan(key)
+        mirror = self.mirrors.get(key) or self._orphan(key, take=True)
         if mirror is None or mirror.part is None:
             uow = self._shunted(key)
             if uow is not None:
                 resolve(self.region, uow, commit=commit)
             return
-        if commit and mirror.part.state in (Cvda.INFLIGHT, Cvda.BACKOUT):
-            raise MessageError(f"a commit of {key:.80}, which was not prepared")
         mirror.task.detach_uow()
         try:
             if commit:
@@ -385,11 +391,12 @@ class Mirrors:
         self.orphans += self.mirrors.items()
         self.mirrors.clear()
 
-    def _take_orphan(self, key: str) -> Mirror | None:
-        """The mirror that a decision is for, which has come over the next link before anybody came to the loss."""
+    def _orphan(self, key: str, *, take: bool = False) -> Mirror | None:
+        """The mirror that a message is for, which has come over the next link before anybody came to the loss."""
         for at, (theirs, mirror) in enumerate(self.orphans):
             if theirs == key and mirror.part is not None:
-                del self.orphans[at]
+                if take:
+                    del self.orphans[at]
                 return mirror
         return None
 

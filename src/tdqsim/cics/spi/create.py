@@ -31,6 +31,7 @@ from tdqsim.cics.spi.requests import (
     refusal,
     to_cvda,
 )
+from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -78,12 +79,19 @@ def create_tdqueue(
         raise refusal(_CREATE, "bad logmessage", f"LOGMESSAGE must be LOG or NOLOG, not {logmessage!r}")
     definition = _definition(region, name, attributes if attrlen is None else attributes[:attrlen])
     _check_userid(task, definition)
+    before = region.tdqueues.get(name)
     try:
         install_tdqueue(region, definition, way="create", user=task.userid, program=task.program)
+        task.take_syncpoint()
     except InstallRefused as refused:
         task.take_rollback()
         raise refusal(_CREATE, "install failed", str(refused)) from refused
-    task.take_syncpoint()
+    except TdqError:
+        raise
+    except BaseException:  # an interrupt came when the queue was installed already: the rest of the command too
+        if region.tdqueues.get(name) is not before:
+            task.take_syncpoint()
+        raise
 
 
 @command(_DISCARD, "INVREQ NOTAUTH QIDERR", resource="tdqueue")
@@ -100,10 +108,16 @@ def discard_tdqueue(task: SpiTask, tdqueue: Name4, *, nohandle: Flag = False) ->
     """
     queue = check_discard(task, queue_name(tdqueue))
     logical = isinstance(queue, IntraTdQueue) and queue.logical
-    task.region.statistics.discarded(queue)
-    remove_tdqueue(task.region, queue)
-    if logical:
-        task.take_syncpoint()
+    try:
+        remove_tdqueue(task.region, queue)
+        if logical:
+            task.take_syncpoint()
+    except TdqError:
+        raise
+    except BaseException:  # as in CREATE
+        if logical and task.region.tdqueues.get(queue.name) is not queue:
+            task.take_syncpoint()
+        raise
 
 
 def _definition(region: SpiRegion, name: str, text: str) -> Tdqueue:

@@ -12,7 +12,7 @@ from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
 from tdqsim.cics.spi.inquire_uowlink import netname
 from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
-from tdqsim.cics.spi.rows import ConnectionInfo
+from tdqsim.cics.spi.rows import ConnectionInfo, ConnectionOption
 from tdqsim.facts import Cvda
 
 __all__ = [
@@ -63,7 +63,9 @@ CONNECTION: Final = ResourceType.of(
 
 
 @command("INQUIRE CONNECTION", "NOTAUTH SYSIDERR", receivers("CONNECTION"), otherwise=_NOTHING)
-def inquire_connection(task: SpiTask, connection: Name4, *options: str, nohandle: bool = False) -> ConnectionInfo:
+def inquire_connection(
+    task: SpiTask, connection: Name4, *options: ConnectionOption, nohandle: bool = False
+) -> ConnectionInfo:
     """Retrieve information about a connection.
 
     Args:
@@ -90,7 +92,7 @@ def inquire_connection_start(task: SpiTask, *, nohandle: Flag = False) -> None:
     receivers("CONNECTION", CONNECTION=Opt("name", _NAME_LENGTH, required=True)),
     otherwise=_NOTHING,
 )
-def inquire_connection_next(task: SpiTask, *options: str, nohandle: bool = False) -> ConnectionInfo:
+def inquire_connection_next(task: SpiTask, *options: ConnectionOption, nohandle: bool = False) -> ConnectionInfo:
     """Retrieve information about the next connection; its name is ``connection``.
 
     Raises:

@@ -20,7 +20,7 @@ from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
-from tdqsim.cics.spi.rows import TaskInfo
+from tdqsim.cics.spi.rows import TaskInfo, TaskOption
 from tdqsim.cics.spi.uow_ids import NS, UOW_LENGTH, age, long_id
 from tdqsim.cics.uow.unit import facts_of
 from tdqsim.core.dispatch import Strand
@@ -165,7 +165,7 @@ TASK: Final = ResourceType.of(
 
 
 @command("INQUIRE TASK", "NOTAUTH TASKIDERR", receivers("TASK"), otherwise=_NOTHING)
-def inquire_task(issuer: SpiTask, task: Fullword, *options: str, nohandle: bool = False) -> TaskInfo:
+def inquire_task(issuer: SpiTask, task: Fullword, *options: TaskOption, nohandle: bool = False) -> TaskInfo:
     """Retrieve information about a task.
 
     Args:

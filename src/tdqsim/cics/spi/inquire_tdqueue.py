@@ -10,7 +10,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.spi.inquiry import all_visible, browse_end, browse_next, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.cics.spi.requests import may_issue, queue_name
-from tdqsim.cics.spi.rows import TdqueueInfo
+from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 
 __all__ = [
@@ -25,7 +25,7 @@ _NOTHING: Final = TdqueueInfo()
 
 
 @command("INQUIRE TDQUEUE", "NOTAUTH QIDERR", receivers("TDQUEUE"), resource="tdqueue", otherwise=_NOTHING)
-def inquire_tdqueue(task: SpiTask, tdqueue: Name4, *options: str, nohandle: bool = False) -> TdqueueInfo:
+def inquire_tdqueue(task: SpiTask, tdqueue: Name4, *options: TdqueueOption, nohandle: bool = False) -> TdqueueInfo:
     """Retrieve information about a queue.
 
     Args:
@@ -61,7 +61,7 @@ def inquire_tdqueue_start(task: SpiTask, *, nohandle: Flag = False) -> None:
     receivers("TDQUEUE", TDQUEUE=Opt("name", 4, required=True)),
     otherwise=_NOTHING,
 )
-def inquire_tdqueue_next(task: SpiTask, *options: str, nohandle: bool = False) -> TdqueueInfo:
+def inquire_tdqueue_next(task: SpiTask, *options: TdqueueOption, nohandle: bool = False) -> TdqueueInfo:
     """Retrieve information about the next queue of the browse.
 
     Args:
@@ -88,7 +88,7 @@ def inquire_tdqueue_end(task: SpiTask, *, nohandle: Flag = False) -> None:
     browse_end(task, TDQUEUE)
 
 
-def browse_tdqueue(task: Any, *options: str) -> Iterator[TdqueueInfo]:
+def browse_tdqueue(task: Any, *options: TdqueueOption) -> Iterator[TdqueueInfo]:
     """Iterate over all queues, as a browse does, without occupying the browse of START, NEXT and END.
 
     Args:

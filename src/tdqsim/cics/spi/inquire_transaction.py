@@ -9,7 +9,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
-from tdqsim.cics.spi.rows import TransactionInfo
+from tdqsim.cics.spi.rows import TransactionInfo, TransactionOption
 from tdqsim.cics.spi.uow_ids import NS
 from tdqsim.facts import Cvda
 
@@ -44,7 +44,9 @@ TRANSACTION: Final = ResourceType.of(
 
 
 @command("INQUIRE TRANSACTION", "NOTAUTH TRANSIDERR", receivers("TRANSACTION"), otherwise=_NOTHING)
-def inquire_transaction(task: SpiTask, transaction: Name4, *options: str, nohandle: bool = False) -> TransactionInfo:
+def inquire_transaction(
+    task: SpiTask, transaction: Name4, *options: TransactionOption, nohandle: bool = False
+) -> TransactionInfo:
     """Retrieve information about a transaction.
 
     Args:
@@ -71,7 +73,7 @@ def inquire_transaction_start(task: SpiTask, *, nohandle: Flag = False) -> None:
     receivers("TRANSACTION", TRANSACTION=Opt("name", _NAME_LENGTH, required=True)),
     otherwise=_NOTHING,
 )
-def inquire_transaction_next(task: SpiTask, *options: str, nohandle: bool = False) -> TransactionInfo:
+def inquire_transaction_next(task: SpiTask, *options: TransactionOption, nohandle: bool = False) -> TransactionInfo:
     """Retrieve information about the next transaction; its identifier is ``transaction``.
 
     Raises:

@@ -17,7 +17,7 @@ from tdqsim.cics.spi.inquire_uowlink import netname
 from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
-from tdqsim.cics.spi.rows import UowInfo
+from tdqsim.cics.spi.rows import UowInfo, UowOption
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, RequiredUowId, age, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.unit import UnitOfWork
@@ -86,7 +86,7 @@ UOW: Final = ResourceType.of(
 
 
 @command("INQUIRE UOW", "NOTAUTH UOWNOTFOUND", receivers("UOW"), otherwise=_NOTHING)
-def inquire_uow(task: SpiTask, uow: RequiredUowId, *options: str, nohandle: bool = False) -> UowInfo:
+def inquire_uow(task: SpiTask, uow: RequiredUowId, *options: UowOption, nohandle: bool = False) -> UowInfo:
     """Retrieve information about a unit of work.
 
     Args:
@@ -109,7 +109,7 @@ def inquire_uow_start(task: SpiTask, *, nohandle: Flag = False) -> None:
 
 
 @command("INQUIRE UOW NEXT", "END ILLOGIC", receivers("UOW", UOW=Opt("data", UOW_LENGTH)), otherwise=_NOTHING)
-def inquire_uow_next(task: SpiTask, *options: str, nohandle: bool = False) -> UowInfo:
+def inquire_uow_next(task: SpiTask, *options: UowOption, nohandle: bool = False) -> UowInfo:
     """Retrieve information about the next unit of work; its identifier is ``uow``.
 
     Raises:

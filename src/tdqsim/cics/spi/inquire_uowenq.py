@@ -28,7 +28,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, receivers
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue
-from tdqsim.cics.spi.rows import UowenqInfo
+from tdqsim.cics.spi.rows import UowenqInfo, UowenqOption
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, UowId, age, find_uow, long_id, net_name
 from tdqsim.cics.uow.indoubt import units_of_work
 from tdqsim.cics.uow.locks import Lock
@@ -230,7 +230,7 @@ def inquire_uowenq_start(
 
 
 @command("INQUIRE UOWENQ NEXT", "END ILLOGIC", receivers("UOWENQ"), otherwise=_NOTHING)
-def inquire_uowenq_next(task: SpiTask, *options: str, nohandle: bool = False) -> UowenqInfo:
+def inquire_uowenq_next(task: SpiTask, *options: UowenqOption, nohandle: bool = False) -> UowenqInfo:
     """Retrieve information about the next enqueue that is still held or waited for.
 
     Args:
@@ -265,7 +265,7 @@ def inquire_enq_start(
 
 
 @command("INQUIRE ENQ NEXT", "END ILLOGIC", receivers("UOWENQ"), otherwise=_NOTHING)
-def inquire_enq_next(task: SpiTask, *options: str, nohandle: bool = False) -> UowenqInfo:
+def inquire_enq_next(task: SpiTask, *options: UowenqOption, nohandle: bool = False) -> UowenqInfo:
     """Retrieve information about the next enqueue: the same as :func:`inquire_uowenq_next`."""
     info: UowenqInfo = browse_next(task, UOWENQ, options)
     return info

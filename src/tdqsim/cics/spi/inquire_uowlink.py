@@ -22,7 +22,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
-from tdqsim.cics.spi.rows import UowlinkInfo
+from tdqsim.cics.spi.rows import UowlinkInfo, UowlinkOption
 from tdqsim.cics.spi.uow_ids import UowId, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.unit import UnitOfWork
@@ -144,7 +144,7 @@ UOWLINK: Final = ResourceType.of(
 
 
 @command("INQUIRE UOWLINK", "NOTAUTH UOWLNOTFOUND", receivers("UOWLINK"), otherwise=_NOTHING)
-def inquire_uowlink(task: SpiTask, uowlink: _Token, *options: str, nohandle: bool = False) -> UowlinkInfo:
+def inquire_uowlink(task: SpiTask, uowlink: _Token, *options: UowlinkOption, nohandle: bool = False) -> UowlinkInfo:
     """Retrieve information about a connection that a unit of work uses.
 
     Args:
@@ -183,7 +183,7 @@ def inquire_uowlink_start(task: SpiTask, uow: UowId = None, *, nohandle: Flag = 
     receivers("UOWLINK", UOWLINK=Opt("data", _TOKEN_LENGTH)),
     otherwise=_NOTHING,
 )
-def inquire_uowlink_next(task: SpiTask, *options: str, nohandle: bool = False) -> UowlinkInfo:
+def inquire_uowlink_next(task: SpiTask, *options: UowlinkOption, nohandle: bool = False) -> UowlinkInfo:
     """Retrieve information about the next link; its token is ``uowlink``.
 
     Raises:

@@ -50,11 +50,13 @@ Reader = Callable[[Any, Any], Any]
 """(thing, region) -> value of one option."""
 
 
-@dataclass(frozen=True, slots=True)
 class Constant:
     """The reader of an option that has the same value for all things of a type."""
 
-    value: Any
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
     def __call__(self, _thing: Any, _region: Any) -> Any:
         """The value, as any reader gives it."""

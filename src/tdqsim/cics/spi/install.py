@@ -12,16 +12,19 @@ when a site puts its own group into the list instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.signature import Installer, Signature, Way, sign
+from tdqsim.cics.queues.ati import latch_key
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
-from tdqsim.cics.queues.making import InstallRefused, check_room, drop_records, make_queue, open_initially
+from tdqsim.cics.queues.making import InstallRefused, Moves, check_room, make_queue, open_initially
 from tdqsim.cics.spi.parts import SpiRegion
+from tdqsim.cics.uow.unit import READS, Meta
+from tdqsim.core.changes import Change, carry_out
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -36,34 +39,109 @@ def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user:
     """Install everything that a region knows what to do with.
 
     Raises:
-        InstallRefused: a queue, terminal or connection cannot be installed; nothing of the definitions was.
+        InstallRefused: a queue, file, terminal or connection cannot be installed; nothing of the definitions was.
     """
     terminals = [each for each in definitions.terminals if _has_valid_user(region, each, each.userid, way, user)]
     connections = [
         each for each in definitions.connections if _has_valid_user(region, each, each.securityname, way, user)
     ]
+    files = [each for each in definitions.files if _may_replace(region, each, way)]
     queues = _installable(region, definitions.tdqueues, way, user)
-    for connection in connections:
-        region.connections[connection.name] = connection
-    for terminal in terminals:
-        region.terminals[terminal.name] = terminal
-        region.facility("TERMINAL", terminal.name)
-    for model in definitions.tsmodels:
-        region.ts.install(model)
-    for transaction in definitions.transactions:
-        define_transaction(region, transaction)
     who = installer(region, user)
     if way == "grplist":
-        who = replace(who, now=who.start)  # a group list is installed in one moment, that of the cold start
-    for queue in queues:
-        _put_in(region, queue, sign(way, queue, who))
+        who = who._replace(now=who.start)  # a group list is installed in one moment, that of the cold start
+    _carry_out(region, [(queue, sign(way, queue, who)) for queue in queues], connections, terminals, files, definitions)
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
-    for resource in (*connections, *terminals, *definitions.tsmodels, *definitions.transactions):
-        region.catalogue.save(resource)
-    region.force()
     facilities = {("TERMINAL", terminal.name) for terminal in terminals}
     region.refresh_facilities(facilities | {("SYSTEM", connection.name) for connection in connections})
+
+
+class _Installation(Change):
+    """Queues, and other resources, that are installed together."""
+
+    def __init__(self, region: SpiRegion) -> None:
+        self._region = region
+        self.moves = Moves(region)
+        self.others: list[Callable[[], object]] = []
+        self._queues: list[tuple[TdQueue, TdQueue | None]] = []
+        self.meta: Meta = {}
+
+    def add(self, definition: defs.Tdqueue, signature: Signature) -> None:
+        """A queue is to be installed; InstallRefused when its records cannot move."""
+        region = self._region
+        present = region.tdqueues.get(definition.name)
+        queue = make_queue(region, definition, signature, self.moves)
+        self._queues.append((queue, present))
+        self.meta.update(region.catalogue.queue_entry(queue))
+        if isinstance(present, IntraTdQueue) and present.latch:
+            self.meta[latch_key(present)] = None
+
+    def committed(self) -> None:
+        """See the base."""
+        self.made = True
+        for do in self.others:
+            do()
+        for queue, _ in self._queues:
+            self._region.put_in(queue)
+
+    def finish(self) -> None:
+        """See the base."""
+        region = self._region
+        self.moves.made()
+        for queue, present in self._queues:
+            if isinstance(present, IntraTdQueue):
+                region.ati.gone(present)
+                region.intra.close_queue(present)
+            if isinstance(queue, IntraTdQueue):
+                if queue.bounds:
+                    region.intra.close_queue(queue)
+                region.intra.open_queue(queue)
+                region.ati.arm(queue)
+            region.refresh(queue)
+            if isinstance(queue, ExtraTdQueue):
+                open_initially(region, queue)
+
+    def forget(self) -> None:
+        """See the base."""
+        self.moves.forget()
+
+
+def _carry_out(
+    region: SpiRegion,
+    queues: Iterable[tuple[defs.Tdqueue, Signature]],
+    connections: Iterable[defs.Connection] = (),
+    terminals: Iterable[defs.Terminal] = (),
+    files: Iterable[defs.File] = (),
+    definitions: defs.Definitions | None = None,
+) -> None:
+    """Install what has been found to be installable."""
+    change = _Installation(region)
+    keep = region.catalogue.entry
+    for connection in connections:
+        change.meta.update(keep(connection, there=connection.name in region.connections))
+        change.others.append(partial(region.connections.__setitem__, connection.name, connection))
+    for terminal in terminals:
+        change.meta.update(keep(terminal, there=terminal.name in region.terminals))
+        change.others.append(partial(region.terminals.__setitem__, terminal.name, terminal))
+        change.others.append(partial(region.facility, "TERMINAL", terminal.name))
+    for model in definitions.tsmodels if definitions is not None else ():
+        change.meta.update(keep(model, there=True))
+        change.others.append(partial(region.ts.install, model))
+    for file in files:
+        change.meta.update(keep(file, there=file.name in region.files.known))
+        change.others.append(partial(region.files.install, file))
+    for transaction in definitions.transactions if definitions is not None else ():
+        change.meta.update(keep(transaction, there=transaction.name in region.transactions))
+        change.others.append(partial(define_transaction, region, transaction))
+    try:
+        for definition, signature in queues:
+            change.add(definition, signature)
+        carry_out(region.hardening, change, change.meta, change.moves.works)
+    except BaseException:
+        if not change.made:
+            change.forget()
+        raise
 
 
 def _has_valid_user(
@@ -81,6 +159,24 @@ def _has_valid_user(
     if way != "grplist":
         raise refused
     region.log.warning("not_installed", resource=f"{kind}({resource.name})", reason=str(refused))
+    return False
+
+
+def _may_replace(region: SpiRegion, file: defs.File, way: Way) -> bool:
+    """Whether a file can be installed: one that is there must be closed first; at a cold start it is left out.
+
+    Raises:
+        InstallRefused: it cannot be, and this is no cold start.
+    """
+    present = region.files.known.get(file.name)
+    if present is None or present.enablestatus != "ENABLED":
+        return True
+    refused = InstallRefused(
+        file.name, "a file of that name is installed and ENABLED; it must be CLOSED or DISABLED", kind="FILE"
+    )
+    if way != "grplist":
+        raise refused
+    region.log.warning("not_installed", resource=file.title, reason=str(refused))
     return False
 
 
@@ -136,8 +232,7 @@ def install_tdqueue(region: SpiRegion, definition: defs.Tdqueue, *, way: Way, us
     replaced = definition.name in region.tdqueues
     check_tdqueue(region, definition, user)
     check_room(region, definition)
-    _put_in(region, definition, sign(way, definition, installer(region, user, program)))
-    region.force()
+    _carry_out(region, [(definition, sign(way, definition, installer(region, user, program)))])
     region.messages.write("DFHTD0403" if replaced else "DFHTD0402", queue=definition.name)
     return replaced
 
@@ -170,25 +265,40 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
     return ""
 
 
-def _put_in(region: SpiRegion, definition: defs.Tdqueue, signature: Signature) -> TdQueue:
-    present = region.tdqueues.get(definition.name)
-    queue = make_queue(region, definition, signature, present)
-    if isinstance(present, IntraTdQueue):
-        region.ati.gone(present)
-    region.tdqueues[queue.name] = queue
-    region.refresh(queue)
-    region.catalogue.save_queue(queue)
-    if isinstance(queue, ExtraTdQueue):
-        open_initially(region, queue)
-    return queue
+class _Removal(Change):
+    """A queue that is discarded, with its records."""
+
+    def __init__(self, region: SpiRegion, queue: TdQueue) -> None:
+        self._region, self._queue = region, queue
+        self._counted = region.statistics.of_discarded(queue)
+        self.moves = Moves(region)
+
+    def committed(self) -> None:
+        """See the base."""
+        self.made = True
+        self._region.take_out(self._queue)
+
+    def finish(self) -> None:
+        """See the base."""
+        region, queue = self._region, self._queue
+        region.statistics.written(self._counted)
+        if isinstance(queue, IntraTdQueue):
+            region.ati.gone(queue)
+            region.intra.close_queue(queue)
+        self.moves.made()
+        region.refresh(queue)
 
 
 def remove_tdqueue(region: SpiRegion, queue: TdQueue) -> None:
-    """Take a queue out with its records; whether it may go was decided before."""
-    del region.tdqueues[queue.name]
-    region.catalogue.forget_queue(queue)
-    region.refresh(queue)
+    """Take a queue out with its records, and what the store knows of it; whether it may go was decided before."""
+    change = _Removal(region, queue)
+    meta: Meta = region.catalogue.no_queue(queue)
     if isinstance(queue, IntraTdQueue):
-        drop_records(region, queue)
-    region.force()
+        if queue.recovstatus == "NO":
+            change.moves.leave(queue.stored)
+        else:
+            change.moves.drop(queue.stored)
+            meta[latch_key(queue)] = None
+            meta |= {key: None for key, _ in region.hardening.metas(READS + queue.name.encode() + b"/")}
+    carry_out(region.hardening, change, meta, change.moves.works)
     region.messages.write("DFHTD0401", queue=queue.name)

@@ -29,8 +29,11 @@ class SpiRegion(UowRegion, Protocol):
     def purge(self, handle: Strand, /) -> bool:
         """End a task that waits; False when it does not wait."""
 
-    def changed(self, queue: TdQueue) -> None:
-        """SET TDQUEUE has changed a queue."""
+    def put_in(self, queue: TdQueue, /) -> None:
+        """A queue is installed, in the place of one of its name."""
+
+    def take_out(self, queue: TdQueue, /) -> None:
+        """A queue is not installed any more."""
 
 
 class SpiTask(Issuer, Protocol):

@@ -1,7 +1,8 @@
-"""Writes ``rows.py``: what each INQUIRE returns, for type checkers and editors, out of ``facts/inquire.tsv``.
+"""Writes what each INQUIRE is asked and returns, for type checkers and editors, out of ``facts/inquire.tsv``.
 
 Type checkers read source and do not run it, so the table's options are written out as classes:
-``python -m tdqsim.cics.spi.row_types``. A test sees that the file is what the table says.
+``python -m tdqsim.cics.spi.row_types`` writes ``rows.py`` and, as the thin client imports nothing of regions, the
+client's ``_option_words.py``. A test sees that the files are what the table says.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import Final
 
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, InquireOption
 
-__all__ = ["row_types_source"]
+__all__ = ["option_words_source", "row_types_source"]
 
 _FILE: Final = Path(__file__).with_name("rows.py")
+_CLIENTS_FILE: Final = Path(__file__).parents[2] / "client" / "_option_words.py"
 _HEAD: Final = '''\
-"""What each INQUIRE returns, attribute by attribute; :mod:`tdqsim.cics.spi.row_types` writes it."""
+"""What each INQUIRE is asked and returns, word by word; :mod:`tdqsim.cics.spi.row_types` writes it."""
 
 from __future__ import annotations
 
@@ -24,6 +26,16 @@ from typing import Literal
 
 from tdqsim.cics.spi.info import Info
 from tdqsim.facts import Cvda
+
+'''
+_CLIENTS_HEAD: Final = '''\
+"""The options of INQUIRE, word by word; :mod:`tdqsim.cics.spi.row_types` writes it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+__all__ = ["TdqueueOption"]
 
 '''
 _TYPES: Final = {
@@ -38,13 +50,29 @@ _IDENTITY: Final = {
 def row_types_source() -> str:
     """The source of the file."""
     names = {resource: f"{resource.capitalize()}Info" for resource in INQUIRE_OPTIONS}
-    quoted = ", ".join(f'"{name}"' for name in sorted(names.values()))
-    lines = [f"__all__ = [{quoted}]"]
+    words = {_words_name(resource): _words(resource) for resource in INQUIRE_OPTIONS}
+    quoted = ", ".join(f'"{name}"' for name in sorted([*names.values(), *words]))
+    lines = [f"__all__ = [{quoted}]", "", *(f"{name} = {said}" for name, said in words.items())]
     for resource, name in names.items():
         said = f"What one INQUIRE {resource} returned; attributes are the options in lower case."
         lines += ["", "", f"class {name}(Info):", f'    """{said}"""', "", "    __slots__ = ()", ""]
         lines += _attributes(resource)
     return _HEAD + "\n".join(lines) + "\n"
+
+
+def option_words_source() -> str:
+    """The source of the client's file."""
+    return f"{_CLIENTS_HEAD}{_words_name('TDQUEUE')} = {_words('TDQUEUE')}\n"
+
+
+def _words_name(resource: str) -> str:
+    return f"{resource.capitalize()}Option"
+
+
+def _words(resource: str) -> str:
+    """The options as words, which may be written in lower case too."""
+    either = (spelt for option in INQUIRE_OPTIONS[resource] for spelt in (option, option.lower()))
+    return f"Literal[{', '.join(f'{chr(34)}{word}{chr(34)}' for word in either)}]"
 
 
 def _attributes(resource: str) -> Iterator[str]:
@@ -65,3 +93,4 @@ def _type(resource: str, option: InquireOption) -> str:
 
 if __name__ == "__main__":
     _FILE.write_text(row_types_source(), "utf-8")
+    _CLIENTS_FILE.write_text(option_words_source(), "utf-8")

@@ -30,6 +30,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.spi.parts import SpiTask
 from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal, to_cvda
+from tdqsim.core.changes import Change, carry_out
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
@@ -37,7 +38,6 @@ __all__ = ["check_set", "set_tdqueue"]
 
 _COMMAND: Final = "SET TDQUEUE"
 _OPTIONS: Final = {row["name"]: row for row in table("set_tdqueue")}
-_TRIGGER: Final = {"ATIFACILITY", "ATITERMID", "ATITRANID", "ATIUSERID", "TRIGGERLEVEL"}
 
 _CVDA: Final = Opt("cvda", 4)
 Facility = Annotated[Literal["NOTERMINAL", "noterminal", "TERMINAL", "terminal"] | Cvda | int | None, _CVDA]
@@ -48,14 +48,40 @@ Name8Value = Annotated[str | None, Opt("name", 8)]
 NumberValue = Annotated[int | None, Opt("fullword", 4)]
 
 
-@dataclass(slots=True)
-class _Change:
-    """One SET that has been asked for: what to do, in the order in which it is done."""
+@dataclass
+class _Setting(Change):
+    """One SET that has been asked for.
+
+    Attributes:
+        task, queue, values: who asks for what.
+        attributes: the attributes of the queue that it changes, which are kept in the catalogue.
+        steps: what follows, in the order in which it is done; each may be done again.
+        last: what may fail, and is done when all else is.
+    """
 
     task: SpiTask
     queue: TdQueue
     values: Mapping[str, Any]
+    attributes: dict[str, Any] = field(default_factory=dict)
     steps: list[Callable[[], None]] = field(default_factory=list)
+    last: list[Callable[[], None]] = field(default_factory=list)
+
+    def committed(self) -> None:
+        """See the base."""
+        self.made = True
+        for name, value in self.attributes.items():
+            setattr(self.queue, name, value)
+
+    def finish(self) -> None:
+        """See the base."""
+        region, queue = self.task.region, self.queue
+        for step in self.steps:
+            step()
+        if isinstance(queue, IntraTdQueue):
+            if self.attributes:
+                region.ati.trigger_changed(queue)
+            region.ati.arm(queue)
+        region.refresh(queue)
 
     def refuse(self, cause: str, detail: str) -> Condition:
         return refusal(_COMMAND, cause, f"queue {self.queue.name}: {detail}")
@@ -100,12 +126,12 @@ def set_tdqueue(
         "ENABLESTATUS": enablestatus, "OPENSTATUS": openstatus, "TRIGGERLEVEL": triggerlevel,
     }  # fmt: skip
     values = {option: value for option, value in given.items() if not _leaves_alone(option, value)}
-    change = check_set(task, queue_name(tdqueue), values)
-    for step in change.steps:
+    change, region = check_set(task, queue_name(tdqueue), values), task.region
+    meta = region.catalogue.queue_entry(change.queue, change.attributes) if change.attributes else {}
+    carry_out(region.hardening, change, meta)
+    region.force()
+    for step in change.last:
         step()
-    if isinstance(change.queue, IntraTdQueue) and not _TRIGGER.isdisjoint(values):
-        task.region.ati.trigger_changed(change.queue)
-    task.region.changed(change.queue)
 
 
 def _leaves_alone(option: str, value: Any) -> bool:
@@ -114,14 +140,14 @@ def _leaves_alone(option: str, value: Any) -> bool:
     return is_null(value)
 
 
-def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _Change:
+def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _Setting:
     """Everything about a SET that can be said before it is done; its steps do it.
 
     Raises:
         Condition: see ``set_tdqueue``.
     """
     queue = find_queue(task, _COMMAND, name, Access.UPDATE)
-    change = _Change(task, queue, values)
+    change = _Setting(task, queue, values)
     _check_type(change)
     for option, plan in _PLANS.items():
         if option in values:
@@ -129,7 +155,7 @@ def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _Change:
     return change
 
 
-def _check_type(change: _Change) -> None:
+def _check_type(change: _Setting) -> None:
     """Every option must be one of the queue's type."""
     queue_type = change.queue.type
     for option in change.values:
@@ -142,7 +168,7 @@ def _check_type(change: _Change) -> None:
         raise change.refuse("remote or indirect", "an indirect queue cannot be changed")
 
 
-def _cvda(change: _Change, option: str, value: Any) -> Cvda:
+def _cvda(change: _Setting, option: str, value: Any) -> Cvda:
     cvda = to_cvda(value)
     allowed = _OPTIONS[option]["values"].split()
     if cvda is None or cvda.name not in allowed:
@@ -150,7 +176,7 @@ def _cvda(change: _Change, option: str, value: Any) -> Cvda:
     return cvda
 
 
-def _name(change: _Change, option: str, value: Any) -> str:
+def _name(change: _Setting, option: str, value: Any) -> str:
     longest = int(_OPTIONS[option]["values"].split()[1])
     name = str(value).rstrip()
     if len(name) > longest:
@@ -161,7 +187,7 @@ def _name(change: _Change, option: str, value: Any) -> str:
 # -- one plan for each option, in the order in which they are carried out ---------------------------------------------
 
 
-def _must_be_disabled(change: _Change, option: str) -> IntraTdQueue:
+def _must_be_disabled(change: _Setting, option: str) -> IntraTdQueue:
     queue = change.queue
     assert isinstance(queue, IntraTdQueue)
     if queue.enablestatus is Cvda.DISABLING:
@@ -171,63 +197,55 @@ def _must_be_disabled(change: _Change, option: str) -> IntraTdQueue:
     return queue
 
 
-def _plan_atifacility(change: _Change, value: Any) -> None:
+def _plan_atifacility(change: _Setting, value: Any) -> None:
     queue = _must_be_disabled(change, "ATIFACILITY")
-    terminal = _cvda(change, "ATIFACILITY", value) is Cvda.TERMINAL
-
-    def step() -> None:
-        if terminal:
-            queue.atifacility = "TERMINAL"
-            queue.facilityid = queue.facilityid or queue.definition.facilityid or queue.name
-        else:
-            queue.atifacility, queue.facilityid = "FILE", ""
-
-    change.steps.append(step)
+    if _cvda(change, "ATIFACILITY", value) is Cvda.TERMINAL:
+        name = queue.facilityid or queue.definition.facilityid or queue.name
+        change.attributes |= {"atifacility": "TERMINAL", "facilityid": name}
+    else:
+        change.attributes |= {"atifacility": "FILE", "facilityid": ""}
 
 
-def _plan_atitermid(change: _Change, value: Any) -> None:
-    queue = _must_be_disabled(change, "ATITERMID")
-    name = _name(change, "ATITERMID", value)
-    change.steps.append(lambda: setattr(queue, "facilityid", name))
+def _plan_atitermid(change: _Setting, value: Any) -> None:
+    _must_be_disabled(change, "ATITERMID")
+    change.attributes["facilityid"] = _name(change, "ATITERMID", value)
 
 
-def _plan_atitranid(change: _Change, value: Any) -> None:
-    queue = _must_be_disabled(change, "ATITRANID")
+def _plan_atitranid(change: _Setting, value: Any) -> None:
+    _must_be_disabled(change, "ATITRANID")
     name, region = _name(change, "ATITRANID", value), change.task.region
     entry = region.transactions.get(name)
     if entry is None:
         raise change.refuse("unknown transaction", f"transaction {name} is not defined in this region")
     if entry.definition.remotesystem not in ("", region.sysid):
         raise change.refuse("unknown transaction", f"transaction {name} is remote; a queue starts local ones")
-    change.steps.append(lambda: setattr(queue, "transid", name))
+    change.attributes["transid"] = name
 
 
-def _without_facility(change: _Change, queue: IntraTdQueue) -> bool:
+def _without_facility(change: _Setting, queue: IntraTdQueue) -> bool:
     """Whether the queue starts tasks without a terminal once this SET is done."""
     if "ATIFACILITY" in change.values:
         return to_cvda(change.values["ATIFACILITY"]) is Cvda.NOTERMINAL
     return queue.atifacility == "FILE"
 
 
-def _plan_atiuserid(change: _Change, value: Any) -> None:
+def _plan_atiuserid(change: _Setting, value: Any) -> None:
     queue = _must_be_disabled(change, "ATIUSERID")
     user = _name(change, "ATIUSERID", value)
     if not _without_facility(change, queue):
         raise change.refuse("userid with facility", "ATIUSERID is for queues without a terminal")
     check_userid(change.task, user, _COMMAND)
-    change.steps.append(lambda: setattr(queue, "userid", user))
+    change.attributes["userid"] = user
 
 
-def _plan_triggerlevel(change: _Change, value: Any) -> None:
-    queue = change.queue
-    assert isinstance(queue, IntraTdQueue)
+def _plan_triggerlevel(change: _Setting, value: Any) -> None:
     low, high = (int(bound) for bound in _OPTIONS["TRIGGERLEVEL"]["values"].split())
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise change.refuse("bad triggerlevel", f"TRIGGERLEVEL must be from {low} to {high}, not {value!r}")
-    change.steps.append(lambda: setattr(queue, "triggerlevel", value))
+    change.attributes["triggerlevel"] = value
 
 
-def _plan_enablestatus(change: _Change, value: Any) -> None:
+def _plan_enablestatus(change: _Setting, value: Any) -> None:
     queue, region = change.queue, change.task.region
     wanted = _cvda(change, "ENABLESTATUS", value)
     if queue.enablestatus is Cvda.DISABLING:
@@ -240,14 +258,15 @@ def _plan_enablestatus(change: _Change, value: Any) -> None:
             queue.enablestatus = Cvda.ENABLED
         elif queue.type == "REMOTE":
             queue.enablestatus = Cvda.DISABLED
-        elif queue.enablestatus is Cvda.ENABLED:
-            queue.enablestatus = Cvda.DISABLING
+        else:
+            if queue.enablestatus is Cvda.ENABLED:
+                queue.enablestatus = Cvda.DISABLING
             region.settle_disable(queue)
 
     change.steps.append(step)
 
 
-def _plan_openstatus(change: _Change, value: Any) -> None:
+def _plan_openstatus(change: _Setting, value: Any) -> None:
     queue = change.queue
     assert isinstance(queue, ExtraTdQueue)
     wanted = _cvda(change, "OPENSTATUS", value)
@@ -265,10 +284,10 @@ def _plan_openstatus(change: _Change, value: Any) -> None:
             cause = "open failed" if wanted is Cvda.OPEN else "close failed"
             raise change.refuse(cause, condition.detail) from condition
 
-    change.steps.append(step)
+    change.last.append(step)
 
 
-_PLANS: Final[Mapping[str, Callable[[_Change, Any], None]]] = {
+_PLANS: Final[Mapping[str, Callable[[_Setting, Any], None]]] = {
     "ATIFACILITY": _plan_atifacility,
     "ATITERMID": _plan_atitermid,
     "ATITRANID": _plan_atitranid,

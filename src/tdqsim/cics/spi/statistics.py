@@ -172,11 +172,15 @@ class Statistics:
             _reset(queue)
         self._region.intra.reset()
 
-    def discarded(self, queue: TdQueue) -> None:
-        """Write what was counted of a queue that goes away."""
+    def of_discarded(self, queue: TdQueue) -> Collection:
+        """What was counted of a queue that is about to go away; it is not written yet."""
         region = self._region
-        moment = abstime(region.clock.time_ns(), region.zone)
-        self.collections.append(Collection("UNSOLICITED", moment, (queue_record(queue),), None))
+        return Collection("UNSOLICITED", abstime(region.clock.time_ns(), region.zone), (queue_record(queue),), None)
+
+    def written(self, collection: Collection) -> None:
+        """Write statistics, if they are not what was written last."""
+        if not self.collections or self.collections[-1] is not collection:
+            self.collections.append(collection)
 
     def every(self, seconds: float) -> None:
         """Write and reset at intervals on the region's clock from now on (STATRCD=ON, STATINT); 0 stops it.

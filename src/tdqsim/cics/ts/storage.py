@@ -203,14 +203,20 @@ class TemporaryStorage:
         name = name.rstrip(" ")
         if name not in self._changes:
             queue = self.queues.get(name)
-            self._changes[name] = uow, _Change(0 if queue is None else len(queue.items))
-            uow.at_commit = (*uow.at_commit, lambda: self._committed(name))
-            uow.call_at_end(lambda committed: self._end(name, committed=committed))
-            uow.kept = (*uow.kept, ("ts", lambda: self._image(name)))
+            change = _Change(0 if queue is None else len(queue.items))
+            uow.at_commit = (*uow.at_commit, lambda: self._committed(name, change))
+            uow.call_at_end(lambda committed: self._end(name, change, committed=committed))
+            uow.kept = (*uow.kept, ("ts", lambda: self._image(name, change)))
+            self._changes[name] = uow, change
 
-    def _image(self, name: str) -> dict[str, Any]:
+    def _is_on(self, name: str, change: _Change) -> bool:
+        """Whether a change is that of a queue: one that was cut short before it began is none."""
+        return name in self._changes and self._changes[name][1] is change
+
+    def _image(self, name: str, change: _Change) -> dict[str, Any] | None:
         """What a unit of work that is prepared has done to a queue."""
-        change = self._changes[name][1]
+        if not self._is_on(name, change):
+            return None
         queue = self.queues.get(name)
         items = [] if queue is None or change.deleted is not None else queue.items
         return {
@@ -236,9 +242,10 @@ class TemporaryStorage:
             change.before[at + 1], queue.items[at] = queue.items[at], bytes.fromhex(data)
         queue.items += [bytes.fromhex(data) for data in image["added"]]
 
-    def _committed(self, name: str) -> dict[bytes, bytes | None]:
+    def _committed(self, name: str, change: _Change) -> dict[bytes, bytes | None]:
         """What the commit changes on the store."""
-        change = self._changes[name][1]
+        if not self._is_on(name, change):
+            return {}
         if change.deleted is not None:
             return {_place(_RECOVERABLE, name, number): None for number in range(1, change.count + 1)}
         queue = self.queues.get(name)
@@ -246,10 +253,12 @@ class TemporaryStorage:
         numbers = [*change.before, *range(change.count + 1, len(items) + 1)]
         return {_place(_RECOVERABLE, name, number): items[number - 1] for number in numbers}
 
-    def _end(self, name: str, *, committed: bool) -> None:
-        _uow, change = self._changes.pop(name)
+    def _end(self, name: str, change: _Change, *, committed: bool) -> None:
+        if not self._is_on(name, change):
+            return
         if not committed:
             self._undo(name, change)
+        self._changes.pop(name, None)
         self.waiting.wake_all()
 
     def _undo(self, name: str, change: _Change) -> None:
@@ -312,8 +321,10 @@ class TemporaryStorage:
             model = self.model(name)
             in_main = main if model is None else model.location == "MAIN"
             queue = TsQueue(name, main=in_main, recoverable=model is not None and model.recovery)
+            queue.items.append(data)
             self.queues[name] = queue
-        queue.items.append(data)
+        else:
+            queue.items.append(data)
         return len(queue.items)
 
     def rewrite(self, name: str, data: bytes, item: int) -> int:
@@ -354,9 +365,14 @@ class TemporaryStorage:
             Condition: QIDERR; INVREQ: the name is reserved.
         """
         queue = self.find(_checked(name))
-        if queue.name in self._changes:
-            self._changes[queue.name][1].deleted = queue
-        del self.queues[queue.name]
+        change = self._changes[queue.name][1] if queue.name in self._changes else _Change(0)
+        try:
+            change.deleted = queue
+            del self.queues[queue.name]
+        except BaseException:  # whatever is raised: it is gone when its change says so
+            if change.deleted is queue:
+                self.queues.pop(queue.name, None)
+            raise
 
     def find(self, name: str) -> TsQueue:
         """The queue of this name.

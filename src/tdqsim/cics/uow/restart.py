@@ -31,12 +31,12 @@ from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.queues.ati import Latch
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
-from tdqsim.cics.queues.making import make_queue, open_initially
+from tdqsim.cics.queues.making import Moves, make_queue, open_initially
 from tdqsim.cics.uow.indoubt import LOG_BEGAN
 from tdqsim.cics.uow.locks import READ_END
 from tdqsim.cics.uow.logical import LogicalWork
-from tdqsim.cics.uow.unit import READS, Facts, UnitOfWork
-from tdqsim.errors import StoreDamaged, StoreFull
+from tdqsim.cics.uow.unit import READS, Facts, Meta, UnitOfWork
+from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -90,43 +90,51 @@ class ResourceCatalogue:
         self.kept = kept
         self._order = 0
         self._orders: dict[bytes, int] = {}
+        self._moves = Moves(region)
 
-    def save(self, resource: defs.Resource) -> None:
-        """Keep a transaction, terminal, connection or model of temporary storage."""
-        if self.kept:
-            key = f"cat/{resource.kind}/{resource.resource_name}".encode()
-            record = {"kind": resource.kind, "order": self._place(key), "fields": _fields(resource)}
-            self._region.hardening.note(key, _json(record))
+    def entry(self, resource: defs.Resource, *, there: bool) -> Meta:
+        """What keeps a transaction, terminal, connection, file or model of temporary storage.
 
-    def save_queue(self, queue: TdQueue, *, was_set: bool = False) -> None:
-        """Keep a queue's definition and signature, and what SET has made of it, if it has changed anything."""
+        Args:
+            resource: its definition.
+            there: whether one of that name is installed, whose place in the order it takes.
+        """
         if not self.kept:
-            return
+            return {}
+        key = f"cat/{resource.kind}/{resource.resource_name}".encode()
+        record = {"kind": resource.kind, "order": self._place(key, there=there), "fields": _fields(resource)}
+        return {key: _json(record)}
+
+    def queue_entry(self, queue: TdQueue, changed: Mapping[str, Any] | None = None) -> Meta:
+        """What keeps a queue's definition and signature, and what SET makes of it.
+
+        Args:
+            queue: the queue.
+            changed: what SET is about to change; None when the queue is about to be installed.
+        """
+        if not self.kept:
+            return {}
         key = _QUEUES + queue.name.encode()
         record: dict[str, Any] = {
             "kind": queue.definition.type,
-            "order": self._place(key),
+            "order": self._place(key, there=queue.name in self._region.tdqueues),
             "fields": _fields(queue.definition),
             "signature": [int(value) if isinstance(value, Cvda) else value for value in queue.signature],
         }
-        if was_set and isinstance(queue, IntraTdQueue):
-            record["set"] = {name: getattr(queue, name) for name in _SETTABLE}
-        self._region.hardening.note(key, _json(record))
+        if changed is not None:
+            record["set"] = {name: changed.get(name, getattr(queue, name)) for name in _SETTABLE}
+        return {key: _json(record)}
 
-    def _place(self, key: bytes) -> int:
+    def _place(self, key: bytes, *, there: bool) -> int:
         """The number in the order of installation: SET and a replacement leave a resource where it is."""
-        place = self._orders.get(key)
-        if place is None:
+        if not there or key not in self._orders:
             self._order += 1
-            place = self._orders[key] = self._order
-        return place
+            self._orders[key] = self._order
+        return self._orders[key]
 
-    def forget_queue(self, queue: TdQueue) -> None:
-        """A queue was discarded."""
-        if self.kept:
-            key = _QUEUES + queue.name.encode()
-            self._orders.pop(key, None)
-            self._region.hardening.note(key, None)
+    def no_queue(self, queue: TdQueue) -> Meta:
+        """What forgets a queue that is discarded."""
+        return {_QUEUES + queue.name.encode(): None} if self.kept else {}
 
     def load(self) -> None:
         """Install everything that the catalogue holds, in the order in which it was installed."""
@@ -143,6 +151,9 @@ class ResourceCatalogue:
             self._order = found[-1][0]
         for _, record, resource in found:
             self._load(record, resource)
+        if self._moves.works:
+            region.hardening.commit(self._moves.works)
+        self._moves.made()
         region.refresh_all()
         region.refresh_facilities()
 
@@ -156,15 +167,18 @@ class ResourceCatalogue:
             region.connections[resource.name] = resource
         elif kind == "TSMODEL":
             region.ts.install(resource)
+        elif kind == "FILE":
+            region.files.install(resource)
         else:
             self._load_queue(resource, _signature(tuple(record["signature"])), record.get("set"))
 
     def _load_queue(self, definition: defs.Tdqueue, signature: Signature, changed: dict[str, Any] | None) -> None:
         region = self._region
-        queue = make_queue(region, definition, signature)
+        queue = make_queue(region, definition, signature, self._moves)
         region.tdqueues[queue.name] = queue
-        if changed and isinstance(queue, IntraTdQueue):
-            for name, value in changed.items():
+        if isinstance(queue, IntraTdQueue):
+            region.intra.open_queue(queue)
+            for name, value in (changed or {}).items():
                 setattr(queue, name, value)
             region.ati.arm(queue)
         if isinstance(queue, ExtraTdQueue):
@@ -213,6 +227,7 @@ def _kinds() -> Mapping[str, type[defs.Resource]]:
         "TERMINAL": found.Terminal,
         "CONNECTION": found.Connection,
         "TSMODEL": found.Tsmodel,
+        "FILE": found.File,
     }
 
 
@@ -302,10 +317,11 @@ def begin_numbering(region: Region) -> None:
     before = region.store.durable.get_meta(_NUMBERING)
     if before is not None:
         region.uow_seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
-    try:
-        region.hardening.commit((), {_NUMBERING: region.last_uow_id})
-    except StoreFull as error:  # a full store must start too; the clock still tells the runs apart
-        region.log.warning("numbering_not_recorded", reason=str(error))
+    refused = region.store.durable.room_for(len(_NUMBERING) + len(region.last_uow_id))
+    if refused:  # a full store must start too; the clock still tells the runs apart
+        region.log.warning("numbering_not_recorded", reason=refused)
+    else:
+        region.hardening.note(_NUMBERING, region.last_uow_id)
 
 
 def begin_log(region: Region) -> None:
@@ -360,7 +376,7 @@ def image_of(uow: UnitOfWork) -> bytes:
         "link": uow.link, "coordinator": uow.coordinator, "decision": uow.decision,
         "wait": uow.wait, "waittime": uow.waittime, "action": uow.action, "since": uow.since_ns,
         "cycle": uow.region.ati.cycle_of(uow),
-        "kept": [[whose, image()] for whose, image in uow.kept],
+        "kept": [[whose, kept] for whose, image in uow.kept if (kept := image()) is not None],
     }  # fmt: skip
     text = _json(head)
     return len(text).to_bytes(4, "big") + text + b"".join(blobs)

@@ -331,10 +331,13 @@ class UnitOfWork:
     def _end(self, outcome: Cvda, works: list[Work], meta: Meta) -> BaseException | None:
         """End it with a commit of the store, if there is anything to commit."""
         before, late = self.state, None
+        region = self.region
+        if outcome is _COMMIT and region.is_watched and region.recorder is not None:
+            region.recorder.unit_of_work_ends(self)
         self._outcome = self.state = outcome
         if works or meta:
             try:
-                late = self.region.hardening.share(works, meta, self)
+                late = region.hardening.share(works, meta, self)
             except BaseException as error:
                 self._not_made(before, meta, error)
                 raise

@@ -115,13 +115,16 @@ def _meta(path: Path, closed: Sequence[int], *, busy: bool) -> tuple[Meta, str]:
 
 
 def check_file(path: Path) -> None:
-    """StoreError when a symbolic link would lead elsewhere."""
+    """StoreError when a symbolic link would lead elsewhere, or something else has the directory's place."""
     for place in (path, path / "data.mdb", path / "lock.mdb"):
         try:
-            if stat.S_ISLNK(place.lstat().st_mode):
-                raise StoreError(f"{place}: it is a symbolic link; a store has its own files")
+            mode = place.lstat().st_mode
         except FileNotFoundError:
             continue
+        if stat.S_ISLNK(mode):
+            raise StoreError(f"{place}: it is a symbolic link; a store has its own files")
+        if place is path and not stat.S_ISDIR(mode):
+            raise StoreError(f"{place}: it is no directory; a store keeps files of its own there")
 
 
 def _may_lock(path: Path) -> bool:

@@ -19,7 +19,7 @@ from tdqsim.core.store._durable import Durable
 from tdqsim.core.store._layout import Durability
 from tdqsim.core.store._lockfile import LockFile, this_boot
 from tdqsim.core.store._meta import usable
-from tdqsim.core.store._opening import KINDS, make_half, open_half
+from tdqsim.core.store._opening import KINDS, check_file, make_half, open_half
 from tdqsim.core.store._state import State, StateFile
 from tdqsim.core.store._volatile import Volatile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
@@ -82,6 +82,7 @@ class Store:
         self._limit, self._memory = limit_bytes, memory_bytes
         self._lock: LockFile | None = None
         self._file = StateFile(self.path / "state")
+        self._before: State | None = None
         self._notes: list[str] = []
         self._closing = self._closed = False
         try:
@@ -93,6 +94,8 @@ class Store:
                 raise StoreFull(f"{self.path}: the disk is full") from error
             raise StoreError(f"{error.filename or self.path}: the store cannot be opened: {error.strerror}") from error
         except BaseException:
+            if self._before is not None:  # nothing has changed since it was closed
+                self._file.write(self._before)
             self._close_all()
             raise
 
@@ -135,6 +138,7 @@ class Store:
             self._machine_stopped()
         self._open_halves(bytes.fromhex(state.store_id))
         if not self.readonly:
+            self._before = state
             self._state = replace(state, clean=False, boot=this_boot(), commits={})
             self._file.write(self._state)
 
@@ -186,6 +190,7 @@ class Store:
             note=partial(_noted, self._notes),
         )  # fmt: skip
         self.durable = half("durable")
+        check_file(self.path / "volatile")  # it is opened later, where an error would cost records
         there = (self.path / "volatile" / "made").exists()
         if "volatile" in closed and not there:
             raise StoreDamaged(

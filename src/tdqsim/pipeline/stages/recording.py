@@ -87,6 +87,15 @@ class Recording:
             self.abends[task.abcode or "ended"] += 1
             self._row(task, "ABEND", "", task.abcode or "", 0, None)
 
+    def task_waits(self, task: Task, kind: str, name: str, holder: str) -> None:
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+
+    def task_goes_on(self, task: Task) -> None:
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+
+    def unit_of_work_ends(self, uow: Any) -> None:
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+
     def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
         """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 

@@ -158,8 +158,8 @@ def _create(job: Job, frame: Frame, name: str, library: str) -> _Call:
 
 def _delete(job: Job, frame: Frame, name: str, library: str) -> _Call:
     def call(_taken: list[Any]) -> bytes:
-        if name.endswith("*"):
-            raise ParameterError("a generic name deletes by command only")
+        if name.endswith("*") or (library.startswith("*") and library not in ("*LIBL", "*CURLIB")):
+            raise ParameterError("several queues are deleted by command only")
         job.dltdtaq(name, library)
         return reply(frame, _COMMON, _DONE)
 

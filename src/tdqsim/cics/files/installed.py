@@ -1,0 +1,90 @@
+"""FILE definitions in a region: what a file is before its data set is known, and which data set it finds.
+
+A definition names a data set. The first request opens the file: the data set is one that
+:meth:`~tdqsim.cics.files.table.Files.define_data_set` has named, or one that an earlier file of the same DSNAME has
+made, or is made as the definition says, empty. One that says neither how its records are kept cannot be opened, as in
+CICS a file cannot whose data set is not in the catalogue: NOTOPEN.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tdqsim.cics.files.datafile import DataFile, Organisation, Path
+
+__all__ = ["FileDefinition", "make_data_set", "operations_of"]
+
+
+class FileDefinition(Protocol):
+    """What is asked of a FILE definition."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def dataset(self) -> str:
+        """The name of its data set."""
+
+    @property
+    def status(self) -> str:
+        """ENABLED, DISABLED or UNENABLED."""
+
+    @property
+    def opentime(self) -> str:
+        """FIRSTREF or STARTUP."""
+
+    @property
+    def recovery(self) -> str:
+        """NONE, BACKOUTONLY or ALL."""
+
+    @property
+    def recordformat(self) -> str:
+        """V or F."""
+
+    @property
+    def recordsize(self) -> int:
+        """The longest record."""
+
+    @property
+    def keylength(self) -> int:
+        """Bytes of the key; 0 for none."""
+
+    @property
+    def keyposition(self) -> int:
+        """Where it begins."""
+
+    @property
+    def organisation(self) -> Organisation | str:
+        """KSDS, ESDS or RRDS; empty when it is not said."""
+
+    @property
+    def relate(self) -> str:
+        """The data set over which it is a path; empty for none."""
+
+    @property
+    def uniquekey(self) -> str:
+        """YES or NO."""
+
+
+def operations_of(definition: FileDefinition) -> frozenset[str]:
+    """What may be done with a file."""
+    words = ("READ", "UPDATE", "ADD", "DELETE", "BROWSE")
+    return frozenset(word for word in words if getattr(definition, word.lower()) == "YES")
+
+
+def make_data_set(definition: FileDefinition, base: DataFile | Path | None) -> DataFile | Path | None:
+    """The data set that a definition describes; None when it does not, or is a path over one that is not known.
+
+    Args:
+        definition: of a file.
+        base: for a path the data set that RELATE names.
+    """
+    key = {"key_length": definition.keylength, "key_position": definition.keyposition}
+    if definition.relate:
+        return Path(base, **key, unique=definition.uniquekey == "YES") if isinstance(base, DataFile) else None
+    sizes = {"longest": definition.recordsize, "fixed": definition.recordformat == "F"}
+    if definition.organisation in ("ESDS", "RRDS"):
+        organisation: Organisation = "ESDS" if definition.organisation == "ESDS" else "RRDS"
+        return DataFile(organisation, **sizes)
+    return DataFile("KSDS", **key, **sizes) if definition.keylength else None

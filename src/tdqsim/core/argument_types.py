@@ -1,0 +1,108 @@
+"""Say which argument of a public function has a type that it cannot have.
+
+Looking at every argument of every call would cost more than many a command does. So nobody looks until something has
+gone wrong: an error that Python raised somewhere inside, such as ``'NoneType' object has no attribute 'rstrip'``, is
+replaced by one that names the argument, its value and what is allowed, if an argument contradicts its annotation. If
+none does, the error is somebody else's (a handler's, say) and stays as it is.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import types
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, wraps
+from os import PathLike
+from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+__all__ = ["BARE", "tell_wrong_type", "types_told"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+BARE = (AttributeError, TypeError, KeyError, ValueError)
+"""What Python raises of itself where a value has another type than was thought."""
+_RAISE: Final = dis.opmap["RAISE_VARARGS"]
+_ALSO: dict[type, tuple[type, ...]] = {bytes: (bytearray, memoryview), float: (int,), PathLike: (str,)}
+
+
+@cache
+def _declared(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
+    hints = {}
+    for each, hint in function.__annotations__.items():
+        holder = type("Holder", (), {"__annotations__": {each: hint}})
+        with suppress(NameError):  # what is imported for type checkers only says nothing here
+            hints |= get_type_hints(holder, function.__globals__)
+    return inspect.signature(function), hints
+
+
+def _allowed(hint: Any) -> tuple[type, ...] | None:
+    """The classes that a hint allows; None where it is not about classes."""
+    if hint is None:
+        return (types.NoneType,)
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        parts = [_allowed(each) for each in get_args(hint)]
+        return None if None in parts else tuple(each for part in parts if part is not None for each in part)
+    found = origin if isinstance(origin, type) else hint
+    if not isinstance(found, type) or found is Any or getattr(found, "_is_protocol", False):
+        return None
+    return (found,)
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether a statement of the package raised it, which then has said what is wrong."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not str(trace.tb_frame.f_globals.get("__name__")).startswith("tdqsim."):
+        return False
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE
+
+
+def tell_wrong_type(error: Exception, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """Raise the error that names the first argument whose class its annotation does not allow, if there is one.
+
+    Args:
+        error: what was raised; the package's own errors stay as they are.
+        name: what the function is called by the user, such as ``WRITEQ TS``.
+        function: the function with its annotations.
+        args: what it was given, the object that it is a method of among them.
+        kwargs: what it was given by name.
+
+    Raises:
+        TypeError: from ``error``.
+    """
+    if _is_ours(error):
+        return
+    signature, hints = _declared(function)
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return  # Python itself has said what is missing, or too much
+    for each, value in given.items():
+        kind = signature.parameters[each].kind
+        allowed = _allowed(hints.get(each, Any))
+        if allowed is None or kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            continue
+        also = tuple(more for one in allowed for more in _ALSO.get(one, ()))
+        if not isinstance(value, allowed + also):
+            words = " or ".join("None" if one is types.NoneType else one.__name__ for one in allowed)
+            raise TypeError(f"{name}: {each.rstrip('_')} is {value!r:.40}; allowed is {words}") from error
+
+
+def types_told(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, whose bare errors name the argument that has a wrong type."""
+
+    @wraps(function)
+    def told(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except BARE as error:
+            name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2].lstrip("_")
+            tell_wrong_type(error, name, function, args, kwargs)
+            raise
+
+    return told

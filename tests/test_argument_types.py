@@ -1,0 +1,172 @@
+"""Values of other types than a public function takes: the error names the place, the value and what is allowed.
+
+Every public function of a region, a task, a system and a job is found by looking. An error that Python raised of itself,
+deep inside, is told from one of the package's own by the line that raised it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tdqsim
+from tdqsim import Dispatcher, Sysplex, parse_definitions
+from tdqsim.cics import Region
+from tdqsim.core.argument_types import types_told
+from tdqsim.definitions import define_tdqueue
+from tdqsim.errors import TdqError
+from tdqsim.ibmi import System
+
+PACKAGE = str(Path(tdqsim.__file__).parent)
+WRONG: tuple[Any, ...] = (None, 5, b"Q", object())
+RIGHT: dict[str, Any] = {
+    "queue": "Q", "name": "Q", "tdqueue": "Q", "from_": b"x", "records": [b"x"], "record": b"x", "text": "x", "transid": "TRAN",
+    "handler": print, "library": "QGPL", "dtaq": "QGPL/DQ", "maxlen": 10, "data": b"x", "key": b"k", "order": "EQ", "lib": "L1",
+    "user": "ANNA", "file": "F", "resource": "Q", "reqid": "R", "program": "P", "length": 3, "value": b"x", "format": "RDQD0100",
+}  # fmt: skip
+ENDS = {"close", "end", "abend", "return_", "run", "rest"}
+INSIDE = {
+    "changed", "nothing_stored", "settle_disable", "to_abend", "handles_condition", "journal_of", "remove_object", "save_object",
+    "change", "check_entry", "fail", "granted", "job_of_log", "keep_remote_failure", "library", "may_use_profile", "message",
+    "open_queue", "refuse", "take_remote_failure", "waits_for_nobody",
+}  # fmt: skip
+"""What the rooms ask each other, and no program calls."""
+INSIDE_OF_A_VALUE = {"alcobj(objects)", "dlcobj(objects)", "qmhqcdq(changes)", "chglibl(libl)"}
+"""The argument is a list as it should be; what is in it is not looked at."""
+
+
+def is_bare(error: BaseException) -> bool:
+    """Whether Python raised it of itself inside the package, and no line of the package says so."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
+    if isinstance(error, TdqError) or not inside:
+        return False
+    last = frames[-1]
+    own = last.filename.startswith(PACKAGE)
+    return not (own and linecache.getline(last.filename, last.lineno or 0).strip().startswith("raise"))
+
+
+def calls(function: Callable[..., Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Each argument with each wrong value, the others that it needs being right."""
+    parameters = [
+        each
+        for each in inspect.signature(function).parameters.values()
+        if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+    ]
+    for wrong in parameters:
+        needed = [each.name for each in parameters if each.default is each.empty and each is not wrong]
+        if all(name in RIGHT for name in needed):
+            for value in WRONG:
+                if not (value is None and wrong.default is None):
+                    yield wrong.name, value, {name: RIGHT[name] for name in needed} | {wrong.name: value}
+
+
+def bare_errors(function: Callable[..., Any], name: str) -> list[str]:
+    found = []
+    for argument, value, given in calls(function):
+        try:
+            result = function(**given)
+            if inspect.isgenerator(result):
+                next(result, None)
+            if isinstance(result, Region | System):
+                result.close()
+        except Exception as error:  # noqa: BLE001  (which one is the question)
+            if is_bare(error) and f"{name}({argument})" not in INSIDE_OF_A_VALUE:
+                found.append(f"{name}({argument}={value!r}): {error!r}")
+    return found
+
+
+def methods(thing: object) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name in dir(type(thing)):
+        static = inspect.getattr_static(type(thing), name)
+        if not name.startswith("_") and name not in ENDS | INSIDE and not isinstance(static, property | staticmethod):
+            method = getattr(thing, name)
+            if callable(method):
+                yield name, method
+
+
+def region() -> Region:
+    made = Region([define_tdqueue(name="Q", type="INTRA", recovstatus="LOGICAL")], supplied_queues=False)
+    made.seed("Q", [b"a", b"b"])
+    return made
+
+
+def test_of_a_region() -> None:
+    with region() as made:
+        assert [line for name, method in methods(made) for line in bare_errors(method, name)] == []
+
+
+def test_of_a_task() -> None:
+    with region() as made:
+        task = made.task()
+        found = []
+        for name, _ in methods(task):
+            if task.ended:
+                task = made.task()
+            found += bare_errors(getattr(task, name), name)
+        assert found == []
+        if not task.ended:
+            task.end(normal=False)
+
+
+def test_of_a_system_and_a_job() -> None:
+    with System() as system:
+        job = system.job()
+        job.crtdtaq(dtaq="QGPL/DQ", maxlen=10)
+        assert [
+            line for one in (system, job) for name, method in methods(one) for line in bare_errors(method, name)
+        ] == []
+
+
+@pytest.mark.parametrize("function", [Region, System, Dispatcher, Sysplex, parse_definitions])
+def test_of_what_makes_them(function: Callable[..., Any]) -> None:
+    assert bare_errors(function, function.__name__) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda made: made.peek(None), "peek: name is None; allowed is str"),
+        (lambda made: made.peek(b"Q"), "peek: name is b'Q'; allowed is str"),
+        (lambda made: made.seed("Q", 5), "seed: records is 5; allowed is Iterable"),
+        (lambda made: made.deleteq_ts(None), "DELETEQ TS: queue is None; allowed is str"),
+        (lambda made: made.delay(hours=b"1"), "DELAY: hours is b'1'; allowed is int or None"),
+        (lambda made: made.readq_td("Q", b"1"), "READQ TD: length is b'1'; allowed is int or None"),
+        (lambda made: made.writeq_td("Q", b"x", sysid=5), "WRITEQ TD: sysid is 5; allowed is str or None"),
+        (lambda made: made.deleteq_td([]), r"DELETEQ TD: queue is \[\]; allowed is str"),
+        (lambda _: Region(timezone=5), "Region: timezone is 5; allowed is str"),
+    ],
+)
+def test_what_is_said(call: Callable[[Region], object], words: str) -> None:
+    with region() as made, pytest.raises(TypeError, match=words):
+        call(made)
+
+
+@pytest.mark.parametrize("name", ["readq_td", "deleteq_td", "writeq_td"])
+@pytest.mark.parametrize("value", ["NO", 1, None])
+def test_nohandle_is_looked_at_before_anything_is_done(name: str, value: object) -> None:
+    with region() as made:
+        given = ("Q", b"x") if name == "writeq_td" else ("Q",)
+        with pytest.raises(TdqError, match=r"nohandle is .*; allowed are True and False"):
+            getattr(made, name)(*given, nohandle=value)
+        assert made.peek("Q") == [b"a", b"b"]
+
+
+def test_an_error_of_somebody_else_stays_as_it_is() -> None:
+    @types_told
+    def told(count: int, each: Callable[[int], int]) -> int:
+        return each(count)
+
+    with pytest.raises(AttributeError, match="upper"):
+        told(1, lambda number: number.upper())  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="missing 1 required"):
+        told(1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="told: count is 'one'; allowed is int") as caught:
+        told("one", lambda number: number + 1)  # type: ignore[arg-type]
+    assert isinstance(caught.value.__cause__, TypeError)
