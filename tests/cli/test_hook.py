@@ -64,7 +64,7 @@ def test_it_checks_region_directories_and_definition_files(
     right = run(hook)
     assert right.returncode == 0, right.stdout + right.stderr
     assert "pay/region.yaml: 3 resources" in right.stdout
-    assert "definitions-test.yaml: 1 resources" in right.stdout
+    assert "definitions-test.yaml: 1 resource in 1 group" in right.stdout
     assert "other.yaml" not in right.stdout
     payments = Path("pay/payments.yaml")
     payments.write_text(payments.read_text("utf-8").replace("triggerlevel: 2", "triggerlevel: many"))
