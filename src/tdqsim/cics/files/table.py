@@ -125,7 +125,7 @@ class _OfTask:
                 _set(data, key, record)
 
 
-class _Change(KeptChange):
+class _RecordChange(KeptChange):
     """Records of a data set that come, change or go."""
 
     def __init__(self, data: DataFile, records: Mapping[bytes, bytes | None], then: Callable[[], object]) -> None:
@@ -301,7 +301,7 @@ class Files:
         begin = b"" if file.recoverable else file.data.kept_as
         meta = {begin + key: record for key, record in records.items()} if begin else {}
         try:
-            carry_out(self._region.hardening, _Change(file.data, records, then), meta)
+            carry_out(self._region.hardening, _RecordChange(file.data, records, then), meta)
         except StoreFull as error:
             raise Condition(Resp.NOSPACE, 100, str(error)) from error
         except StoreError as error:

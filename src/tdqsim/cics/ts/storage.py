@@ -107,7 +107,7 @@ class TsQueue:
 
 
 @dataclass(slots=True)
-class _Change:
+class _StorageChange:
     """What a unit of work has done to a recoverable queue.
 
     Attributes:
@@ -139,7 +139,7 @@ class TemporaryStorage:
         self.models: list[TsModel] = []
         self._installed: dict[str, TsModel] = {}
         self.waiting = WaitQueue("a temporary storage queue that another unit of work has changed")
-        self._changes: dict[str, tuple[Any, _Change]] = {}
+        self._changes: dict[str, tuple[Any, _StorageChange]] = {}
 
     def define_model(self, prefix: str, *, location: Location = "AUXILIARY", recovery: bool = False) -> TsModel:
         """Say what the queues are whose names begin so; as TSMODEL does.
@@ -203,17 +203,17 @@ class TemporaryStorage:
         name = name.rstrip(" ")
         if name not in self._changes:
             queue = self.queues.get(name)
-            change = _Change(0 if queue is None else len(queue.items))
+            change = _StorageChange(0 if queue is None else len(queue.items))
             uow.at_commit = (*uow.at_commit, lambda: self._committed(name, change))
             uow.call_at_end(lambda committed: self._end(name, change, committed=committed))
             uow.kept = (*uow.kept, ("ts", lambda: self._image(name, change)))
             self._changes[name] = uow, change
 
-    def _is_on(self, name: str, change: _Change) -> bool:
+    def _is_on(self, name: str, change: _StorageChange) -> bool:
         """Whether a change is that of a queue: one that was cut short before it began is none."""
         return name in self._changes and self._changes[name][1] is change
 
-    def _image(self, name: str, change: _Change) -> dict[str, Any] | None:
+    def _image(self, name: str, change: _StorageChange) -> dict[str, Any] | None:
         """What a unit of work that is prepared has done to a queue."""
         if not self._is_on(name, change):
             return None
@@ -242,7 +242,7 @@ class TemporaryStorage:
             change.before[at + 1], queue.items[at] = queue.items[at], bytes.fromhex(data)
         queue.items += [bytes.fromhex(data) for data in image["added"]]
 
-    def _committed(self, name: str, change: _Change) -> dict[bytes, bytes | None]:
+    def _committed(self, name: str, change: _StorageChange) -> dict[bytes, bytes | None]:
         """What the commit changes on the store."""
         if not self._is_on(name, change):
             return {}
@@ -253,7 +253,7 @@ class TemporaryStorage:
         numbers = [*change.before, *range(change.count + 1, len(items) + 1)]
         return {_place(_RECOVERABLE, name, number): items[number - 1] for number in numbers}
 
-    def _end(self, name: str, change: _Change, *, committed: bool) -> None:
+    def _end(self, name: str, change: _StorageChange, *, committed: bool) -> None:
         if not self._is_on(name, change):
             return
         if not committed:
@@ -261,7 +261,7 @@ class TemporaryStorage:
         self._changes.pop(name, None)
         self.waiting.wake_all()
 
-    def _undo(self, name: str, change: _Change) -> None:
+    def _undo(self, name: str, change: _StorageChange) -> None:
         queue = change.deleted or self.queues.get(name)
         if queue is None:
             return
@@ -365,7 +365,7 @@ class TemporaryStorage:
             Condition: QIDERR; INVREQ: the name is reserved.
         """
         queue = self.find(_checked(name))
-        change = self._changes[queue.name][1] if queue.name in self._changes else _Change(0)
+        change = self._changes[queue.name][1] if queue.name in self._changes else _StorageChange(0)
         try:
             change.deleted = queue
             del self.queues[queue.name]
