@@ -182,10 +182,11 @@ def test_every_answer_is_one_that_is_documented(api, path, method):
     @given(requests(path, operation, document))
     def ask(request):
         target, query, body = request
-        if isinstance(body, dict) and path.endswith("/wait") and body.get("seconds", 1) in (1, 1.5):
-            body["seconds"] = 0.01
-        if isinstance(body, dict) and type(body.get("wait")) is int and allowed(operation, document, body):
-            body["wait"] = 0  # nobody sends what would be waited for
+        if isinstance(body, dict) and allowed(operation, document, body):  # nobody sends what would be waited for
+            if path.endswith("/wait"):
+                body["seconds"] = 0.01
+            if type(body.get("wait")) is int:
+                body["wait"] = 0
         answer = api.request(method, target, params=query, json=body)
         assert str(answer.status_code) in operation["responses"], (request, answer.status_code, answer.text)
         assert answer.status_code < 500 or answer.status_code in (503, 504), (request, answer.text)
