@@ -257,6 +257,13 @@ def test_the_last_position_that_is_documented_has_no_records(api):
     assert (answer.status_code, answer.json()["records"]) == (200, [])
 
 
+def test_who_waits_under_a_frozen_clock_is_answered_in_time(api):
+    assert api.post("/api/v1/clock", params={"frozen": True}).status_code == 200
+    waiting = {"queue": "PAYQ", "items": 10**6, "seconds": 0.01}
+    assert api.post("/api/v1/regions/PAYREGN/wait", json=waiting).status_code == 504
+    assert api.post("/api/v1/clock", params={"frozen": False}).status_code == 200
+
+
 def test_the_clock_is_not_moved_to_where_times_have_no_room():
     host = Host()
     host.add(Region, DEFINITIONS, applid="PAYREGN")

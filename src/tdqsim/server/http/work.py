@@ -58,13 +58,13 @@ def _add_commands(app: FastAPI, host: Host) -> None:
 def _add_waits(app: FastAPI, host: Host) -> None:
     @app.post(f"{PREFIX}/regions/{{name}}/wait", tags=["commands"])
     async def wait(request: Request, name: str, what: AwaitedState, _user: Looker) -> dict[str, Any]:
-        """Wait until a queue has so many items, or until all tasks have ended."""
+        """Wait until a queue has so many items, or until all tasks have ended; a client's time is real."""
         region = host.region(name)
         if what.queue is None:
             waiting = host.waits.for_tasks(region, what.seconds)
         else:
             waiting = host.waits.for_items(region, what.queue, what.items, what.seconds)
-        await attended(request, asyncio.wrap_future(waiting))
+        await attended(request, asyncio.wrap_future(waiting), what.seconds)
         return {"met": True}
 
 
