@@ -476,6 +476,21 @@ def test_what_a_killed_region_left_is_removed_by_the_next_one(tmp_path: Path, mo
     assert left == sorted(others)
 
 
+def test_two_that_begin_at_once_remove_what_was_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / f"tdqsim-replay.{socket.gethostname()}.{2**22 + 1}.x").mkdir()
+
+    def removed_by_the_other(name: str) -> bool:
+        if not name.endswith(".x"):
+            return False
+        (tmp_path / name).rmdir()
+        return True
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("tdqsim.pipeline.stages.workshop.left_behind", removed_by_the_other)
+    with Workshop() as shop:
+        assert shop.store.path.is_dir()
+
+
 # a poisoned record in a job ---------------------------------------------------------------------------------------------
 
 JOB = """

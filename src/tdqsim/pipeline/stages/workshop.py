@@ -16,7 +16,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
@@ -64,8 +64,9 @@ class Workshop:
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}.{socket.gethostname()}.{os.getpid()}."))
         mine = self._folder.stat().st_uid
         for other in self._folder.parent.glob(f"{_PREFIX}.*"):
-            if left_behind(other.name) and not other.is_symlink() and other.stat().st_uid == mine:
-                shutil.rmtree(other, ignore_errors=True)
+            with suppress(FileNotFoundError):  # another workshop that begins now removes it too
+                if left_behind(other.name) and not other.is_symlink() and other.stat().st_uid == mine:
+                    shutil.rmtree(other, ignore_errors=True)
         return self
 
     def __exit__(self, *_: object) -> None:
