@@ -15,12 +15,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from tdqsim.errors import DatasetError, TdqError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 __all__ = [
     "alive",
@@ -190,12 +191,16 @@ DICTIONARY_BYTES = 1 << 16
 
 def schema(columns: str) -> pa.Schema:
     """The schema of a table, from names and Arrow's names of types: ``region string, seq int64``."""
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
     words = (column.split() for column in columns.split(","))
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in words])
 
 
 def parquet_writer(path: str | Path, schema: pa.Schema, compression: str = "zstd") -> pq.ParquetWriter:
     """A writer that gives dictionaries of values up early."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
+
     return pq.ParquetWriter(path, schema, compression=compression, dictionary_pagesize_limit=DICTIONARY_BYTES)
 
 
@@ -209,6 +214,8 @@ def write_parquet(
     Raises:
         DatasetError: it cannot be written (disk full, no permission); nothing is left.
     """
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
     rows, waiting, count = 0, list[pa.RecordBatch](), 0
     try:
         with published(place(path)) as fresh, parquet_writer(fresh, schema, compression) as writer:
