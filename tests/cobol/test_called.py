@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import locale
+import os
 import subprocess
 import sys
 
@@ -236,6 +237,39 @@ def test_a_loop_without_commands_is_aica(workshop, watched):
         workshop.run("LOOPS")
     assert caught.value.code == "AICA"
     assert "LOOPS.cbl:" in str(caught.value.cause)
+
+
+FAILED_AT_ONCE = """
+import sys
+from pathlib import Path
+from tdqsim import Abend, Region
+from tdqsim.cobol import CobolPrograms
+
+folder = Path(sys.argv[1])
+with Region() as region:
+    programs = CobolPrograms(region, sources=[folder], cache=folder / "compiled")
+    handle = region.start(programs.handler("UNGIVEN"))
+    region.run()
+    try:
+        handle.result()
+    except Abend as abend:
+        print(abend.code, abend.cause)
+"""
+
+
+def test_where_a_program_failed_is_told_when_its_memory_is_given_back(workshop):
+    workshop.program(
+        "UNGIVEN",
+        "01 WS-LENGTH PIC S9(4) COMP VALUE 8.\n01 WS-AREA PIC X(8).",
+        "MOVE DFHCOMMAREA TO WS-AREA.\nEXEC CICS RETURN END-EXEC.",
+        "01 DFHCOMMAREA.\n   05 LK-AREA PIC X OCCURS 1 TO 4096 TIMES DEPENDING ON WS-LENGTH.",
+    )
+    command = [sys.executable, "-c", FAILED_AT_ONCE, str(workshop.folder)]
+    environment = {**os.environ, "MALLOC_PERTURB_": "165"}  # what is given back is overwritten
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("ASRA")
+    assert "UNGIVEN.cbl:" in done.stdout
 
 
 INTERRUPTED = """

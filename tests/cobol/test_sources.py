@@ -195,6 +195,18 @@ def test_items_may_have_names_that_only_gnucobol_reserves(workshop):
     assert workshop.out() == [b"CSWYFSPPNUCW"]
 
 
+def test_names_of_intrinsic_functions_stay_reserved_for_them(workshop):
+    workshop.program(
+        "TURNED",
+        "01 WS-TEXT PIC X(3) VALUE 'ABC'.\n01 WS-SIZE PIC 9.",
+        "MOVE FUNCTION REVERSE(WS-TEXT) TO WS-TEXT.\nMOVE FUNCTION BYTE-LENGTH(WS-TEXT) TO WS-SIZE.\n"
+        "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-TEXT) END-EXEC\n"
+        "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-SIZE) END-EXEC\nGOBACK.",
+    )
+    workshop.run("TURNED")
+    assert workshop.out() == [b"CBA", b"3"]
+
+
 @pytest.mark.slow  # seconds of the compiler's
 def test_a_program_of_eight_hundred_commands_compiles_and_runs(workshop):
     """GnuCOBOL 3.1 crashes, or hangs, over the source listing of such a program: none is asked for."""

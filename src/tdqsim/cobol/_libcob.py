@@ -102,10 +102,14 @@ class Libcob:
         library = self._library = ctypes.PyDLL(str(shim), mode=ctypes.RTLD_GLOBAL)
         pointer = ctypes.c_void_p
         library.dfh_run.argtypes = (pointer, pointer, pointer, ctypes.c_long, ctypes.c_char_p, ctypes.c_int)
-        library.dfh_failing.restype = ctypes.c_size_t
         library.dfh_failing_at.restype = library.dfh_statement_of.restype = ctypes.c_uint
         library.dfh_statement_of.argtypes = (ctypes.c_size_t,)
-        for function in (library.dfh_message, library.dfh_module_name, library.dfh_module_source):
+        for function in (
+            library.dfh_message,
+            library.dfh_module_name,
+            library.dfh_module_source,
+            library.dfh_failing_source,
+        ):
             function.restype = ctypes.c_char_p
         library.dfh_module_name.argtypes = (ctypes.c_size_t,)
         library.dfh_module_source.argtypes = (ctypes.c_size_t, ctypes.c_uint)
@@ -144,13 +148,16 @@ class Libcob:
     @property
     def failed_at(self) -> str:
         """Where the program was that ended a level other than normally: file and line; empty when that is unknown."""
-        module = int(self._library.dfh_failing())
-        return self.place(module, int(self._library.dfh_failing_at())) if module else ""
+        source = bytes(self._library.dfh_failing_source()).decode("utf-8", "surrogateescape")
+        return self._place(source, int(self._library.dfh_failing_at()))
 
     def place(self, module: int, statement: int | None = None) -> str:
         """The file and line of a statement, of the one at hand when none is given; empty when that is unknown."""
         where = int(self._library.dfh_statement_of(module)) if statement is None else statement
-        source = self.module_source(module, where >> _LINE_BITS) if where else ""
+        return self._place(self.module_source(module, where >> _LINE_BITS) if where else "", where)
+
+    @staticmethod
+    def _place(source: str, where: int) -> str:
         return f"{source}:{where & ((1 << _LINE_BITS) - 1)}" if source else ""
 
     def module_name(self, module: int) -> str:

@@ -65,6 +65,7 @@ static volatile unsigned commands, interrupted_at;
 static unsigned serials, below;
 static cob_module *failing;
 static unsigned failing_at;
+static char failing_source[4096]; /* kept: the module's own is gone when anybody asks */
 static int watching;
 static const char *last_statement = "";
 
@@ -103,6 +104,8 @@ static void leave(int why) {
     running = 0;
     failing = module;
     failing_at = module == NULL ? 0 : module->module_stmt;
+    snprintf(failing_source, sizeof failing_source, "%s",
+             failing_at == 0 || module->module_sources == NULL ? "" : module->module_sources[COB_GET_FILE_NUM(failing_at)]);
     while (module != NULL) {
         module->module_active = 0;
         module = module->next;
@@ -738,7 +741,7 @@ const char *dfh_module_source(cob_module *module, unsigned at) {
 unsigned dfh_below(void) { return below; }
 
 /* Which program ended the last level other than normally, and at which statement. */
-cob_module *dfh_failing(void) { return failing; }
+const char *dfh_failing_source(void) { return failing_source; }
 unsigned dfh_failing_at(void) { return failing_at; }
 unsigned dfh_statement_of(cob_module *module) { return module->module_stmt; }
 
