@@ -31,10 +31,6 @@ PAGES = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"\bfile=(\S+)")
 PASTED = "python3 -m venv"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-PLACE = PROJECT["urls"]["Homepage"]
-"""Where the project is: said in pyproject.toml, and what links there begins with it."""
-HOME = f"{PLACE}/blob/main/"
 NEEDS = {
     "coming-from-cobrix": ("pyarrow", "spark"),
     "hostservers": ("cryptography", "serve"),
@@ -53,6 +49,17 @@ class Block:
     file: str
     text: str
     fails: bool
+
+
+def project_urls() -> dict[str, str]:
+    """Where the project is: said in pyproject.toml, which is not beside the pages that a user of the wheel reads."""
+    found: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+    return found
+
+
+def home() -> str:
+    """What each link to a file of the project begins with."""
+    return f"{project_urls()['Homepage']}/blob/main/"
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -153,7 +160,7 @@ def test_every_chapter_is_in_the_order_and_in_the_readme() -> None:
     chapters = {page.stem for page in GUIDE.glob("*.md")}
     assert chapters <= set((GUIDE / "ORDER").read_text("utf-8").split())
     linked = set(
-        re.findall(rf"\({re.escape(HOME)}src/tdqsim/guide/([\w-]+)\.md\)", (ROOT / "README.md").read_text("utf-8"))
+        re.findall(rf"\({re.escape(home())}src/tdqsim/guide/([\w-]+)\.md\)", (ROOT / "README.md").read_text("utf-8"))
     )
     assert linked == chapters
 
@@ -163,20 +170,21 @@ def test_links_between_pages_lead_somewhere() -> None:
         text = page.read_text("utf-8")
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (page.parent / target).exists(), f"{name_of(page)} links to {target}"
-        for target in re.findall(rf"\]\({re.escape(HOME)}([^)#]+)\)", text):
+        for target in re.findall(rf"\]\({re.escape(home())}([^)#]+)\)", text):
             assert (ROOT / target).exists(), f"{name_of(page)} links to {target}"
     assert not re.search(r"\]\((?!https://)", (ROOT / "README.md").read_text("utf-8")), "a package index has no files"
 
 
 def test_the_place_of_the_project_is_said_once() -> None:
     """Whoever moves it changes pyproject.toml, and is told each link that has not moved along."""
-    assert all(each.startswith(PLACE) for each in PROJECT["urls"].values())
-    owner = urlsplit(PLACE).path.strip("/")
+    place = project_urls()["Homepage"]
+    assert all(each.startswith(place) for each in project_urls().values())
+    owner = urlsplit(place).path.strip("/")
     raw = f"https://raw.githubusercontent.com/{owner}/main/"
     for path in (*PAGES, ROOT / "CHANGELOG.md", GUIDE / "site.yml"):
         for link in re.findall(r"https://(?:raw\.githubusercontent|github)\.com/[^\s)\"'>]+", path.read_text("utf-8")):
             if owner.rpartition("/")[2] in link:
-                assert link.startswith((PLACE, raw)), f"{name_of(path)}: {link}"
+                assert link.startswith((place, raw)), f"{name_of(path)}: {link}"
                 assert not link.startswith(raw) or (ROOT / link.removeprefix(raw)).exists(), link
 
 
