@@ -15,7 +15,7 @@ from tdqsim.cics.files.requests import FileTask
 from tdqsim.cics.files.table import FileEntry
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.errors import TdqError
+from tdqsim.cics.kernel.issue import check_options
 from tdqsim.facts import Resp, table
 
 __all__ = [
@@ -76,9 +76,7 @@ _RECEIVERS: Final = {
 
 
 def _shown(file: FileEntry, options: tuple[str, ...]) -> dict[str, Any]:
-    for word in options:
-        if word not in FILE_OPTIONS:
-            raise TdqError(f"{word} is no option of INQUIRE FILE; allowed are {', '.join(FILE_OPTIONS)}")
+    check_options("INQUIRE FILE", options, FILE_OPTIONS)
     return {word: FILE_OPTIONS[word](file) for word in options}
 
 

@@ -8,11 +8,14 @@ CICS a file cannot whose data set is not in the catalogue: NOTOPEN.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from tdqsim.cics.files.datafile import DataFile, Organisation, Path
 
-__all__ = ["FileDefinition", "make_data_set", "operations_of"]
+__all__ = ["OPERATIONS", "FileDefinition", "make_data_set", "operations_of"]
+
+OPERATIONS: Final = ("READ", "UPDATE", "ADD", "DELETE", "BROWSE")
+"""What a file may allow, as its definition spells it."""
 
 
 class FileDefinition(Protocol):
@@ -69,8 +72,7 @@ class FileDefinition(Protocol):
 
 def operations_of(definition: FileDefinition) -> frozenset[str]:
     """What may be done with a file."""
-    words = ("READ", "UPDATE", "ADD", "DELETE", "BROWSE")
-    return frozenset(word for word in words if getattr(definition, word.lower()) == "YES")
+    return frozenset(word for word in OPERATIONS if getattr(definition, word.lower()) == "YES")
 
 
 def make_data_set(definition: FileDefinition, base: DataFile | Path | None) -> DataFile | Path | None:

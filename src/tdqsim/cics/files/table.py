@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from tdqsim.cics.files.datafile import DataFile, Path
-from tdqsim.cics.files.installed import FileDefinition, make_data_set, operations_of
+from tdqsim.cics.files.installed import OPERATIONS, FileDefinition, make_data_set, operations_of
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.dispatch import WaitQueue
@@ -32,7 +32,6 @@ _PLACE: Final = b"file/"
 _NAME: Final = 8
 _DATA_SETS: Final = b"dset/"
 _DSNAME: Final = 44
-OPERATIONS: Final = ("READ", "UPDATE", "ADD", "DELETE", "BROWSE")
 
 
 @dataclass(slots=True)

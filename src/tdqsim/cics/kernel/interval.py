@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import ProgramLevel, passed
 from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
-from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -282,9 +282,7 @@ def retrieve(
             did not give what is asked for. LENGERR, with the data cut: it is longer than LENGTH.
         TdqError: an option that is not known.
     """
-    for word in options:
-        if word not in _RECEIVED:
-            raise TdqError(f"{word} is no option of RETRIEVE; allowed are {', '.join(_RECEIVED)}")
+    check_options("RETRIEVE", options, _RECEIVED)
     if not task.start_data:
         raise Condition(Resp.ENDDATA, detail="no START has left data for this task, or it is used up")
     more: Mapping[str, str] = getattr(task.start_data[0], "more", {})

@@ -11,7 +11,7 @@ READQ TD, WRITEQ TD, DELETEQ TD and SYNCPOINT keep the same order, each in a fun
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -21,7 +21,7 @@ from tdqsim.core.argument_types import BARE, tell_wrong_type
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import TdqError
 
-__all__ = ["Hook", "Issuer", "Recorder", "WatchedRegion", "check_flag", "issued"]
+__all__ = ["Hook", "Issuer", "Recorder", "WatchedRegion", "check_flag", "check_options", "issued"]
 
 P = ParamSpec("P")
 S = TypeVar("S", bound="Issuer")
@@ -132,6 +132,17 @@ def check_flag(name: str, word: str, value: object) -> None:
     """
     if value is not True and value is not False:
         raise TdqError(f"{name}: {word} is {value!r:.40}; allowed are True and False")
+
+
+def check_options(name: str, words: Iterable[str], allowed: Collection[str]) -> None:
+    """Refuse a word that is no option of a command.
+
+    Raises:
+        TdqError: it says which are allowed.
+    """
+    for word in words:
+        if word not in allowed:
+            raise TdqError(f"{word} is no option of {name}; allowed are {', '.join(allowed)}")
 
 
 @cache

@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.command import Opt, OptionKind
+from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.requests import may_issue, refusal
-from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, InquireOption
 
 __all__ = [
@@ -135,9 +135,9 @@ def _plan(resource: ResourceType, type_name: str, options: tuple[str, ...]) -> _
     known = INQUIRE_OPTIONS[resource.name]
     template: dict[str, Any] = {}
     readers = []
-    for name in [option.upper() for option in options] or known:
-        if name not in known:
-            raise TdqError(f"{name} is no option of INQUIRE {resource.name}; allowed are {', '.join(known)}")
+    names = [option.upper() for option in options] or list(known)
+    check_options(f"INQUIRE {resource.name}", names, known)
+    for name in names:
         reader, length = resource.readers(known[name], type_name), known[name].length
         is_text = known[name].receiver == "CHAR"
         if isinstance(reader, Constant):
