@@ -107,7 +107,9 @@ def run(
     from tdqsim.cobol.handlers import default_cache  # noqa: PLC0415  (a command imports what it uses)
     from tdqsim.cobol.programs import CobolPrograms  # noqa: PLC0415
 
-    with Place(region, definitions or [], store, dd or []).open() as made:
+    place = Place(region, definitions or [], store, dd or [])
+    place.check_not_served("the program's task")
+    with place.open() as made:
         programs = CobolPrograms(
             made,
             sources=[source.parent],

@@ -23,12 +23,14 @@ from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
 
+from tdqsim.client.control import find
 from tdqsim.errors import (
     ConversionError,
     DatasetError,
     DefinitionError,
     LayoutError,
     StoreError,
+    StoreInUse,
     TdqError,
 )
 
@@ -144,6 +146,8 @@ def _failed(error: Exception) -> int:
     if code is Exit.INTERNAL:
         text = f"{type(error).__name__}: {error}"
         return _told(code, f"unexpected error: {text}\n     set {_TRACEBACK}=1 and try again to see where")
+    if isinstance(error, StoreInUse) and (served := find(error.path)) is not None and served.pid == error.pid:
+        return _told(code, f"{error.path}: the store is in use by the server of {served.name}, process {error.pid}")
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename is not None else ""
         return _told(code, f"{where}{error.strerror}" if error.strerror else str(error))

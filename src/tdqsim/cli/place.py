@@ -192,6 +192,28 @@ class Place:
         with served_here([place]) as found:
             yield found
 
+    def check_not_served(self, what: str) -> None:
+        """See that no server has the region, for a command that makes a region of its own.
+
+        A second one would write the same data sets, and say nothing of the one that is served.
+
+        Args:
+            what: the command does, such as ``a run``.
+
+        Raises:
+            InputError: one has it.
+        """
+        from tdqsim.cli.remote import answering  # noqa: PLC0415  (few places are served)
+
+        place = self.store if self.store is not None else self.directory
+        found = answering(place) if place is not None and find(place) is not None else None
+        if found is not None:
+            raise InputError(
+                f"{place}: {found.kind} {found.name} is served there by process {found.pid}, and {what} would be beside"
+                " it, on the same data sets; start transactions in the server"
+                f' (tdq ceci -r {self.directory or "DIR"} "START TRANSID(T)"), or end it, or give another --store DIR'
+            )
+
     def cards(self) -> dict[str, Any]:
         """The DD cards given on the command line, by name."""
         if not self.dd:

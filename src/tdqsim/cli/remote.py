@@ -24,7 +24,7 @@ from tdqsim.cics.look.explain_requests import Prediction
 from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.cli.errors import InputError
 from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion
-from tdqsim.client.control import find
+from tdqsim.client.control import Address, find
 from tdqsim.core.codepage import codepage
 from tdqsim.facts import Cvda, Resp, table
 
@@ -33,6 +33,8 @@ __all__ = [
     "Answered",
     "ServedRegion",
     "ServedSession",
+    "answering",
+    "client_at",
     "client_elsewhere",
     "client_here",
     "elsewhere",
@@ -288,6 +290,15 @@ def served_here(places: Iterable[Path]) -> Iterator[ServedRegion | None]:
     yield None
 
 
+def answering(place: Path) -> Address | None:
+    """Where a server of this machine has a directory or a store, if one answers there."""
+    address = find(place)
+    if address is None:
+        return None
+    with Client(address.url, address.token) as client:
+        return address if _answers(client) else None
+
+
 def _answers(client: Client) -> bool:
     """Whether the server that left the address is there: one that was killed may have left it, too.
 
@@ -305,12 +316,28 @@ def _answers(client: Client) -> bool:
 
 
 @contextmanager
-def client_elsewhere(url: str, kind: str) -> Iterator[tuple[Client, str]]:
-    """A client of a server by its address, and the name of what is meant there.
+def client_at(url: str) -> Iterator[tuple[Client, str]]:
+    """A client of a server by its address, and the name behind that, empty for none.
 
-    The address is ``http://HOST:PORT``, with ``/NAME`` behind it where there are several regions, or several systems.
+    The address is ``http://HOST:PORT``, with ``/NAME`` behind it where one of several regions or systems is meant.
     The token is that of ``TDQ_TOKEN``; without it user and password, of the address and of ``TDQ_PASSWORD``. A
     certificate to trust is the file of ``TDQ_CERTIFICATE``.
+
+    Raises:
+        InputError: the address is none, or there is nothing to sign on with.
+    """
+    if url.startswith("unix:"):
+        raise InputError(f"--server {url}: give http://HOST:PORT or https://HOST:PORT")
+    parts = urlsplit(url)
+    base = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    options = {"certificate": os.environ.get("TDQ_CERTIFICATE")}
+    with _signed_on(base, parts.username, parts.password, options) as client:
+        yield client, parts.path.strip("/").upper()
+
+
+@contextmanager
+def client_elsewhere(url: str, kind: str) -> Iterator[tuple[Client, str]]:
+    """A client of a server by its address (:func:`client_at`), and the name of what is meant there.
 
     Args:
         url: the address.
@@ -319,20 +346,14 @@ def client_elsewhere(url: str, kind: str) -> Iterator[tuple[Client, str]]:
     Raises:
         InputError: the address is none, there is nothing to sign on with, or which is meant is not said.
     """
-    if url.startswith("unix:"):
-        raise InputError(f"--server {url}: give http://HOST:PORT or https://HOST:PORT")
-    parts = urlsplit(url)
-    base = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-    options = {"certificate": os.environ.get("TDQ_CERTIFICATE")}
-    with _signed_on(base, parts.username, parts.password, options) as client:
-        wanted = parts.path.strip("/").upper()
+    with client_at(url) as (client, wanted):
         there = client.regions() if kind == "region" else client.systems()
         names = [each["applid" if kind == "region" else "name"] for each in there]
         if wanted and wanted not in names:
             said = ", ".join(names) or "none"
             raise InputError(f"--server {url}: no {kind} {wanted} is served there; there are {said}")
         if not wanted and len(names) != 1:
-            raise InputError(f"--server {base}/NAME: which {kind}? There are {', '.join(names) or 'none'}")
+            raise InputError(f"--server {url.rstrip('/')}/NAME: which {kind}? There are {', '.join(names) or 'none'}")
         yield client, wanted or names[0]
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tdqsim.cli.errors import InputError
+from tdqsim.cli.examples import example
 from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.cli.place import ServerOption
+from tdqsim.client.control import find
 
 if TYPE_CHECKING:
+    from tdqsim.client import Client
+    from tdqsim.definitions import Resource
     from tdqsim.report.topology import Site
 
 __all__ = ["app"]
@@ -26,11 +31,12 @@ def topology(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it as one HTML page.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write nodes and edges as JSON.")] = False,
+    server: ServerOption = None,
 ) -> None:
     """Show what leads where: aliases, queues, triggers and their transactions, data sets, remote queues, links.
 
-    Only definitions are read: nothing is opened, imported or run. Several directories are drawn together, a remote
-    queue leading to the region that has it.
+    Of a directory that is served it is what is installed there now. Of others only definitions are read: nothing is
+    opened, imported or run. Several directories are drawn together, a remote queue leading to the region that has it.
     """
     from tdqsim.cli.run_page import check_page  # noqa: PLC0415  (a command imports what it uses)
     from tdqsim.report.page import Page  # noqa: PLC0415
@@ -38,7 +44,11 @@ def topology(
 
     if out is not None:
         check_page(out)
-    owners = [_owner(each) for each in directories] if directories else [_owner(None)]
+    owners = [_owner(each) for each in directories or ()]
+    if server:
+        owners += _elsewhere(server)
+    elif not owners:
+        owners.append(_owner(None))
     found = of(owners)
     if as_json:
         emit_json(found.as_dict())
@@ -62,6 +72,9 @@ def _owner(directory: Path | None) -> Site:
     from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file  # noqa: PLC0415
 
     where = directory or Path()
+    served = _served(example(where) or where)
+    if served is not None:
+        return served
     if (where / SYSTEM_FILE_NAME).is_file() and not (where / "region.yaml").is_file():
         system, definitions = load_system_file(where)
         return Site(system.name, "", definitions)
@@ -69,3 +82,60 @@ def _owner(directory: Path | None) -> Site:
     if place.directory is None:
         raise InputError("whose topology? Name a region directory (with region.yaml), or a system's (system.yaml)")
     return owner_of(place.load_definitions(), place.region_file())
+
+
+# -- what is served ---------------------------------------------------------------------------------------------------
+
+
+def _served(directory: Path) -> Site | None:
+    """What a server of this machine has of a directory; None when none has it."""
+    address = find(directory)
+    if address is None:
+        return None
+    from tdqsim.cli.remote import client_here  # noqa: PLC0415  (few directories are served)
+
+    with client_here(directory, address.kind) as found:
+        return _site(*found, address.kind) if found is not None else None
+
+
+def _elsewhere(url: str) -> list[Site]:
+    """The region or system of a server by its address; without a name all that are there.
+
+    Raises:
+        InputError: none of that name is there.
+    """
+    from tdqsim.cli.remote import client_at  # noqa: PLC0415
+
+    with client_at(url) as (client, wanted):
+        there = {each["applid"]: "region" for each in client.regions()}
+        there |= {each["name"]: "system" for each in client.systems()}
+        if wanted and wanted not in there:
+            raise InputError(f"--server {url}: {wanted} is not served there; there are {', '.join(there) or 'none'}")
+        return [_site(client, name, kind) for name, kind in there.items() if wanted in ("", name)]
+
+
+def _site(client: Client, name: str, kind: str) -> Site:
+    from tdqsim.client import RemoteRegion, RemoteSystem  # noqa: PLC0415
+    from tdqsim.definitions import Definitions, parse_definitions  # noqa: PLC0415
+    from tdqsim.report.topology import Site  # noqa: PLC0415
+
+    if kind == "system":
+        rows = RemoteSystem(client, name).data_queue_info()
+        return Site(name, "", Definitions.of(_data_queue(row) for row in rows))
+    region = RemoteRegion(client, name)
+    found = region.definitions()
+    return Site(name, region.about()["sysid"], parse_definitions(found["yaml"], file=name), found["data_sets"])
+
+
+def _data_queue(row: dict[str, Any]) -> Resource:
+    """A row of DATA_QUEUE_INFO as the definition of that data queue."""
+    from tdqsim.definitions import define_dtaq  # noqa: PLC0415
+
+    name = f"{row['data_queue_library']}/{row['data_queue_name']}"
+    if row["data_queue_type"] != "DDM":
+        keyed = {"keylen": row["key_length"]} if row["sequence"] == "KEYED" else {}
+        return define_dtaq(dtaq=name, maxlen=row["maximum_message_length"], seq=f"*{row['sequence']}", **keyed)
+    there = f"{row['remote_data_queue_library']}/{row['remote_data_queue']}"
+    rdb = row["relational_database_name"]
+    at = {"rmtlocname": "*RDB", "rdb": rdb} if rdb else {"rmtlocname": row["remote_location"]}
+    return define_dtaq(dtaq=name, type="*DDM", rmtdtaq=there, **at)

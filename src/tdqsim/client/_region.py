@@ -214,6 +214,10 @@ class RemoteRegion(_Commands):
         found = self._client.request("POST", f"{self._path}/definitions", {"text": definitions})
         return found["names"]  # type: ignore[no-any-return]
 
+    def definitions(self) -> dict[str, Any]:
+        """What is installed now: ``yaml`` is the text of a definition file, ``data_sets`` the file of each DD name."""
+        return self._client.request("GET", f"{self._path}/definitions")  # type: ignore[no-any-return]
+
     def discard_tdqueue(self, tdqueue: str) -> None:
         """DISCARD TDQUEUE."""
         self._client.request("DELETE", self._queue(tdqueue))

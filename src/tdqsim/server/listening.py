@@ -131,6 +131,6 @@ def http_config(
         timeout_keep_alive=30,
         timeout_graceful_shutdown=5,
         h11_max_incomplete_event_size=_BOUNDS["head_bytes"],
-        ws_max_size=_BOUNDS["body_bytes"],
+        ws_max_size=_BOUNDS["message_bytes"],
         **options,
     )

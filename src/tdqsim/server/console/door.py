@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from starlette.requests import HTTPConnection
+from starlette.types import Scope
 
 from tdqsim.server.http.access import Gate
 from tdqsim.server.users import Role, User
@@ -60,3 +61,8 @@ class Door:
         """Whose request it was, if he may still look; None for nobody's."""
         user, _session = self._gate.identify(connection.headers)
         return Caller(user) if user is not None and user.may(Role.look) else None
+
+    def name_of(self, scope: Scope) -> str:
+        """Who asks, for the log; empty for nobody."""
+        caller = self.who(HTTPConnection(scope))
+        return "" if caller is None else caller.name

@@ -19,6 +19,7 @@ from tdqsim.server.console.frame import Console
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.console.pages import add_pages
+from tdqsim.server.console.wire import guarded, only_in_order
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate, one_line
 
@@ -61,7 +62,8 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
     )  # fmt: skip
     route = app.router.routes[-1]
     assert isinstance(route, Mount), route
-    route.app = _with_headers(route.app)
+    only_in_order(core.sio, console.door.name_of)
+    route.app = _with_headers(guarded(route.app, console.door.name_of))
     return console
 
 

@@ -3,6 +3,7 @@
 # Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
 
 import json
+from asyncio import to_thread
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -10,16 +11,18 @@ from fastapi import Body, FastAPI, Query
 from pydantic import ConfigDict, Field
 
 from tdqsim.cics import Region
+from tdqsim.cics.kernel.security import Access, may_access
+from tdqsim.cics.look.installed import installed
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.definitions import dump_definitions, parse_csd, parse_dct, parse_definitions
+from tdqsim.definitions import Definitions, dump_definitions, parse_csd, parse_dct, parse_definitions
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Breaker, Looker, Operator
 from tdqsim.server.http.common import BOUNDS, PREFIX
 from tdqsim.server.http.values import Record, RequestBody
-from tdqsim.server.looking import check_readable
+from tdqsim.server.looking import check_readable, probe
 from tdqsim.testing.faults import CrashPoint, FaultPlan, TornWrite
 
 __all__ = ["add_operating"]
@@ -59,6 +62,28 @@ def _add_definitions(app: FastAPI, host: Host) -> None:
             await host.ask(install)
         names = [str(entry.resource.name) for entry in definitions.entries]
         return {"installed": given.install, "names": names, "yaml": dump_definitions(definitions), "reports": reports}
+
+    @app.get(f"{PREFIX}/regions/{{name}}/definitions", tags=["definitions"])
+    async def definitions(name: str, user: Looker) -> dict[str, Any]:
+        """What is installed now as a definition file, triggers as they are SET, and the data sets of the DD cards.
+
+        Queues that the user may not read are left out, as a browse passes over them.
+        """
+        region = host.region(name)
+
+        def look() -> tuple[Definitions, dict[str, str]]:
+            cards = (each.card for each in region.data_sets.dds)
+            files = {card.name: str(card.path) for card in cards if card.path is not None}
+            asks = probe(region, user.id)
+            seen = [
+                each
+                for each in installed(region).resources
+                if each.kind != "TDQUEUE" or may_access(asks, each.resource_name, Access.READ)
+            ]
+            return Definitions.of(seen), files
+
+        found, files = await host.ask(look)
+        return {"yaml": await to_thread(dump_definitions, found), "data_sets": files}
 
 
 def _from_yaml(text: str) -> tuple[Any, list[str]]:

@@ -1,0 +1,49 @@
+"""What is installed in a region now, as definitions: those that another region could be started with.
+
+A definition says what a resource was installed with, and a queue may have been SET since; so a queue's trigger is told
+as it stands. What a region was given besides (handlers, DD cards, records) is no definition and is not here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tdqsim.cics.queues.kinds import IntraTdQueue, TdQueue
+from tdqsim.definitions import Definitions, supplied_definitions
+
+if TYPE_CHECKING:
+    from tdqsim.cics.spi.parts import SpiRegion
+    from tdqsim.definitions import Tdqueue
+
+__all__ = ["definition_now", "installed"]
+
+
+def definition_now(queue: TdQueue) -> Tdqueue:
+    """The definition of a queue, with what SET TDQUEUE has changed since it was installed."""
+    definition: Tdqueue = queue.definition
+    if not isinstance(queue, IntraTdQueue):
+        return definition
+    with_file = queue.atifacility == "FILE"
+    stands: dict[str, Any] = {
+        "atifacility": queue.atifacility,
+        "facilityid": "" if with_file or queue.facilityid == queue.name else queue.facilityid,
+        "transid": queue.transid,
+        "userid": queue.userid if with_file else "",
+    }
+    if queue.transid:
+        stands["triggerlevel"] = queue.triggerlevel
+    changed = {name: value for name, value in stands.items() if value != getattr(definition, name)}
+    return definition.model_copy(update=changed) if changed else definition
+
+
+def installed(region: SpiRegion) -> Definitions:
+    """The queues, transactions and connections of a region as they stand, in the order in which they were installed.
+
+    Supplied queues that are as every region has them are not among them, nor are transactions that a handler was
+    registered for without a definition of their own.
+    """
+    given = {each.name: each for each in supplied_definitions().tdqueues}
+    now = [definition_now(queue) for queue in region.tdqueues.values()]
+    queues = [each for each in now if given.get(each.name) != each]
+    transactions = [entry.definition for entry in region.transactions.values() if entry.defined]
+    return Definitions.of([*queues, *transactions, *region.connections.values()])
