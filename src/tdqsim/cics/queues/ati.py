@@ -178,8 +178,7 @@ class Ati:
 
     def arm(self, queue: IntraTdQueue) -> None:
         """Work out at which count the next write starts a task."""
-        armed = queue.latched is None and queue.transid and queue.triggerlevel > 0
-        queue.fire_at = queue.triggerlevel if armed else NEVER
+        queue.fire_at = _level(queue) if queue.latched is None else NEVER
 
     # -- reached --------------------------------------------------------------------------------------------------
 
@@ -262,12 +261,19 @@ class Ati:
 
     def serve(self, facility: Facility) -> None:
         """Give a facility that is free and in service its next task."""
-        while facility.inservice and facility.task is None and facility.requests:
-            request = facility.requests.popleft()
-            if isinstance(request, Latch):
-                self._attach(request, facility)
-            else:
-                request(facility)
+        request = None
+        try:
+            while facility.inservice and facility.task is None and facility.requests:
+                request = facility.requests.popleft()
+                if isinstance(request, Latch):
+                    self._attach(request, facility)
+                else:
+                    request(facility)
+                request = None
+        except BaseException:
+            if request is not None and facility.task is None:  # an interrupt came before it had the facility
+                facility.requests.appendleft(request)
+            raise
 
     def _attach(self, latch: Latch, facility: Facility | None) -> None:
         queue, region = latch.queue, self._region
@@ -342,8 +348,7 @@ class Ati:
     def _over(self, queue: IntraTdQueue) -> None:
         if queue.latched is not None and queue.recovstatus != "NO":
             self._region.hardening.note(latch_key(queue), None)
-        queue.latched = None
-        self.arm(queue)
+        queue.latched, queue.fire_at = None, _level(queue)
 
     def task_ended(self, latch: Latch, *, normal: bool) -> None:
         """A triggered task has ended; its unit of work is settled and its QZEROs are counted."""
@@ -421,6 +426,11 @@ class Ati:
         queue.fire_at = NEVER
         self._resumed.add(queue)
         return True
+
+
+def _level(queue: IntraTdQueue) -> int:
+    """The count at which a queue starts a task when no cycle is on."""
+    return queue.triggerlevel if queue.transid and queue.triggerlevel > 0 else NEVER
 
 
 def latch_key(queue: IntraTdQueue) -> bytes:
