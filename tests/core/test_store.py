@@ -232,8 +232,7 @@ def stopped(place: Path) -> None:
     file = StateFile(place / "state")
     state = file.read()
     assert state is not None
-    object.__setattr__(state, "boot", "another start of the machine")
-    file.write(state)
+    file.write(state._replace(boot="another start of the machine"))
 
 
 def test_after_a_stop_of_the_machine_the_durable_half_is_looked_through_and_the_volatile_one_given_up(
