@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Eib, failure
 from tdqsim.cics.kernel.handling import NO_HANDLES, HandleStack
-from tdqsim.cics.kernel.issue import check_flag
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.dispatch import TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, StoreError, TdqError
@@ -227,7 +226,6 @@ class TaskBase:
         dispatcher = self.region.dispatcher
         if dispatcher.thread != get_ident():
             dispatcher.check_thread()
-        check_flag(name, "nohandle", nohandle)
         condition.command, condition.resource = name, condition.resource or resource
         self.condition = condition
         self.eib.last = failure(condition)

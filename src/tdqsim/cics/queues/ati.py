@@ -182,33 +182,23 @@ class Ati:
 
     # -- reached --------------------------------------------------------------------------------------------------
 
-    def due(self, queue: IntraTdQueue, task: TaskBase, items: int) -> Latch | None:
+    def due(self, queue: IntraTdQueue, items: int, task: int, transid: str, termid: str, uow: str = "") -> Latch | None:
         """What begins a cycle now that the level is reached; None when no task can be started. Nothing begins yet.
 
         Args:
             queue: the queue.
-            task: the one whose WRITEQ is looked at.
             items: how many records the queue then has.
+            task, transid, termid: of the task whose WRITEQ or commit is looked at.
+            uow: the unit of work whose commit it is, in hexadecimal; empty for a WRITEQ.
         """
-        message = self.why_no_cycle(queue)
-        if message is not None:
-            self._report_once(queue, *message)
-            return None
-        return Latch(queue, task.number, task.transid, task.eib.eibtrmid, "", self._region.clock.time_ns(), items)
-
-    def due_at_commit(self, queue: IntraTdQueue, uow: UnitOfWork, items: int) -> Latch | None:
-        """The same for the commit of a unit of work."""
-        message = self.why_no_cycle(queue)
-        if message is not None:
-            self._report_once(queue, *message)
-            return None
-        by, now = uow.facts, self._region.clock.time_ns()
-        return Latch(queue, by.taskid, by.transid, by.termid, uow.id.hex().upper(), now, items)
-
-    def _report_once(self, queue: IntraTdQueue, message: str, reason: str) -> None:
+        why_not = self.why_no_cycle(queue)
+        if why_not is None:
+            return Latch(queue, task, transid, termid, uow, self._region.clock.time_ns(), items)
         if not queue.failed_start:
             queue.failed_start = True
+            message, reason = why_not
             self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
+        return None
 
     def begin(self, latch: Latch) -> None:
         """Begin a cycle and have its task started. It runs later, never inside the writer.
