@@ -8,9 +8,8 @@ layouts, and tests that wait for something that cannot happen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 __all__ = [
     "STORE_HELP",
@@ -40,8 +39,7 @@ class TdqError(Exception):
     """Root of every error that tdqsim raises on purpose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong in text that somebody wrote.
 
     Attributes:

@@ -232,8 +232,7 @@ def stopped(place: Path) -> None:
     file = StateFile(place / "state")
     state = file.read()
     assert state is not None
-    object.__setattr__(state, "boot", "another start of the machine")
-    file.write(state)
+    file.write(state._replace(boot="another start of the machine"))
 
 
 def test_after_a_stop_of_the_machine_the_durable_half_is_looked_through_and_the_volatile_one_given_up(
@@ -431,8 +430,7 @@ def test_a_store_of_a_newer_format_is_refused_by_name(place: Path) -> None:
     file = StateFile(place / "state")
     state = file.read()
     assert state is not None
-    object.__setattr__(state, "format", 99)
-    file.write(state)
+    file.write(state._replace(format=99))
     with pytest.raises(StoreVersionError, match="has format 99; this tdqsim reads format 4 only"):
         Store(place)
 

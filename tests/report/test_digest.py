@@ -13,7 +13,7 @@ from tdqsim import Condition, Region, System, define_tdqueue, define_transaction
 from tdqsim.report import happened
 from tdqsim.report.digest import Digest, Moment
 from tdqsim.report.parts import Prose
-from tdqsim.testing.happenings import Follower, Waits
+from tdqsim.testing.happenings import Follower
 
 LOGICAL = define_tdqueue(
     name="PAYQ", type="INTRA", recovstatus="LOGICAL", transid="PAYP", triggerlevel=3, atifacility="FILE"
@@ -71,8 +71,7 @@ def test_depth_at_the_end_is_what_is_there(seed: int) -> None:
 
 def test_tasks_waits_and_abends_are_bars() -> None:
     with Region([LOGICAL, PLAIN, define_transaction(name="BADT")], supplied_queues=False) as region:
-        follower, waits = Follower(region), Waits(region.dispatcher)
-        waits.followers.append(follower)
+        follower = Follower(region)
 
         def bad(task):
             task.writeq_td("PAYQ", b"1")
@@ -82,7 +81,6 @@ def test_tasks_waits_and_abends_are_bars() -> None:
         region.register("BADT", bad)
         region.start("BADT")
         region.run()
-        waits.end()
         digest = follower.digest()
         found = {bar.kind: bar for bar in digest.bars()}
     assert set(found) == {"abend", "backed out", "waits"}
@@ -95,8 +93,7 @@ def test_tasks_waits_and_abends_are_bars() -> None:
 
 def test_a_task_that_waits_for_another_is_shown_waiting() -> None:
     with Region([LOGICAL], supplied_queues=False) as region:
-        follower, waits = Follower(region), Waits(region.dispatcher)
-        waits.followers.append(follower)
+        follower = Follower(region)
 
         def holds(task):
             task.writeq_td("PAYQ", b"1")
@@ -105,7 +102,6 @@ def test_a_task_that_waits_for_another_is_shown_waiting() -> None:
         one, other = region.start(holds), region.start(lambda task: task.writeq_td("PAYQ", b"2"))
         region.run()
         one.result(), other.result()
-        waits.end()
         bars = [bar for bar in follower.digest().bars() if bar.kind == "waits"]
     assert len(bars) == 2
     assert any("PAYQ" in bar.text for bar in bars)

@@ -53,7 +53,7 @@ from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
-from tdqsim.errors import RegionClosed, TdqError
+from tdqsim.errors import RegionClosed
 from tdqsim.facts import REGION_DEFAULTS
 
 if TYPE_CHECKING:
@@ -359,9 +359,7 @@ class Region(RegionCommands, RegionParts):
         self._check("start")
         user = self.task_manager.user_for(userid)
         entry = startable(self.transactions, program, transid)
-        if terminal and terminal not in self.terminals:
-            raise TdqError(f"terminal {terminal} is not defined")
-        facility = self.facility("TERMINAL", terminal) if terminal else None
+        facility = self.terminal_control.defined(terminal) if terminal else None
         startcode = "TD" if facility is not None else "S" if data is None else "SD"
         return self.attach(entry, startcode=startcode, userid=user, facility=facility, data=data, args=args)
 
@@ -542,13 +540,13 @@ class Region(RegionCommands, RegionParts):
 
     def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes, channel: Channel | None) -> Strand:
         """Start the transaction of a terminal's input, with the COMMAREA or channel that the one before has left."""
-        handle = self.start(transid, terminal=terminal)
-        task = handle.local
-        if (commarea or channel is not None) and isinstance(task, Task):
+        self._check("start")
+        entry = startable(self.transactions, transid, "")
+        facility, level = self.terminal_control.defined(terminal), None
+        if commarea or channel is not None:
             area = memoryview(bytearray(commarea)) if commarea else None
-            task.level = ProgramLevel(task.program, area, None, channel)
-            task.eib.eibcalen = len(commarea)
-        return handle
+            level = ProgramLevel(entry.program_name or entry.name, area, None, channel)
+        return self.attach(entry, startcode="TD", userid=self.default_user, facility=facility, level=level)
 
     def __enter__(self) -> Self:
         return self

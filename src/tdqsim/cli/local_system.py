@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +85,7 @@ def _placed(problem: Problem, definitions: Definitions) -> Problem:
     """A problem of the installation with its file and line, and with this command's own way out."""
     file, line = definitions.place_of(problem.resource)
     message = problem.message.replace("create it with crtlib", "--libraries creates those that are not there")
-    return replace(problem, file=file or problem.file, line=line, message=message)
+    return problem._replace(file=file or problem.file, line=line, message=message)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from tdqsim.report.layouts import queue_layouts
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Prose, Table
 from tdqsim.report.topology import Site, topology
-from tdqsim.testing.happenings import Follower, Waits
+from tdqsim.testing.happenings import Follower
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -45,12 +45,9 @@ class RunPage:
     def follow(self, region: Region) -> None:
         """The region is made, and nothing has run."""
         self._follower = Follower(region, layouts=self._layouts)
-        self._waits = Waits(region.dispatcher)
-        self._waits.followers.append(self._follower)
 
     def over(self) -> None:
         """All tasks have run."""
-        self._waits.end()
         self._follower.history.detach()
 
     def write(self, report: Report) -> None:

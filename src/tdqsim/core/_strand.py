@@ -89,10 +89,13 @@ class WaitQueue:
 class Strand(Generic[T_co]):
     """One task as the dispatcher sees it; also the handle that its starter holds, of a program that returns T_co.
 
+    The first argument is its dispatcher, the others are those of ``spawn``. ``abandon`` is called when an interrupt
+    has ended the strand, maybe before its function did anything.
+
     Attributes:
         name: for people and traces; the text of what it was given as.
         owner: whose strand it is (a region or a system); that one's close ends it.
-        number: order of creation on its dispatcher, from 1; 0 is the program outside.
+        number: order of their beginnings on its dispatcher, from 1; 0 is the program outside.
         waiting_for: the queue it is parked on, or None.
         deadline_ns: when its wait gives up, or None.
         exception: what ended it, or None.
@@ -101,25 +104,26 @@ class Strand(Generic[T_co]):
     """
 
     __slots__ = (
-        "_call", "_ended", "_in_ready", "_name", "_thrown", "_value", "_worker", "deadline_ns", "dispatcher", "done",
-        "exception", "local", "number", "owner", "since_ns", "told", "waiting_for",
+        "_abandon", "_call", "_ended", "_in_ready", "_name", "_thrown", "_value", "_worker", "deadline_ns",
+        "dispatcher", "done", "exception", "local", "number", "owner", "since_ns", "told", "waiting_for",
     )  # fmt: skip
 
     def __init__(
         self,
         dispatcher: Dispatcher,
-        number: int,
         name: object,
         owner: object = None,
         call: Callable[[], Any] | None = None,
         local: Any = None,
+        abandon: Callable[[], object] | None = None,
     ) -> None:
         self.dispatcher = dispatcher
-        self.number = number
+        self.number = 0
         self._name = name
         self.owner = owner
         self._call = call
         self.local = local
+        self._abandon = abandon
         self.done = False
         self.exception: BaseException | None = None
         self.told = False

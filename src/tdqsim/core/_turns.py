@@ -186,11 +186,7 @@ class Turns:
             except GreenletExit:
                 raise
             except Exception as error:  # noqa: BLE001  (whatever left the function is the strand's result)
-                strand.exception = error
-            except BaseException as error:  # an interrupt belongs to the program outside
-                strand.exception = error
-                self._finish(strand)
-                raise
+                strand.exception = error  # what is none, an interrupt, belongs to the program outside: see _recover
             self._finish(strand)
             del call, strand  # who waits for work keeps nothing alive
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
@@ -219,6 +215,7 @@ class Turns:
         self._asking = False
         self._doubtful = True
         self._agenda.recover(error)
+        over = []
         for strand in tuple(self._live.values()):
             worker = strand._worker  # noqa: SLF001
             if worker is not None and worker.dead:
@@ -229,6 +226,7 @@ class Turns:
                     strand._worker = None  # noqa: SLF001  (it had not begun)
             if strand.done:
                 self._finish(strand)
+                over.append(strand)
         self._idle_workers = [worker for worker in self._idle_workers if not worker.dead]
         self._keep_ready(dict.fromkeys(strand for strand in self.ready if not strand.done))
         running = _running()
@@ -237,6 +235,9 @@ class Turns:
             if strand not in known and strand._worker not in running:  # noqa: SLF001
                 self.ready.append(strand)
             strand._in_ready = strand._worker not in running or strand in known  # noqa: SLF001
+        for strand in over:
+            if strand._abandon is not None:  # noqa: SLF001
+                strand._abandon()  # noqa: SLF001
 
     def _keep_ready(self, strands: Collection[Strand]) -> None:
         """These alone are ready. They are there twice for a moment, which does no harm; to be missing would."""

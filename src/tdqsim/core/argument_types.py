@@ -8,14 +8,15 @@ none does, the error is somebody else's (a handler's, say) and stays as it is.
 
 from __future__ import annotations
 
-import dis
-import inspect
 import types
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, wraps
 from os import PathLike
-from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+if TYPE_CHECKING:
+    import inspect
 
 __all__ = ["BARE", "tell_wrong_type", "types_told"]
 
@@ -24,12 +25,13 @@ T = TypeVar("T")
 
 BARE = (AttributeError, TypeError, KeyError, ValueError)
 """What Python raises of itself where a value has another type than was thought."""
-_RAISE: Final = dis.opmap["RAISE_VARARGS"]
 _ALSO: dict[type, tuple[type, ...]] = {bytes: (bytearray, memoryview), float: (int,), PathLike: (str,)}
 
 
 @cache
 def _declared(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
+    import inspect  # noqa: PLC0415  (dear to import, and only a mistake needs it)
+
     hints: dict[str, Any] = {}
     for each, hint in function.__annotations__.items():
         holder = type("Holder", (), {"__annotations__": {each: hint}})
@@ -54,12 +56,14 @@ def _allowed(hint: Any) -> tuple[type, ...] | None:
 
 def _is_ours(error: BaseException) -> bool:
     """Whether a statement of the package raised it, which then has said what is wrong."""
+    import dis  # noqa: PLC0415
+
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None or not str(trace.tb_frame.f_globals.get("__name__")).startswith("tdqsim."):
         return False
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def tell_wrong_type(error: Exception, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -83,9 +87,9 @@ def tell_wrong_type(error: Exception, name: str, function: Callable[..., Any], a
     except TypeError:
         return  # Python itself has said what is missing, or too much
     for each, value in given.items():
-        kind = signature.parameters[each].kind
+        parameter = signature.parameters[each]
         allowed = _allowed(hints.get(each, Any))
-        if allowed is None or kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+        if allowed is None or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         also = tuple(more for one in allowed for more in _ALSO.get(one, ()))
         if not isinstance(value, allowed + also):

@@ -94,7 +94,7 @@ class Dispatcher(Turns):
         self.clock = clock if clock is not None else Clock()
         self.clock.check_thread()
         belongs_here(self.clock)
-        super().__init__(Strand(self, 0, "the program outside"), seed, agenda(self.clock, self._make_ready))
+        super().__init__(Strand(self, "the program outside"), seed, agenda(self.clock, self._make_ready))
         self._numbers = count(1)
         self._waiting_outside = False
         self._asked = 0  # how many turns there had been when all were asked once more
@@ -118,17 +118,26 @@ class Dispatcher(Turns):
         Raises:
             WrongThread: see :meth:`check_thread`.
         """
+        return self.begin(Strand(self, name, owner, call, local))
+
+    def begin(self, strand: Strand) -> Strand:
+        """Let a strand that was made beforehand begin; whatever is raised here, it has not, and never will.
+
+        Raises:
+            WrongThread: see :meth:`check_thread`.
+        """
         if self.thread != get_ident():
             self.check_thread()
-        strand = Strand(self, next(self._numbers), name, owner, call, local)
         try:
+            strand.number = next(self._numbers)
             self._live[strand.number] = strand
             self.ready.append(strand)
             strand._in_ready = True  # noqa: SLF001
+            return strand  # noqa: TRY300  (an exception on this line counts as well)
         except BaseException as error:
+            strand.done = True
             self._recover(error, self.current)
             raise
-        return strand
 
     @property
     def pending(self) -> bool:

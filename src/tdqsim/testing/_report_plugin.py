@@ -23,7 +23,7 @@ from tdqsim.report.layouts import queue_layouts
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Part, Prose, Ready, Section, Table
 from tdqsim.testing.clock import waiting
-from tdqsim.testing.happenings import Follower, Waits
+from tdqsim.testing.happenings import Follower
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -54,13 +54,13 @@ class _Followed:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._told: list[str] = []
-        self._waits = Waits(kit.dispatcher)
+        self._followers: list[Follower] = []
         kit.on_made.append(self._made)
 
     def _made(self, target: Region | System, history: History) -> None:
-        if len(self._waits.followers) < _FOLLOWERS:
+        if len(self._followers) < _FOLLOWERS:
             digest = Digest(steps=_STEPS, tasks=_TASKS)
-            self._waits.followers.append(Follower(target, history, digest, self._layouts_of(target)))
+            self._followers.append(Follower(target, history, digest, self._layouts_of(target)))
 
     def _layouts_of(self, target: Region | System) -> Mapping[str, Layout]:
         """What region.yaml has the records shown by; what is wrong with it is told, and fails no test."""
@@ -75,12 +75,11 @@ class _Followed:
 
     def parts(self) -> Iterator[Part]:
         """What happened, region by region."""
-        self._waits.end()
         kit = self._kit
         yield from map(Prose, self._told)
         for text in waiting(kit.dispatcher):
             yield Prose(f"waiting: {text}")
-        for follower in self._waits.followers:
+        for follower in self._followers:
             digest = follower.digest()
             parts = [
                 *happened.depth(digest), *happened.tasks(digest), *happened.triggers(digest, _TRIGGERS),
@@ -89,7 +88,7 @@ class _Followed:
             if parts:
                 yield Prose(f"{follower.name}, seed {kit.seed}: {digest.events:,} events")
                 yield from parts
-        more = len(kit.regions) + len(kit.systems) - len(self._waits.followers)
+        more = len(kit.regions) + len(kit.systems) - len(self._followers)
         if more > 0:
             yield Prose(f"{more:,} more regions and systems of this test are not shown.", quiet=True)
 

@@ -1,17 +1,15 @@
-"""A region or system followed for a report: what its history tells, and who waits, as moments of a digest.
+"""A region or system followed for a report: what its history tells, as moments of a digest.
 
-Events are followed as they come, so that a run of millions needs no more room than a short one. A history says when a
-task's command has ended; when a task begins to wait is seen at the next dispatch.
+Events are followed as they come, so that a run of millions needs no more room than a short one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
 from tdqsim.cics import Region
-from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.ibmi import System
 from tdqsim.layouts import Layout
 from tdqsim.report.digest import Digest, Moment
@@ -19,7 +17,7 @@ from tdqsim.report.layouts import in_a_line
 from tdqsim.testing.events import Event, JobEvent
 from tdqsim.testing.history import DELETEQ, READQ, WRITEQ, History, event_of
 
-__all__ = ["Follower", "Waits"]
+__all__ = ["Follower"]
 
 _BATCH: Final = 5_000
 _PARTS: Final = {
@@ -53,7 +51,7 @@ class Follower:
         self.history = history if history is not None else History(1)
         self._digest = digest or Digest()
         self._shows = {name: partial(in_a_line, layout=layout) for name, layout in (layouts or {}).items()}
-        self._raw: list[Any] = []  # events as the recorder gave them, and moments of waits
+        self._raw: list[Any] = []  # events as the recorder gave them
         self._names: dict[int, str] = {}
         self._counted: set[str] = set()
         kept = self.history.trace
@@ -85,33 +83,12 @@ class Follower:
         self._flush()
         return self._digest
 
-    # -- waits ----------------------------------------------------------------------------------------------------
-
-    def waits(self, strand: Strand, what: str) -> None:
-        """A strand waits; it is noted when it is one of the target's tasks."""
-        self._noted(strand, "wait", what, strand.since_ns)
-
-    def goes_on(self, strand: Strand) -> None:
-        """A strand waits no longer."""
-        self._noted(strand, "resume", "", None)
-
-    def _noted(self, strand: Strand, part: str, what: str, when: int | None) -> None:
-        region = self.target
-        if isinstance(region, Region):  # the jobs of a system tell of their waits themselves
-            who = next((task for task in region.tasks.values() if task.strand is strand), None)
-            if who is not None:
-                time_ns = region.clock.time_ns() if when is None else when
-                self._add(Moment(time_ns, what, _task(who.number, who.transid), part=part))
-
     # -- moments --------------------------------------------------------------------------------------------------
 
     def _moments(self, raw: list[Any]) -> Iterator[Moment]:
         for each in raw:
-            if isinstance(each, Moment):
-                yield each
-            else:
-                event = each if isinstance(each, Event | JobEvent) else event_of(each)
-                yield self._of_job(event) if isinstance(event, JobEvent) else self._of_task(event)
+            event = each if isinstance(each, Event | JobEvent) else event_of(each)
+            yield self._of_job(event) if isinstance(event, JobEvent) else self._of_task(event)
 
     def _of_task(self, event: Event) -> Moment:
         depth: int | None = None
@@ -169,53 +146,3 @@ class Follower:
 
 def _task(number: int, transid: str) -> str:
     return f"task {number} {transid}".rstrip()
-
-
-class Waits:
-    """Looks at each dispatch who has begun to wait, and tells the followers of its dispatcher.
-
-    Args:
-        dispatcher: whose; what looks at its dispatches already goes on doing so.
-
-    Attributes:
-        followers: who is told.
-    """
-
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self.followers: list[Follower] = []
-        self._dispatcher = dispatcher
-        self._before: Callable[[Strand], None] | None = dispatcher.on_dispatch
-        self._last: Strand | None = None
-        self._waiting: dict[Strand, None] = {}
-        dispatcher.on_dispatch = self._dispatched
-
-    def _dispatched(self, strand: Strand) -> None:
-        self._look()
-        self._last = strand
-        if strand in self._waiting:
-            del self._waiting[strand]
-            for follower in self.followers:
-                follower.goes_on(strand)
-        if self._before is not None:
-            self._before(strand)
-
-    def _look(self) -> None:
-        """Those that may have begun to wait since the last dispatch: who ran then, and the program outside."""
-        for strand in (self._last, self._dispatcher.outside):
-            if strand is None or strand.done or strand in self._waiting:
-                continue
-            queue = strand.waiting_for
-            if queue is not None:
-                self._waiting[strand] = None
-                for follower in self.followers:
-                    follower.waits(strand, queue.name)
-        outside = self._dispatcher.outside
-        if outside in self._waiting and outside.waiting_for is None:
-            del self._waiting[outside]
-            for follower in self.followers:
-                follower.goes_on(outside)
-
-    def end(self) -> None:
-        """Look a last time, and no more."""
-        self._look()
-        self._dispatcher.on_dispatch = self._before

@@ -228,7 +228,7 @@ def startbr(
 
 
 def _browse(search: Search) -> Browse:
-    return Browse(search.key, len(search.key) if search.generic else 0, search.gteq, search.numbers)
+    return Browse(search.key, len(search.key) if search.generic else 0, gteq=search.gteq, numbers=search.numbers)
 
 
 @command("RESETBR", f"{_CONDITIONS} NOTFND", resource="file")

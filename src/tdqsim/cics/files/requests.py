@@ -11,7 +11,6 @@ READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from tdqsim.cics.files.datafile import NUMBER_SIZE
@@ -47,8 +46,7 @@ class FileTask(Issuer, Protocol):
         """Wait inside a command."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(NamedTuple):
     """What a request that reads gives back.
 
     Attributes:

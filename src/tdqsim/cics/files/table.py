@@ -15,8 +15,7 @@ part of CICS, so that a cold start keeps them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from tdqsim.cics.files.datafile import DataFile, Path
 from tdqsim.cics.files.installed import OPERATIONS, FileDefinition, make_data_set, operations_of
@@ -34,7 +33,6 @@ _DATA_SETS: Final = b"dset/"
 _DSNAME: Final = 44
 
 
-@dataclass(slots=True)
 class FileEntry:
     """One file.
 
@@ -50,26 +48,31 @@ class FileEntry:
         dsname: the name of its data set; empty for that of the file.
     """
 
-    name: str
-    data: DataFile
-    view: Any
-    operations: frozenset[str]
-    recoverable: bool = False
-    enablestatus: str = "ENABLED"
-    openstatus: str = "OPEN"
-    definition: FileDefinition | None = None
-    dsname: str = ""
+    __slots__ = (
+        "data", "definition", "dsname", "enablestatus", "name", "openstatus", "operations", "recoverable", "view",
+    )  # fmt: skip
+
+    def __init__(
+        self, name: str, data: DataFile, view: Any, operations: frozenset[str], *, recoverable: bool = False
+    ) -> None:
+        self.name = name
+        self.data = data
+        self.view = view
+        self.operations = operations
+        self.recoverable = recoverable
+        self.enablestatus = "ENABLED"
+        self.openstatus = "OPEN"
+        self.definition: FileDefinition | None = None
+        self.dsname = ""
 
 
-@dataclass(slots=True)
-class Held:
+class Held(NamedTuple):
     """A record that a task has read for update."""
 
     key: bytes
     token: int
 
 
-@dataclass(slots=True)
 class Browse:
     """A browse of a file.
 
@@ -82,27 +85,32 @@ class Browse:
         shown: what RIDFLD had then: another value moves the browse.
     """
 
-    key: bytes
-    generic: int
-    gteq: bool
-    numbers: bool
-    place: bytes | None = None
-    forward: bool | None = None
-    shown: bytes = b""
+    __slots__ = ("forward", "generic", "gteq", "key", "numbers", "place", "shown")
+
+    def __init__(self, key: bytes, generic: int, *, gteq: bool, numbers: bool) -> None:
+        self.key = key
+        self.generic = generic
+        self.gteq = gteq
+        self.numbers = numbers
+        self.place: bytes | None = None
+        self.forward: bool | None = None
+        self.shown = b""
 
 
-@dataclass(slots=True)
 class _OfTask:
     """What one unit of work of a task has with files.
 
     ``restored`` is what one in doubt of an earlier run will change on the store, if it commits.
     """
 
-    held: dict[str, list[Held]] = field(default_factory=dict)
-    browses: dict[tuple[str, int], Browse] = field(default_factory=dict)
-    undo: list[tuple[DataFile, bytes, bytes | None]] = field(default_factory=list)
-    locked: set[tuple[int, bytes]] = field(default_factory=set)
-    restored: dict[bytes, bytes | None] = field(default_factory=dict)
+    __slots__ = ("browses", "held", "locked", "restored", "undo")
+
+    def __init__(self) -> None:
+        self.held: dict[str, list[Held]] = {}
+        self.browses: dict[tuple[str, int], Browse] = {}
+        self.undo: list[tuple[DataFile, bytes, bytes | None]] = []
+        self.locked: set[tuple[int, bytes]] = set()
+        self.restored: dict[bytes, bytes | None] = {}
 
     def at_commit(self) -> dict[bytes, bytes | None]:
         """What the commit changes on the store."""
@@ -211,7 +219,9 @@ class Files:
         base = data.base if isinstance(data, Path) else data
         if kept and not base.kept_as:
             self._keep(_PLACE + name.upper().encode().ljust(_NAME), base)
-        found = self.known[name.upper()] = FileEntry(name.upper(), base, data, frozenset(operations), recoverable)
+        found = self.known[name.upper()] = FileEntry(
+            name.upper(), base, data, frozenset(operations), recoverable=recoverable
+        )
         return found
 
     def define_data_set(self, name: str, data: DataFile | Path, *, kept: bool = False) -> None:
@@ -238,17 +248,13 @@ class Files:
         """Install a FILE definition, in the place of the file of that name; opening it finds its data set."""
         data = DataFile("ESDS")
         described = definition.organisation or definition.keylength or definition.dataset in self.data_sets
-        self.known[definition.name] = FileEntry(
-            definition.name,
-            data,
-            data,
-            operations_of(definition),
-            definition.recovery != "NONE",
-            definition.status,
-            "OPEN" if definition.opentime == "STARTUP" and described else "CLOSED",
-            definition,
-            definition.dataset,
+        entry = FileEntry(
+            definition.name, data, data, operations_of(definition), recoverable=definition.recovery != "NONE"
         )
+        entry.enablestatus = definition.status
+        entry.openstatus = "OPEN" if definition.opentime == "STARTUP" and described else "CLOSED"
+        entry.definition, entry.dsname = definition, definition.dataset
+        self.known[definition.name] = entry
 
     def open(self, file: FileEntry) -> bool:
         """Open a file; False when its data set is not known."""

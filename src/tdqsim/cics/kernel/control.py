@@ -9,6 +9,7 @@ from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.enqueue import acquire, give_up
+from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
@@ -212,12 +213,11 @@ def assign(task: TaskBase, *options: AssignOption, nohandle: Flag = False) -> An
             only a terminal has.
         TdqError: an option that is not known.
     """
-    for option in options:
-        if option.upper() not in ASSIGN_OPTIONS:
-            raise TdqError(f"ASSIGN {option}: allowed are {', '.join(ASSIGN_OPTIONS)}")
-    if not options:
+    wanted = [option.upper() for option in options]
+    check_options("ASSIGN", wanted, ASSIGN_OPTIONS)
+    if not wanted:
         raise TdqError("ASSIGN names no option")
-    values = tuple(ASSIGN_OPTIONS[option.upper()](task) for option in options)
+    values = tuple(ASSIGN_OPTIONS[option](task) for option in wanted)
     return values[0] if len(values) == 1 else values
 
 

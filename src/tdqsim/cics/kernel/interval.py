@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.channels import Channel
     from tdqsim.cics.kernel.parts import TaskRegion
     from tdqsim.cics.uow.unit import UnitOfWork
-    from tdqsim.core.dispatch import Timer
+    from tdqsim.core.dispatch import Strand, Timer
 
 __all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "moment_of_day", "retrieve", "start"]
 
@@ -32,6 +32,7 @@ _UNKNOWN = 8
 _NO_SURROGATE = 9
 _DAY_NS = 24 * 3600 * _NS
 _PAST_NS = 6 * 3600 * _NS
+_ICWAIT = "ICWAIT"
 _NAMES = {"RTRANSID": Opt("name", 4), "RTERMID": Opt("name", 4), "QUEUE": Opt("name", 8)}
 _RECEIVED = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2), **_NAMES}
 _RetrieveOption = Literal["INTO", "SET", "LENGTH", "RTRANSID", "RTERMID", "QUEUE"]
@@ -66,9 +67,12 @@ class StartRequest:
         channel: the channel that the task gets, or None.
         more: RTRANSID, RTERMID and QUEUE for RETRIEVE, those that were given.
         committed: whether it counts; a START PROTECT does once its unit of work has committed.
+        handle: its task's; None as long as it has none.
     """
 
-    __slots__ = ("channel", "committed", "data", "more", "region", "reqid", "termid", "timer", "transid", "userid")
+    __slots__ = (
+        "channel", "committed", "data", "handle", "more", "region", "reqid", "termid", "timer", "transid", "userid",
+    )  # fmt: skip
 
     def __init__(
         self, region: TaskRegion, transid: str, *, data: bytes | None, userid: str, termid: str, reqid: str
@@ -83,25 +87,34 @@ class StartRequest:
         self.reqid = reqid
         self.timer: Timer | None = None
         self.committed = True
+        self.handle: Strand | None = None
 
     def settle(self, deadline_ns: int, *, committed: bool) -> None:
-        """The unit of work that issued a START PROTECT has ended: do it, or drop it."""
+        """The unit of work that issued a START PROTECT has ended: do it, or drop it. May be said again."""
         self.committed = committed
         if committed:
             self.region.starts.start_at(self, deadline_ns)
-        else:
+        if self.timer is None:
             self.region.starts.requests.pop(self.reqid, None)
 
-    def due(self) -> None:
-        """The interval is over: attach, or wait for the terminal."""
-        self.region.starts.requests.pop(self.reqid, None)
+    def expire(self) -> None:
+        """The interval is over. May be said again; a request that is not listed was taken back, or is done."""
+        requests = self.region.starts.requests
+        if requests.get(self.reqid) is self:
+            self.begin()
+            requests.pop(self.reqid, None)
+
+    def begin(self) -> None:
+        """Make the task, or wait for the terminal."""
         if not self.termid:
             self.attach(None)
-            return
-        self.region.when_free(self.termid, self.attach)
+        else:
+            self.region.when_free(self.termid, self.attach)
 
     def attach(self, facility: Any) -> None:
-        """Make the task."""
+        """Make the task, which is made once."""
+        if self.handle is not None:
+            return
         entry = self.region.transactions.get(self.transid)
         if entry is None or (why := entry.why_not()):
             message = "DFHAC2001" if entry is None else str(why)
@@ -111,11 +124,11 @@ class StartRequest:
         has_data = self.data is not None or bool(self.more)
         startcode = "SD" if has_data else "S"
         data = StartData(self.data or b"", self.more) if has_data else None
-        strand = self.region.attach(entry, startcode=startcode, userid=self.userid, facility=facility, data=data)
-        task: Any = strand.local
-        task.eib.eibreqid = self.reqid
-        if self.channel is not None:
-            task.level = ProgramLevel(task.program, None, None, self.channel)
+        program = entry.program_name or entry.name
+        level = None if self.channel is None else ProgramLevel(program, None, None, self.channel)
+        self.handle = self.region.attach(
+            entry, startcode=startcode, userid=self.userid, facility=facility, data=data, level=level, reqid=self.reqid
+        )
 
 
 class Starts:
@@ -139,19 +152,20 @@ class Starts:
 
     def take(self, request: StartRequest, deadline_ns: int, uow: UnitOfWork | None) -> None:
         """Have a START done when its time comes; with PROTECT (``uow``), when that has committed too."""
-        self.requests[request.reqid] = request
         if uow is None:
             self.start_at(request, deadline_ns)
         else:
             request.committed = False
             uow.call_at_end(lambda committed: request.settle(deadline_ns, committed=committed))
+            self.requests[request.reqid] = request
 
     def start_at(self, request: StartRequest, deadline_ns: int) -> None:
-        """Have a START done when its time comes."""
+        """Have a START done when its time comes, which is nothing when it was taken back, or its task made."""
         if deadline_ns <= self._region.clock.time_ns():
-            request.due()
+            request.begin()
         else:
-            request.timer = self._region.dispatcher.call_at(deadline_ns, request.due)
+            request.timer = self._region.dispatcher.call_at(deadline_ns, request.expire)
+            self.requests[request.reqid] = request  # what comes before this has no effect by itself
 
 
 def interval_ns(interval: int, hours: int | None = None, minutes: int | None = None, seconds: int | None = None) -> int:
@@ -379,10 +393,10 @@ def _wait(task: TaskBase, pause: int, reqid: str) -> None:
         over = True
         queue.wake_all()
 
-    if reqid:
-        waits[reqid] = end
     try:
-        task.region.dispatcher.wait(lambda: None if over else WAIT, queue, pause)
+        if reqid:
+            waits[reqid] = end
+        task.park(lambda: None if over else WAIT, queue, _ICWAIT, "", pause)
     except TimedOut:
         return
     finally:

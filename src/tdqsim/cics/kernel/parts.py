@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.issue import Hook, Recorder
+from tdqsim.cics.kernel.levels import ProgramLevel
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import CodePage
@@ -87,5 +88,7 @@ class TaskRegion(Protocol):
         request: Any = None,
         data: bytes | None = None,
         args: tuple[Any, ...] = (),
+        level: ProgramLevel | None = None,
+        reqid: str = "",
     ) -> Strand:
         """Make a task for a transaction that can be attached."""

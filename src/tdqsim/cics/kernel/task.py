@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Eib, failure
 from tdqsim.cics.kernel.handling import NO_HANDLES, HandleStack
-from tdqsim.cics.kernel.issue import check_flag
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.dispatch import TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, StoreError, TdqError
@@ -227,7 +226,6 @@ class TaskBase:
         dispatcher = self.region.dispatcher
         if dispatcher.thread != get_ident():
             dispatcher.check_thread()
-        check_flag(name, "nohandle", nohandle)
         condition.command, condition.resource = name, condition.resource or resource
         self.condition = condition
         self.eib.last = failure(condition)
@@ -264,41 +262,66 @@ class TaskBase:
             dispatcher.run_ready()
 
     def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
-        """Wait inside a command.
+        """Wait inside a command, no longer than DTIMOUT of the transaction says; for the arguments see :meth:`park`.
+
+        Raises:
+            Abend: AKCS: DTIMOUT is over; AEXY and the like: the task was purged.
+        """
+        try:
+            return self.park(attempt, queue, kind, name, self.dtimout_ns)
+        except TimedOut as error:
+            raise Abend(TIMED_OUT, detail=f"{error}; DTIMOUT of transaction {self.transid} is over") from error
+
+    def park(
+        self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str, timeout_ns: int | None = None
+    ) -> Any:
+        """Wait, while whoever looks sees for what.
 
         Args:
             attempt: what is tried, again and again.
             queue: where to wait.
             kind: the wait's resource type as INQUIRE TASK shows it, such as ``TD_READ``.
             name: its resource name.
+            timeout_ns: how long at most; None for no limit.
 
         Raises:
-            Abend: AKCS: DTIMOUT is over; AEXY and the like: the task was purged.
+            TimedOut: so long.
+            Abend: the task was purged.
         """
         region = self.region
         strand = region.dispatcher.current
-        before, strand.local = strand.local, self
-        known = region.tasks.setdefault(self.number, self)
-        self.suspended = (kind, name)
-        recorder = region.recorder
-        if recorder is not None:
-            recorder.task_waits(self, queue.name, queue.holders() if queue.holders is not None else "")
-        uow = self.unit
-        if uow is not None:
-            uow.waitstate, uow.since_ns = Cvda.WAITING, region.clock.time_ns()
+        before = strand.local
         try:
-            return region.dispatcher.wait(attempt, queue, self.dtimout_ns)
-        except TimedOut as error:
-            raise Abend(TIMED_OUT, detail=f"{error}; DTIMOUT of transaction {self.transid} is over") from error
-        finally:
-            self.suspended = None
-            if recorder is not None:
-                recorder.task_goes_on(self)
-            strand.local = before
-            if known is self and self.implicit:
-                region.tasks.pop(self.number, None)
-            if uow is not None and uow.waitstate is Cvda.WAITING:
-                uow.waitstate, uow.since_ns = Cvda.ACTIVE, region.clock.time_ns()
+            try:
+                self.suspended, strand.local = (kind, name), self
+                region.tasks.setdefault(self.number, self)
+                if region.recorder is not None:
+                    what = queue.holders() if queue.holders is not None else ""
+                    region.recorder.task_waits(self, queue.name, what)
+                self._unit_waits(Cvda.ACTIVE, Cvda.WAITING)
+                return region.dispatcher.wait(attempt, queue, timeout_ns)
+            finally:
+                self._unpark(strand, before)
+        except BaseException:  # an interrupt may have come before the wait was quite over
+            self._unpark(strand, before)
+            raise
+
+    def _unpark(self, strand: Strand, before: Any) -> None:
+        if self.suspended is None:
+            return
+        region, strand.local = self.region, before
+        if self.implicit and region.tasks.get(self.number) is self:
+            del region.tasks[self.number]
+        self._unit_waits(Cvda.WAITING, Cvda.ACTIVE)
+        if region.recorder is not None:
+            region.recorder.task_goes_on(self)
+        self.suspended = None
+
+    def _unit_waits(self, before: Cvda, after: Cvda) -> None:
+        """Its unit of work goes from one wait state to another; one that was shunted stays so."""
+        uow = self.unit
+        if uow is not None and uow.waitstate is before:
+            uow.waitstate, uow.since_ns = after, self.region.clock.time_ns()
 
     # -- running a program ----------------------------------------------------------------------------------------
 
@@ -339,6 +362,10 @@ class TaskBase:
         except BaseException:  # an interrupt belongs to the program outside; the task is over all the same
             self.end(normal=False)
             raise
+
+    def abandon(self) -> None:
+        """An interrupt has ended its strand, maybe before :meth:`run` saw to it: the task is over all the same."""
+        self.end(normal=False)
 
     def _finish(self, value: Any, error: Exception | None) -> Any:
         """End after the program has returned, or after an exception: the abend exit first, then backout."""

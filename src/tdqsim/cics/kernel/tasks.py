@@ -16,6 +16,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVa
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
+from tdqsim.cics.kernel.levels import ProgramLevel
 from tdqsim.cics.kernel.parts import TaskRegion
 from tdqsim.cics.kernel.security import check_user
 from tdqsim.cics.kernel.task import TaskBase
@@ -77,8 +78,7 @@ class Tasks(Generic[K]):
         entry = region.transactions.get(task.transid)
         if entry is not None:
             task.dtimout_ns = entry.dtimout_ns
-        self.known[task.number] = task
-        return task
+        return self.known.setdefault(task.number, task)  # at once: one that is listed and that nobody has never ends
 
     def system(self) -> K:
         """A task of the region's own, for its messages; it is not listed."""
@@ -96,9 +96,14 @@ class Tasks(Generic[K]):
         request: Any = None,
         data: bytes | None = None,
         args: tuple[Any, ...] = (),
+        level: ProgramLevel | None = None,
+        reqid: str = "",
         make: Callable[..., K] | None = None,
     ) -> Strand:
-        """Make a task for a transaction that can be attached; it runs when it is dispatched."""
+        """Make a task for a transaction that can be attached; it runs when it is dispatched.
+
+        Whatever is raised here, there is no such task.
+        """
         assert entry.program is not None, entry
         region = self._region
         dispatcher = region.dispatcher
@@ -112,15 +117,26 @@ class Tasks(Generic[K]):
         task._work = entry.program, args  # noqa: SLF001  (what its run begins with)
         if data is not None:
             task.start_data = (data,)
-        if facility is not None:
-            task.facility = facility
-            task.eib.eibtrmid = facility.name
-            facility.task = task
-        self.known[number] = task
-        task.strand = strand = dispatcher.spawn(task.run, name=task, owner=region, local=task)
-        if region.is_watched and region.recorder is not None:
-            region.recorder.task_started(task)
-        return strand
+        if reqid:
+            task.eib.eibreqid = reqid
+        if level is not None:
+            task.level = level
+            task.eib.eibcalen = len(level.commarea or b"")
+        task.strand = strand = Strand(dispatcher, task, region, task.run, task, task.abandon)
+        try:
+            self.known[number] = task
+            if facility is not None:
+                task.facility = facility
+                task.eib.eibtrmid = facility.name
+                facility.task = task
+            if region.is_watched and region.recorder is not None:
+                region.recorder.task_started(task)
+            return dispatcher.begin(strand)
+        except BaseException:
+            self.known.pop(number, None)
+            if facility is not None and facility.task is task:
+                facility.task = None
+            raise
 
     def purge(self, handle: Strand | TaskBase, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""

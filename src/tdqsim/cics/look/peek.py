@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from tdqsim.cics.look.records import records, uncommitted
 from tdqsim.cics.queues.checks import final_target
@@ -14,8 +14,7 @@ from tdqsim.facts import Cvda
 __all__ = ["QueueSnapshot", "peek", "snapshot"]
 
 
-@dataclass(frozen=True, slots=True)
-class QueueSnapshot:
+class QueueSnapshot(NamedTuple):
     """One queue at one moment.
 
     Attributes:

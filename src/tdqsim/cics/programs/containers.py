@@ -7,8 +7,7 @@ CONTAINER (CHANNEL), DELETE CONTAINER (CHANNEL), MOVE CONTAINER (CHANNEL), START
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.channels import Channel, Container, checked_name
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -34,8 +33,7 @@ _CONDITIONS: Final = "CCSIDERR CHANNELERR CODEPAGEERR CONTAINERERR INVREQ LENGER
 _KINDS: Final = ("BIT", "CHAR")
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(NamedTuple):
     """What GET CONTAINER gives back.
 
     Attributes:

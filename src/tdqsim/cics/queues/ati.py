@@ -178,38 +178,27 @@ class Ati:
 
     def arm(self, queue: IntraTdQueue) -> None:
         """Work out at which count the next write starts a task."""
-        armed = queue.latched is None and queue.transid and queue.triggerlevel > 0
-        queue.fire_at = queue.triggerlevel if armed else NEVER
+        queue.fire_at = _level(queue) if queue.latched is None else NEVER
 
     # -- reached --------------------------------------------------------------------------------------------------
 
-    def due(self, queue: IntraTdQueue, task: TaskBase, items: int) -> Latch | None:
+    def due(self, queue: IntraTdQueue, items: int, task: int, transid: str, termid: str, uow: str = "") -> Latch | None:
         """What begins a cycle now that the level is reached; None when no task can be started. Nothing begins yet.
 
         Args:
             queue: the queue.
-            task: the one whose WRITEQ is looked at.
             items: how many records the queue then has.
+            task, transid, termid: of the task whose WRITEQ or commit is looked at.
+            uow: the unit of work whose commit it is, in hexadecimal; empty for a WRITEQ.
         """
-        message = self.why_no_cycle(queue)
-        if message is not None:
-            self._report_once(queue, *message)
-            return None
-        return Latch(queue, task.number, task.transid, task.eib.eibtrmid, "", self._region.clock.time_ns(), items)
-
-    def due_at_commit(self, queue: IntraTdQueue, uow: UnitOfWork, items: int) -> Latch | None:
-        """The same for the commit of a unit of work."""
-        message = self.why_no_cycle(queue)
-        if message is not None:
-            self._report_once(queue, *message)
-            return None
-        by, now = uow.facts, self._region.clock.time_ns()
-        return Latch(queue, by.taskid, by.transid, by.termid, uow.id.hex().upper(), now, items)
-
-    def _report_once(self, queue: IntraTdQueue, message: str, reason: str) -> None:
+        why_not = self.why_no_cycle(queue)
+        if why_not is None:
+            return Latch(queue, task, transid, termid, uow, self._region.clock.time_ns(), items)
         if not queue.failed_start:
             queue.failed_start = True
+            message, reason = why_not
             self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
+        return None
 
     def begin(self, latch: Latch) -> None:
         """Begin a cycle and have its task started. It runs later, never inside the writer.
@@ -262,12 +251,19 @@ class Ati:
 
     def serve(self, facility: Facility) -> None:
         """Give a facility that is free and in service its next task."""
-        while facility.inservice and facility.task is None and facility.requests:
-            request = facility.requests.popleft()
-            if isinstance(request, Latch):
-                self._attach(request, facility)
-            else:
-                request(facility)
+        request = None
+        try:
+            while facility.inservice and facility.task is None and facility.requests:
+                request = facility.requests.popleft()
+                if isinstance(request, Latch):
+                    self._attach(request, facility)
+                else:
+                    request(facility)
+                request = None
+        except BaseException:
+            if request is not None and facility.task is None:  # an interrupt came before it had the facility
+                facility.requests.appendleft(request)
+            raise
 
     def _attach(self, latch: Latch, facility: Facility | None) -> None:
         queue, region = latch.queue, self._region
@@ -342,8 +338,7 @@ class Ati:
     def _over(self, queue: IntraTdQueue) -> None:
         if queue.latched is not None and queue.recovstatus != "NO":
             self._region.hardening.note(latch_key(queue), None)
-        queue.latched = None
-        self.arm(queue)
+        queue.latched, queue.fire_at = None, _level(queue)
 
     def task_ended(self, latch: Latch, *, normal: bool) -> None:
         """A triggered task has ended; its unit of work is settled and its QZEROs are counted."""
@@ -421,6 +416,11 @@ class Ati:
         queue.fire_at = NEVER
         self._resumed.add(queue)
         return True
+
+
+def _level(queue: IntraTdQueue) -> int:
+    """The count at which a queue starts a task when no cycle is on."""
+    return queue.triggerlevel if queue.transid and queue.triggerlevel > 0 else NEVER
 
 
 def latch_key(queue: IntraTdQueue) -> bytes:

@@ -44,6 +44,17 @@ class Facilities:
             self._update(facility)
         return facility
 
+    def defined(self, terminal: str) -> Facility:
+        """A terminal that is defined.
+
+        Raises:
+            TdqError: there is no such terminal.
+        """
+        defined = self._region.terminals
+        if terminal not in defined:
+            raise TdqError(f"terminal {terminal} is not defined; defined are {', '.join(defined) or 'none'}")
+        return self.get("TERMINAL", terminal)
+
     def _update(self, facility: Facility) -> None:
         definition: Any = (self._region.terminals if facility.kind == "TERMINAL" else self._region.connections).get(
             facility.name
@@ -69,9 +80,7 @@ class Facilities:
         Raises:
             TdqError: there is no such terminal.
         """
-        if name not in self._region.terminals:
-            raise TdqError(f"terminal {name} is not defined; defined are {', '.join(self._region.terminals) or 'none'}")
-        facility = self.get("TERMINAL", name)
+        facility = self.defined(name)
         facility.inservice = inservice
         self._region.ati.serve(facility)
 

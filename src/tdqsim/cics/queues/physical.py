@@ -27,7 +27,9 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
     if not 0 < size <= queue.ci_left:
         region.intra.extend(queue, size, length)
     count = queue.stored.count + 1
-    latch = region.ati.due(queue, task, count) if count >= queue.fire_at else None
+    latch = (
+        region.ati.due(queue, count, task.number, task.transid, task.eib.eibtrmid) if count >= queue.fire_at else None
+    )
     work = queue.stored.work()
     try:
         work.put(data)

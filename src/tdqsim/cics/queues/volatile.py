@@ -32,7 +32,7 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
         queue.peak = count
     if count >= queue.fire_at:
         ati = task.region.ati
-        latch = ati.due(queue, task, count)
+        latch = ati.due(queue, count, task.number, task.transid, task.eib.eibtrmid)
         if latch is not None:
             ati.begin(latch)
 

@@ -42,20 +42,17 @@ _SHIPPED: Final = frozenset(
     }
 )  # fmt: skip
 """What the other region can answer; anything else arrives as ISCINVREQ."""
-_BEHIND: Final[Mapping[str, tuple[str, ...]]] = {
-    "BACKOUT": ("REQUEST", "PREPARE", "BACKOUT"),
-    "COMMIT": ("COMMIT", "REMIND"),
-    "REMIND": ("COMMIT", "REMIND"),
+_OTHERS: Final = ((), ())
+_MAY_COME: Final[Mapping[str, tuple[tuple[str, ...], tuple[Cvda, ...]]]] = {
+    # message: behind which others, and not in which states of its unit of work here
+    "REQUEST": ((), (Cvda.INDOUBT,)),
+    "PREPARE": ((), (Cvda.INDOUBT,)),
+    "COMMIT": (("COMMIT", "REMIND"), (Cvda.INFLIGHT, Cvda.BACKOUT)),
+    "REMIND": (("COMMIT", "REMIND"), (Cvda.INFLIGHT, Cvda.BACKOUT)),
+    "BACKOUT": (("REQUEST", "PREPARE", "BACKOUT"), ()),
 }
-"""What each message may come behind while that is still carried out: it waits for its turn. No other may come."""
-_TOO_LATE_OR_EARLY: Final[Mapping[str, tuple[Cvda, ...]]] = {
-    "REQUEST": (Cvda.INDOUBT,),
-    "PREPARE": (Cvda.INDOUBT,),
-    "COMMIT": (Cvda.INFLIGHT, Cvda.BACKOUT),
-    "REMIND": (Cvda.INFLIGHT, Cvda.BACKOUT),
-}
-"""The states of its unit of work here in which a message cannot come: what has promised takes no more work and makes no
-second promise, and what has not promised cannot be committed."""
+"""When a message may come. It waits for its turn behind one of those that is still carried out, and comes behind no
+other. What has promised takes no more work and makes no second promise; what has not promised cannot be committed."""
 
 
 class MirrorTask(Task):
@@ -172,7 +169,7 @@ class Mirrors:
     def _check_state(self, kind: str, key: str) -> None:
         mirror = self.mirrors.get(key) or self._orphan(key)
         part = mirror.part if mirror is not None else None
-        if part is not None and part.state in _TOO_LATE_OR_EARLY.get(kind, ()):
+        if part is not None and part.state in _MAY_COME.get(kind, _OTHERS)[1]:
             raise MessageError(f"{kind} of {key:.80}, which is {part.state.name}")
 
     def wait_turn(self, message: MessageFrame) -> None:
@@ -183,7 +180,7 @@ class Mirrors:
         """
         kind, key = message.kind, message.fields["key"]
         while kind != "ASK" and (turn := self.turns.get(key)) is not None:
-            if turn.kind not in _BEHIND.get(kind, ()):
+            if turn.kind not in _MAY_COME.get(kind, _OTHERS)[0]:
                 raise MessageError(f"{kind} of {key:.80} came while its {turn.kind} was carried out")
             self.abandoned(key)
             self.region.dispatcher.wait(partial(self._until_over, key, turn), turn.over)

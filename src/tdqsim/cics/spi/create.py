@@ -9,6 +9,8 @@ commands, DISCARD TDQUEUE (IBM Docs).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
@@ -79,17 +81,25 @@ def create_tdqueue(
         raise refusal(_CREATE, "bad logmessage", f"LOGMESSAGE must be LOG or NOLOG, not {logmessage!r}")
     definition = _definition(region, name, attributes if attrlen is None else attributes[:attrlen])
     _check_userid(task, definition)
-    before = region.tdqueues.get(name)
+    install = partial(install_tdqueue, region, definition, way="create", user=task.userid, program=task.program)
     try:
-        install_tdqueue(region, definition, way="create", user=task.userid, program=task.program)
-        task.take_syncpoint()
+        _with_syncpoint(task, name, install)
     except InstallRefused as refused:
         task.take_rollback()
         raise refusal(_CREATE, "install failed", str(refused)) from refused
+
+
+def _with_syncpoint(task: SpiTask, name: str, change: Callable[[], object]) -> None:
+    """Change the queue of a name and take a syncpoint, or neither."""
+    queues = task.region.tdqueues
+    before = queues.get(name)
+    try:
+        change()
+        task.take_syncpoint()
     except TdqError:
         raise
-    except BaseException:  # an interrupt came when the queue was installed already: the rest of the command too
-        if region.tdqueues.get(name) is not before:
+    except BaseException:  # an interrupt came when the queue was changed already: the rest of the command too
+        if queues.get(name) is not before:
             task.take_syncpoint()
         raise
 
@@ -107,17 +117,10 @@ def discard_tdqueue(task: SpiTask, tdqueue: Name4, *, nohandle: Flag = False) ->
             pending; 31: not disabled.
     """
     queue = check_discard(task, queue_name(tdqueue))
-    logical = isinstance(queue, IntraTdQueue) and queue.logical
-    try:
+    if isinstance(queue, IntraTdQueue) and queue.logical:
+        _with_syncpoint(task, queue.name, partial(remove_tdqueue, task.region, queue))
+    else:
         remove_tdqueue(task.region, queue)
-        if logical:
-            task.take_syncpoint()
-    except TdqError:
-        raise
-    except BaseException:  # as in CREATE
-        if logical and task.region.tdqueues.get(queue.name) is not queue:
-            task.take_syncpoint()
-        raise
 
 
 def _definition(region: SpiRegion, name: str, text: str) -> Tdqueue:

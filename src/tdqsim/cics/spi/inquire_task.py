@@ -50,8 +50,6 @@ _MINUTE: Final = 60
 _TRANSID_LENGTH: Final = 4
 _LISTS: Final = {"LISTSIZE": Opt("fullword", 4), "SET": Opt("pointer", 4), "SETTRANSID": Opt("pointer", 4)}
 _IRLINK: Final = "IRLINK"
-_OTHER_WAITS: Final = {"DELAY": "ICWAIT"}
-"""SUSPENDTYPE of the waits that name themselves only by their queue."""
 
 
 # -- where values are read --------------------------------------------------------------------------------------------
@@ -89,10 +87,9 @@ def _wait(task: TaskBase, region: SpiRegion) -> _Suspended | None:
         other: SpiTask = strand.local
         since_ns = strand.since_ns if strand.waiting_for is not None else 0
         return None if other.region is region else _Suspended(_IRLINK, _link_to(region, other.region), since_ns)
-    queue = strand.waiting_for
-    if queue is None:
+    if strand.waiting_for is None:
         return None
-    kind, name = task.suspended or (_OTHER_WAITS.get(queue.name, ""), "")
+    kind, name = task.suspended or ("", "")
     return _Suspended(kind, name, strand.since_ns)
 
 

@@ -9,7 +9,7 @@ global statistics (IBM Docs); the general reset rule.
 from __future__ import annotations
 
 from collections import deque
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -17,11 +17,13 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import may_issue, may_see, queue_name, refusal
-from tdqsim.cics.spi.statistics_records import StatisticsRecord
 from tdqsim.cics.spi.tdqueue_options import split_dsname
 from tdqsim.core.dispatch import Timer
 from tdqsim.errors import TdqError
 from tdqsim.facts import REGION_DEFAULTS, Cvda
+
+if TYPE_CHECKING:
+    from tdqsim.cics.spi.statistics_records import StatisticsRecord
 
 __all__ = ["Collection", "Statistics", "extract_statistics", "global_record", "perform_statistics", "queue_record"]
 
@@ -69,12 +71,18 @@ def _type_values(queue: TdQueue) -> dict[str, Any]:
     return {"remotesystem": queue.remotesystem, "remotename": queue.remotename}
 
 
+def _record(record: str, values: dict[str, Any]) -> StatisticsRecord:
+    from tdqsim.cics.spi.statistics_records import StatisticsRecord  # noqa: PLC0415  (only who asks needs it)
+
+    return StatisticsRecord(record, values)
+
+
 def queue_record(queue: TdQueue) -> StatisticsRecord:
     """The statistics of one queue (DFHTQRDS)."""
     values: dict[str, Any] = {
         "name": queue.name, "type": queue.type, "writes": queue.writes, "reads": queue.reads, "deletes": queue.deletes,
     }  # fmt: skip
-    return StatisticsRecord("TQR", values | _NOTHING | _type_values(queue) | queue.signature._asdict())
+    return _record("TQR", values | _NOTHING | _type_values(queue) | queue.signature._asdict())
 
 
 def global_record(region: SpiRegion) -> StatisticsRecord:
@@ -96,7 +104,7 @@ def global_record(region: SpiRegion) -> StatisticsRecord:
         "strings": int(REGION_DEFAULTS["td_strings"]),
         "io_errors": 0,
     }
-    return StatisticsRecord("TQG", values)
+    return _record("TQG", values)
 
 
 def _reset(queue: TdQueue) -> None:

@@ -10,7 +10,6 @@ there APCT. Source: SEND MAP, RECEIVE MAP, RECEIVE (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -282,7 +281,7 @@ def receive(
     data = b"" if typed.short else page.encode(typed.text)
     most = length if maxlength is None else maxlength
     if most is not None and len(data) > most and notruncate:
-        screen.first[task] = replace(typed, text=page.decode(data[most:]))
+        screen.first[task] = typed._replace(text=page.decode(data[most:]))
         data = data[:most]
     if most is not None and len(data) > most:
         length = max(most, 0)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import WaitQueue
@@ -28,8 +28,10 @@ AIDS: Final = {row["name"]: row["value"].encode("latin-1") for row in table("aid
 """Key -> the character that EIBAID shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+_NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
+
+
+class Input(NamedTuple):
     """One input.
 
     Attributes:
@@ -41,7 +43,7 @@ class Input:
 
     key: str = "ENTER"
     text: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = _NONE
     cursor: int = 0
 
     @property
@@ -50,8 +52,7 @@ class Input:
         return self.key == "CLEAR" or self.key.startswith("PA")
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(NamedTuple):
     """One output.
 
     Attributes:
@@ -67,8 +68,8 @@ class Sent:
     command: str
     map: str = ""
     mapset: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
-    attributes: Mapping[tuple[str, str], bytes] = field(default_factory=dict)
+    fields: Mapping[str, str] = _NONE
+    attributes: Mapping[tuple[str, str], bytes] = _NONE
     text: str = ""
     cursor: int | None = None
     options: tuple[str, ...] = ()

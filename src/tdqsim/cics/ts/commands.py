@@ -7,7 +7,6 @@ MAIN and AUXILIARY concern the first item of a queue without a model; both are i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
@@ -63,8 +62,7 @@ class TsWritten(NamedTuple):
     numitems: int
 
 
-@dataclass(frozen=True, slots=True)
-class TsItem:
+class TsItem(NamedTuple):
     """What READQ TS gives back.
 
     Attributes:

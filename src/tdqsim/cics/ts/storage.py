@@ -23,7 +23,6 @@ DELETEQ TS, TSMODEL resources, Recovery of temporary storage (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -106,7 +105,6 @@ class TsQueue:
         self.recoverable = recoverable
 
 
-@dataclass(slots=True)
 class _StorageChange:
     """What a unit of work has done to a recoverable queue.
 
@@ -116,9 +114,12 @@ class _StorageChange:
         deleted: the queue, when it was deleted.
     """
 
-    count: int
-    before: dict[int, bytes] = field(default_factory=dict)
-    deleted: TsQueue | None = None
+    __slots__ = ("before", "count", "deleted")
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.before: dict[int, bytes] = {}
+        self.deleted: TsQueue | None = None
 
 
 class TemporaryStorage:

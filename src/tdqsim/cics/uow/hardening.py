@@ -235,7 +235,11 @@ class Hardening:
             return WAIT if mine in self._batch else None
 
         try:
-            self._dispatcher.wait(attempt, self._waiting)
+            task = self._dispatcher.current.local
+            if task is None:
+                self._dispatcher.wait(attempt, self._waiting)
+            else:
+                task.park(attempt, self._waiting, "", "")
         except BaseException as error:  # noqa: BLE001  (a commit that was asked for is not given up half-way)
             if mine in self._batch:
                 self.serve()

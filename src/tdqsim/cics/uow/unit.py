@@ -295,7 +295,10 @@ class UnitOfWork:
                 works.append(work)
                 most = work.queue.now.count + len(work.items)
                 if most >= queue.fire_at and len(work.items) > work.own and work.count_after >= queue.fire_at:
-                    latch = self.region.ati.due_at_commit(queue, self, work.count_after)
+                    by = self.facts
+                    latch = self.region.ati.due(
+                        queue, work.count_after, by.taskid, by.transid, by.termid, self.id.hex().upper()
+                    )
                     if latch is not None:
                         meta |= latch.meta()
                         due.append(latch)

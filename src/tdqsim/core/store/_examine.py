@@ -10,7 +10,6 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from heapq import merge
 from pathlib import Path
 from typing import Any, Final
@@ -241,7 +240,7 @@ def _fill(path: Path, target: Path) -> dict[str, Any]:
     file = StateFile(place / "state")
     made = file.read()
     assert made is not None, "it was just made"
-    file.write(replace(made, clean=state is not None and state.clean, salvaged=True), sync=True)
+    file.write(made._replace(clean=state is not None and state.clean, salvaged=True), sync=True)
     for name in (*KINDS, "state"):
         if (place / name).exists():
             (place / name).replace(target / name)

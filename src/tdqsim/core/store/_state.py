@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from tdqsim.core.portable import OWN_FILE, write_at
@@ -22,8 +21,10 @@ __all__ = ["State", "StateFile"]
 _SLOT: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+_NO_COMMITS: Final[dict[str, list[int]]] = {}
+
+
+class State(NamedTuple):
     """What is known of a store.
 
     Attributes:
@@ -42,7 +43,7 @@ class State:
     clean: bool = False
     salvaged: bool = False
     boot: str = ""
-    commits: dict[str, list[int]] = field(default_factory=dict)
+    commits: dict[str, list[int]] = _NO_COMMITS
 
 
 class StateFile:
@@ -100,7 +101,7 @@ class StateFile:
     def write(self, state: State, *, sync: bool = False) -> None:
         """Make ``state`` the newer one."""
         number = self._number + 1
-        body = json.dumps([number, asdict(state)]).encode()
+        body = json.dumps([number, state._asdict()]).encode()
         record = b"%08x " % crc32(body) + body
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | OWN_FILE, 0o600)
         try:

@@ -10,7 +10,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Self
@@ -143,7 +142,7 @@ class Store:
         self._open_halves(bytes.fromhex(state.store_id))
         if not self.readonly:
             self._before = state
-            self._state = replace(state, clean=False, boot=this_boot(), commits={})
+            self._state = state._replace(clean=False, boot=this_boot(), commits={})
             self._file.write(self._state)
 
     def _known(self) -> State | None:
@@ -169,7 +168,7 @@ class Store:
         self._file.write(state)
         shutil.rmtree(self.path / "durable", ignore_errors=True)
         make_half(self.path / "durable", 1, bytes.fromhex(state.store_id), self._limit)
-        state = replace(state, made=True, clean=True)
+        state = state._replace(made=True, clean=True)
         self._file.write(state)
         return state
 
@@ -250,7 +249,7 @@ class Store:
         for kind in KINDS if self.volatile.overflowed else ("durable",):
             meta, _ = usable(self.path / kind)
             commits[kind] = [meta.txnid, meta.crc]
-        self._file.write(replace(self._state, clean=True, salvaged=False, commits=commits), sync=self._sync)
+        self._file.write(self._state._replace(clean=True, salvaged=False, commits=commits), sync=self._sync)
 
     def _write_out(self) -> None:
         try:

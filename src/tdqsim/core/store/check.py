@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -153,4 +153,4 @@ def as_if_machine_stopped(path: Path) -> None:
     file = StateFile(path / "state")
     state = file.read()
     if state is not None:
-        file.write(replace(state, clean=False, boot="an earlier start of the machine"))
+        file.write(state._replace(clean=False, boot="an earlier start of the machine"))
