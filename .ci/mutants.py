@@ -136,8 +136,9 @@ def make_copy(there: Path) -> None:
     venv.create(there / ".venv", symlinks=True)
     (site,) = (there / ".venv" / "lib").glob("python*/site-packages")
     installed = [each for each in sys.path if "site-packages" in each]
-    lines = [str(there / "src"), *installed, "import _mutant_plugin"]
-    shutil.copy(Path(__file__).with_name("_mutant_plugin.py"), site)
+    lines = [str(there / "src"), *installed, "import _come_to"]
+    for name in ("_come_to.py", "_mutant_plugin.py"):
+        shutil.copy(Path(__file__).with_name(name), site)
     (site / "altered.pth").write_text("\n".join(lines), "utf-8")
 
 
