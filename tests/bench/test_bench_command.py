@@ -49,7 +49,10 @@ def ratio(one: list[str], other: list[str], directory: Path, **environ: str) -> 
 
 
 def test_inquire(tmp_path: Path) -> None:
-    """Two queues, a transaction, and the supplied queues."""
+    """Two queues, a transaction, and the supplied queues.
+
+    Half of the time that importing takes is our own modules, which the parts do not have; the bar asks for a third.
+    """
     tdq = [sys.executable, "-c", TDQ]
     subprocess.run([*tdq, "new", "region"], cwd=tmp_path, check=True, capture_output=True)
     seen = ratio([*tdq, "inquire", "region"], [sys.executable, "-c", PARTS], tmp_path)
@@ -105,6 +108,7 @@ def test_a_run_of_one_test(tmp_path: Path) -> None:
 
 
 def test_a_restart_with_a_hundred_thousand_definitions(tmp_path: Path) -> None:
+    """Half of either is making the queue itself, the same work; what remains to be saved is the rest of the install."""
     letters = "ABDEFGHIJKLMNOPQRSTUVWXYZ"
     names = ("".join(each) for each in product(letters, letters, letters, f"{letters}0123456789"))
     definitions = Definitions.of([define_tdqueue(name=name, type="INTRA") for name in islice(names, 100_000)])

@@ -19,7 +19,11 @@ ROUNDS = 15
 
 
 def test_touching_a_region(tmp_path: Path) -> None:
-    """Process time of an interpreter, its own start in both; what is compiled is kept for the rounds."""
+    """Process time of an interpreter, its own start in both; what is compiled is kept for the rounds.
+
+    Two thirds of it are a hundred and thirty modules of our own: the declarations of every command, and the tables of facts
+    that they need. Beside them the standard library has three tenths.
+    """
     environ = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
 
     def cost(statement: str) -> float:

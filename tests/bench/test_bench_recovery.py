@@ -125,18 +125,23 @@ def work(tmp_path: Path, durability: str) -> Iterator[Work]:
 
 
 LIMITS = {
-    ("WRITEQ, LOGICAL", "bare: put"): (6.5, 3.0),
-    ("WRITEQ, PHYSICAL", "bare: put"): (4.5, 3.0),
-    ("READQ, WRITEQ, SYNCPOINT", "bare: delete and put"): (6.5, 2.2),
-    ("50 READQ and WRITEQ, SYNCPOINT", "bare: 50 deletes and puts"): (4.5, 3.5),
+    ("WRITEQ, LOGICAL", "bare: put"): ((6.5, None), (3.0, None)),
+    ("WRITEQ, PHYSICAL", "bare: put"): ((4.5, None), (3.0, None)),
+    ("READQ, WRITEQ, SYNCPOINT", "bare: delete and put"): ((6.5, 2.1), (2.2, 1.8)),
+    ("50 READQ and WRITEQ, SYNCPOINT", "bare: 50 deletes and puts"): ((4.5, 1.5), (3.5, 1.5)),
 }
-"""What a commit may cost to the bare one: where a process keeps it, by its CPU, and synced, by the wall."""
+"""What a commit may cost to the bare one, and the bar where there is one: kept by a process, by its CPU, and synced, by the wall.
+
+The bars are those of :mod:`tests.bench.test_cics_kernel`, where the bare work is all that the region's store does; here it
+is the entries alone, without the queue's record and the sums of what is written, so the limits are wider.
+"""
 
 
 def hold_to_bare(costs: dict[str, Cost], durability: str) -> None:
     for (ours, bare), limits in LIMITS.items():
         what = f"recovery, {durability}: {ours}, to {bare}"
-        hold(limits[durability == "power"], costs[ours].ratio / costs[bare].ratio, what)
+        limit, wanted = limits[durability == "power"]
+        hold(limit, costs[ours].ratio / costs[bare].ratio, what, wanted=wanted)
 
 
 def test_units_of_work(work: Work, tmp_path: Path, durability: str) -> None:

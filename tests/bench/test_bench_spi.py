@@ -68,6 +68,7 @@ def test_inquire_by_name():
         )
     report("INQUIRE TDQUEUE (times an empty call)", costs)
     inquire = costs["INQUIRE by name, 3 options, in a task"].ratio
+    # beyond the bar is what other work on the machine adds: 63.5 were seen at a load of 8
     hold(65, inquire, "INQUIRE by name, 3 options, in empty calls", wanted=60)
 
 

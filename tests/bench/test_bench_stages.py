@@ -3,6 +3,9 @@
 ``TDQ_BENCH_OPERATIONS`` makes replay and reconcile larger (10000000 is the full size), ``TDQ_BENCH_MEGABYTES`` the
 capture that goes from end to end (500). Beside wall time each line has the processor time of the whole process tree:
 on a machine that does other things too, that is the figure to trust.
+
+The bars are of the full size; below it Spark's jobs, a second each whatever they do, weigh more than the work, so that
+nothing is asserted and the figures are only told.
 """
 
 from __future__ import annotations
@@ -15,12 +18,14 @@ from typing import Any
 
 import pytest
 
+from tests.bench._table import reach
 from tests.bench._tree import Watch
 
 pytestmark = [pytest.mark.bench, pytest.mark.spark]
 
 OPERATIONS = int(os.environ.get("TDQ_BENCH_OPERATIONS", "200000"))
 MEGABYTES = int(os.environ.get("TDQ_BENCH_MEGABYTES", "5"))
+FULL_OPERATIONS, FULL_MEGABYTES = 10_000_000, 240
 REGIONS = max(4, min(1000, OPERATIONS // 10_000))
 BUCKETS = 64
 BULK = "group: BULK\ntdqueue:\n  - {name: BULK, type: INTRA}\n"
@@ -95,7 +100,10 @@ def test_replay_on_spark_against_one_process(trace: Path, tmp_path: Path, spark:
     with Watch() as together:
         second = replayed(trace, tmp_path / "spark", spark)
     assert first == second
-    told(f"replay of {OPERATIONS:,} operations, {REGIONS} regions, on Spark", together, alone, "one process")
+    what = f"replay of {OPERATIONS:,} operations, {REGIONS} regions, on Spark"
+    told(what, together, alone, "one process")
+    if OPERATIONS >= FULL_OPERATIONS:  # by the wall: two processes are to take less of it, and not less work
+        reach(1.7, alone.seconds / together.seconds, f"pipeline, {what}, to one process")
 
 
 # reconcile --------------------------------------------------------------------------------------------------------------
@@ -200,6 +208,8 @@ def test_reconcile_against_a_full_outer_join(expected: tuple[Path, dict[str, int
         assert seen[theirs][1] == seen[ours][1] > 0
         name = f"reconcile {OPERATIONS:,} against as many, {shape}, {'first' if order[0] is ours else 'second'}"
         told(name, seen[ours][0], seen[theirs][0], "full outer join")
+        if OPERATIONS >= FULL_OPERATIONS:
+            reach(3, seen[theirs][0].cpu / seen[ours][0].cpu, f"pipeline, {name}, to a full outer join")
 
 
 # from end to end --------------------------------------------------------------------------------------------------------
@@ -278,4 +288,7 @@ def test_a_capture_from_end_to_end_against_a_plain_process(capture: Path, tmp_pa
         outcome = run_replay(tmp_path, ReplaySpec(definitions=(capture / "bulk.yaml",)), "spark", spark=spark)
         write_report(tmp_path)
     assert outcome["ok"], outcome
-    told(f"{MEGABYTES} MB capture, {outcome['events']:,} operations, to a report", ours, alone, "plain process")
+    what = f"{MEGABYTES} MB capture, {outcome['events']:,} operations, to a report"
+    told(what, ours, alone, "plain process")
+    if MEGABYTES >= FULL_MEGABYTES:  # two million operations
+        reach(1, alone.seconds / ours.seconds, f"pipeline, {what}, to a plain process")

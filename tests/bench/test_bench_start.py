@@ -15,6 +15,7 @@ from time import perf_counter
 import pytest
 
 from tests.bench._table import hold
+from tests.bench._tree import watched
 
 pytestmark = [pytest.mark.bench]
 
@@ -57,3 +58,27 @@ def test_a_warm_start_against_cold_ones(tmp_path):
     ours, plain = (median(each[0] / each[other] for each in rounds) for other in (1, 2))
     print(f"\nwarm start {ours:.2f} of ours without the archive")
     hold(1, plain, "pipeline: a warm start, to a cold one with Spark's defaults, by the wall")
+
+
+COUNT = """
+import sys
+from tdqsim.pipeline.session import session
+frame = session().read.format("qsam").options(copybook_contents=sys.argv[2]).load(sys.argv[1])
+assert frame.count() == 1000
+"""
+
+
+def test_the_first_count_after_warm(tmp_path, monkeypatch):
+    """Session, load and first count; seconds of the whole tree's processors, which is how the bar is given."""
+    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+    monkeypatch.setenv("TDQ_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "data"
+    file.write_bytes(b"\xf1" * 80_000)
+    subprocess.run([sys.executable, "-c", "from tdqsim.pipeline.session import warm; warm()"], check=True)
+    command = [sys.executable, "-c", COUNT, str(file), "01 R. 05 A PIC X(80)."]
+    spent = []
+    for _ in range(ROUNDS + 1):
+        code, watch = watched(command)
+        assert code == 0
+        spent.append(watch.cpu)
+    hold(14, median(spent[1:]), "pipeline: session, load and first count after warm, seconds of processors")

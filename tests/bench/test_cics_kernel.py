@@ -181,7 +181,8 @@ class BareLmdb:
     It holds as many records as the region's queue: a deeper tree costs a page more in each commit.
     """
 
-    def __init__(self, path: Path, *, sync: bool) -> None:
+    def __init__(self, path: Path, *, sync: bool, queues: int = 1) -> None:
+        self.queues = [b"queue %d" % number for number in range(queues)]
         self.env = lmdb.open(str(path), map_size=1 << 30, sync=sync, metasync=sync, readahead=False, meminit=False)
         self.first, self.last = 1, 0
         with self.env.begin(write=True) as txn:
@@ -199,7 +200,8 @@ class BareLmdb:
                     self.last += 1
                     txn.put(_key(1, self.last), crc32(RECORD).to_bytes(4, "big") + RECORD)
                 body = _record(1, self.first, self.last, 0, 0)
-                txn.put(b"queue", body + crc32(body).to_bytes(4, "big"))
+                for name in self.queues:
+                    txn.put(name, body + crc32(body).to_bytes(4, "big"))
 
 
 def moves(source: str, target: str, each: int = 1) -> Callable[[Task, int], None]:
@@ -222,7 +224,7 @@ def test_a_unit_of_work(tmp_path: Path, what: str, each: int, bar: float, wanted
     The rest are the three commands, the unit of work with its locks and what follows from its end, and the account of
     control intervals.
     """
-    bare = BareLmdb(tmp_path, sync=False)
+    bare = BareLmdb(tmp_path, sync=False, queues=1 if "one" in what else 2)
     with Region(QUEUES, supplied_queues=False, store=tmp_path / "store") as region:
         region.seed("LOG1", [RECORD] * DEPTH)
         work = started(region, moves("LOG1", "LOG1" if "one" in what else "LOG2", each))
@@ -346,17 +348,24 @@ print(median(writes) + median(reads), last / first, most, few)
 """
 
 
-@pytest.mark.parametrize("many", [1_000_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
-def test_more_records_than_memory_holds(many: int) -> None:
-    """Written, then read, in a process of its own; the growth is that of the last quarter to the first."""
+@pytest.mark.parametrize(
+    ("many", "pair_limit", "growth_limit"),
+    [(1_000_000, 90, 1.2), pytest.param(10_000_000, 120, 1.6, marks=pytest.mark.slow)],
+)
+def test_more_records_than_memory_holds(many: int, pair_limit: float, growth_limit: float) -> None:
+    """Written, then read, in a process of its own; the growth is that of the last quarter to the first.
+
+    Ten million are a gigabyte in a file, whose pages the system writes back meanwhile; that this is charged to the
+    process, and how much, depends on what else is written on the machine, so the limits leave a third above the bars.
+    """
     command = [sys.executable, "-c", GROWTH, str(many)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr
     pair, growth, grown, few = (float(word) for word in done.stdout.split())
     print(f"\n{many:,} records: a pair {pair:.1f}, with ten thousand {few:.1f}; +{grown:.1f} MB")
     hold(64, grown, f"{many:,} records: anonymous memory, MB")
-    hold(1.6, growth, f"{many:,} records: the last quarter to the first", wanted=1.2)
-    hold(120, pair, f"{many:,} records written, then read: a pair, in empty calls", wanted=90)
+    hold(growth_limit, growth, f"{many:,} records: the last quarter to the first", wanted=1.2)
+    hold(pair_limit, pair, f"{many:,} records written, then read: a pair, in empty calls", wanted=90)
 
 
 def test_a_hundred_thousand_definitions() -> None:

@@ -114,6 +114,14 @@ def test_old_and_shr_write_from_the_start(path, disposition):
     assert path.read_bytes() == b"CCCC"
 
 
+@pytest.mark.rule("DS-MOD-APPENDS", "DS-OUTPUT-CREATES")
+def test_mod_makes_what_is_not_there_and_writes_behind_what_is(path):
+    for record in (b"AAAA", b"BBBB"):
+        with open_writer(path, FB, disposition=Disposition.MOD) as writer:
+            writer.put(record)
+    assert path.read_bytes() == b"AAAABBBB"
+
+
 @pytest.mark.rule("DS-X37-RECORD", "DS-X37-PRIMARY")
 @ALL
 def test_the_record_that_does_not_fit_is_not_written(path, dcb):

@@ -265,8 +265,15 @@ def test_indirect_to_itself():
 @pytest.mark.rule("DEF-TDQ-SIGNATURE")
 @pytest.mark.parametrize("stamp", ["2012-03-20 15:39:56", "12/03/20 15:39:56", "2012-03-20T15:39:56"])
 def test_marks_of_definition(stamp):
-    queue = intra(definetime=stamp, changeusrid="BOB", changeagent="CSDAPI", changeagrel="0750")
+    queue = intra(
+        definetime=stamp,
+        changetime=stamp.replace("56", "57"),
+        changeusrid="BOB",
+        changeagent="CSDAPI",
+        changeagrel="0750",
+    )
     assert queue.definetime == datetime(2012, 3, 20, 15, 39, 56)  # noqa: DTZ001 - local time of a region
+    assert queue.changetime == datetime(2012, 3, 20, 15, 39, 57)  # noqa: DTZ001 - the same
     assert (queue.changeusrid, queue.changeagent, queue.changeagrel) == ("BOB", "CSDAPI", "0750")
 
 

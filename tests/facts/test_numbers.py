@@ -99,12 +99,27 @@ def test_abend_codes():
 
 @pytest.mark.parametrize(
     ("first", "last", "prefix", "letters"),
-    [(1, 26, "AEI", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), (37, 62, "AEY", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")],
-)
+    [
+        (1, 26, "AEI", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), (27, 36, "AEI", "0123456789"),
+        (37, 62, "AEY", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), (63, 66, "AEY", "0123"), (105, 126, "AEZ", "EFGHIJKLMNOPQRSTUVWXYZ"),
+    ],
+)  # fmt: skip
 def test_abend_codes_follow_the_alphabet(first, last, prefix, letters):
     for number in range(first, last + 1):
-        if Resp(number) in ABEND_CODES:
+        if number in set(Resp) and Resp(number) in ABEND_CODES:
             assert ABEND_CODES[Resp(number)] == prefix + letters[number - first]
+
+
+def test_abend_codes_beyond_the_alphabet():
+    codes = {code: name.name for name, code in ABEND_CODES.items() if code[:3] in ("AEX", "AEZ")}
+    last = "C RESIDERR G UOWLNOTFOUND I TERMERR J ROLLEDBACK K END L DISABLED V VOLIDERR X TASKIDERR 0 TCIDERR"
+    words = f"{last} 1 DSNNOTFOUND 2 LOADING 3 MODELIDERR 4 UOWNOTFOUND 5 PARTNERIDERR 6 PROFILEIDERR 7 NETNAMEIDERR".split()
+    words += ["8", "LOCKED", "9", "RECORDBUSY"]
+    expected = {f"AEX{letter}": name for letter, name in zip(words[::2], words[1::2], strict=True)}
+    assert codes == expected | {
+        "AEZE": "CHANGED", "AEZF": "PROCESSBUSY", "AEZJ": "CONTAINERERR", "AEZS": "CSDERR", "AEZT": "DUPRES",
+        "AEZV": "CHANNELERR", "AEZZ": "INCOMPLETE", "AEZ2": "BUSY",
+    }  # fmt: skip
 
 
 def test_conditions_that_are_ignored_have_no_abend():

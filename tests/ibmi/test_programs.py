@@ -88,6 +88,7 @@ def test_qwcrtvca_tells_the_name_of_the_job(job):
     receiver = bytearray(b"\xee" * 50)
     asked = [receiver, b4(46), e("RTVC0100"), b4(1), b4(1009), bytearray(16)]
     job.call_program("QSYS/QWCRTVCA", parameters=asked)
+    assert receiver[:20] == b4(1) + b4(42) + b4(1009) + e("C   ") + b4(26)
     assert receiver[20:46] == e("WORKER    ANNA      123456")
     assert receiver[46:] == b"\xee" * 4
     with pytest.raises(EscapeMessage, match="CPF3C21"):

@@ -120,6 +120,9 @@ def test_slack_bytes_go_before_the_group_whose_first_item_is_aligned():
         "01 R. 05 A PIC X. 05 B COMP-2 SYNC. 05 C PIC X. 05 D PIC 9(4) COMP SYNC. 05 E PIC X. 05 F COMP-1 SYNC."
     )
     assert [found[name][0] for name in "BDF"] == [8, 18, 24]
+    found = offsets("01 R. 05 A PIC X. 05 B PIC 9(4) COMP SYNC. 05 C PIC X. 05 D PIC 9(5) COMP SYNC.")
+    assert (found["B"], found["D"]) == ((2, 2), (8, 4))
+    assert offsets("01 R. 05 A PIC X. 05 B PIC 9(10) COMP SYNC.")["B"] == (4, 8)
 
 
 @pytest.mark.rule("LAY-SYNC-OCCURS")

@@ -11,7 +11,6 @@ import pytest
 from tdqsim import EscapeMessage, System
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cli import main
-from tdqsim.definitions import parse_definitions
 from tdqsim.facts import rules, table
 from tdqsim.ibmi import DECLARATIONS
 from tdqsim.testing import FaultPlan, MessageFault, coverage_page
@@ -128,15 +127,6 @@ def test_pages_are_compared_without_the_tests_that_they_name() -> None:
     other.add("command READQ TD", "tests/b.py::test")
     assert differences(coverage_page(one), coverage_page(other)) == []
     assert len(differences(coverage_page(one), coverage_page())) == 2
-
-
-@pytest.mark.parametrize("resource", ["TRANSACTION", "TERMINAL", "CONNECTION"])
-def test_attributes_without_effect_are_accepted_and_noted(resource: str) -> None:
-    names = [each["name"] for each in table("attributes_without_effect") if each["resource"] == resource]
-    lines = "".join(f"  {name.lower()}: X\n" for name in names)
-    found = parse_definitions(f"group: G\n{resource.lower()}:\n- name: ABCD\n{lines}", file="one.yaml")
-    noted = " ".join(f"{note.attribute} {note.message}" for note in found.notes)
-    assert [name for name in names if name.lower() not in noted.lower()] == []
 
 
 @pytest.mark.parametrize("message", [each["id"] for each in table("cpf_messages") if each["kind"] == "escape"])

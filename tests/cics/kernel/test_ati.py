@@ -405,8 +405,10 @@ def test_a_set_while_the_task_is_due_or_runs_starts_no_second_one(
 
 
 @pytest.mark.rule("ATI-AGAIN-LEVEL-ZERO")
-def test_a_task_of_a_terminal_is_not_started_again_at_level_zero(make_region: Make) -> None:
-    region = make_region(*trigger(triggerlevel=1, atifacility="TERMINAL", facilityid="T001"))
+@pytest.mark.parametrize("facility", ["TERMINAL", "SYSTEM"])
+def test_a_task_of_a_terminal_is_not_started_again_at_level_zero(make_region: Make, facility: str) -> None:
+    queue = trigger(triggerlevel=1, atifacility=facility, facilityid="T001")
+    region = make_region(*queue, define_connection(name="T001"))
     starts, program = counting(lambda task: task.delay(seconds=10))
     region.register("PAYP", program)
     region.writeq_td("TRGQ", b"1")

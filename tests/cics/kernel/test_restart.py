@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tdqsim.cics import Condition, Region
-from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
+from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import StoreDamaged, TdqError
 from tdqsim.facts import Cvda
 from tests.rules import expect_rule, rule
@@ -203,13 +203,14 @@ def test_a_damaged_catalogue_is_named(make_region: Make, tmp_path: Path) -> None
 
 
 @pytest.mark.rule("RESTART-TRIGGER-TERMINAL", "RESTART-TRIGGER-FILE")
-@pytest.mark.parametrize("facility", ["TERMINAL", "FILE"])
+@pytest.mark.parametrize("facility", ["TERMINAL", "SYSTEM", "FILE"])
 @pytest.mark.parametrize("recovstatus", ["NO", "PHYSICAL", "LOGICAL"])
 @pytest.mark.parametrize("clean", [True, False])
 def test_cycles_that_were_on(make_region: Make, tmp_path: Path, facility: str, recovstatus: str, clean: bool) -> None:
     store = tmp_path / "store"
-    attributes = {"facilityid": "T001"} if facility == "TERMINAL" else {}
-    first = make_region(*trigger(atifacility=facility, recovstatus=recovstatus, **attributes), store=store)
+    attributes = {"facilityid": "T001"} if facility != "FILE" else {}
+    queue = trigger(atifacility=facility, recovstatus=recovstatus, **attributes)
+    first = make_region(*queue, define_connection(name="T001"), store=store)
     first.register("PAYP", lambda task: task.delay(hours=1))
     fill(first, "TRGQ", b"1", b"2", b"3")
     assert first.tdqueues["TRGQ"].latch  # type: ignore[attr-defined]
@@ -221,7 +222,7 @@ def test_cycles_that_were_on(make_region: Make, tmp_path: Path, facility: str, r
     lost = recovstatus == "NO" and not clean
     if lost:
         assert (seen, second.peek("TRGQ")) == ([], [])
-    elif facility == "TERMINAL":
+    elif facility != "FILE":
         assert seen == [b"1", b"2", b"3"]
         assert rule("RESTART-TRIGGER-TERMINAL").confidence == "confirmed"
     else:

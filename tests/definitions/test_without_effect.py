@@ -1,0 +1,66 @@
+"""Attributes that real definitions carry and that change nothing here: taken, reported, kept and written out again.
+
+The names are written here by hand a second time, as RDO spells them, so that a slip in the table is seen.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.definitions import export_csd, parse_csd, parse_definitions
+from tdqsim.errors import DefinitionError
+
+IDLE = {
+    "CONNECTION": """
+        ACCESSMETHOD AUTOCONNECT BINDPASSWORD BINDSECURITY DATASTREAM INDSYS MAXQTIME PROTOCOL PSRECOVERY QUEUELIMIT
+        RECORDFORMAT REMOTENAME REMOTESYSNET REMOTESYSTEM SINGLESESS USEDFLTUSER XLNACTION
+    """,
+    "FILE": """
+        BACKUPTYPE DATABUFFERS DISPOSITION DSNSHARING FWDRECOVLOG INDEXBUFFERS JNLADD JNLREAD JNLSYNCREAD JNLSYNCWRITE
+        JNLUPDATE JOURNAL LOADTYPE LSRPOOLID LSRPOOLNUM MAXNUMRECS NSRGROUP PASSWORD POOLNAME READINTEG REMOTENAME
+        REMOTESYSTEM RLSACCESS STRINGS TABLE TABLENAME UPDATEMODEL USERDATA1 USERDATA2 USERDATA3
+    """,
+    "TERMINAL": """
+        ALTPRINTCOPY ALTPRINTER ATTACHSEC AUTINSTMODEL AUTINSTNAME BINDSECURITY CONSNAME CONSOLE INDOUBT MODENAME NATLANG
+        POOL PRINTER PRINTERCOPY REMOTENAME REMOTESYSNET REMOTESYSTEM SECURITYNAME SOLICITED SPOOLDEST SPOOLFCB
+        SPOOLPRTRSL SPOOLPRTTO TASKLIMIT TERMPRIORITY TRANSACTION TYPETERM USEDFLTUSER
+    """,
+    "TRANSACTION": """
+        ALIAS APPLICATION BREXIT CONFDATA DUMP DYNAMIC EXTSEC FAILACTION INDOUBT ISOLATE LOCALQ OPERATION OTSTIMEOUT
+        PARTITIONSET PLATFORM PRIMEDSIZE PROFILE ROUTABLE RSL RUNAWAY SHUTDOWN SPURGE STORAGECLEAR SUBSPACE TASKDATAKEY
+        TASKDATALOC TASKREQ TCLASS TPNAME TPURGE TRACE TRANSEC TRPROF TWASIZE USERDATA1 USERDATA2 USERDATA3 XTPNAME XTRANID
+    """,
+    "TSMODEL": """
+        EXPIRYINT EXPIRYINTMIN POOLNAME REMOTEPREFIX REMOTESYSTEM SECURITY USERDATA1 USERDATA2 USERDATA3 XREMOTEPFX
+    """,
+}
+NEEDED = {"TSMODEL": "  prefix: AB\n"}
+CASES = [(resource, name) for resource, names in IDLE.items() for name in names.split()]
+
+
+def parsed(resource: str, names: list[str]):
+    lines = NEEDED.get(resource, "") + "".join(f"  {name.lower()}: V\n" for name in names)
+    return parse_definitions(f"group: G\n{resource.lower()}:\n- name: ABCD\n{lines}", file="one.yaml")
+
+
+@pytest.mark.rule("DEF-IDLE")
+@pytest.mark.parametrize(("resource", "name"), CASES)
+def test_it_is_taken_reported_and_kept(resource, name):
+    found = parsed(resource, [name])
+    assert found.entries[0].resource.without_effect == {name.lower(): "V"}
+    assert [note.attribute.upper() for note in found.notes if "has no effect" in note.message] == [name]
+
+
+@pytest.mark.rule("DEF-IDLE")
+@pytest.mark.parametrize("resource", IDLE)
+def test_all_of_them_are_written_out_again(resource):
+    names = IDLE[resource].split()
+    written = export_csd(parsed(resource, names))
+    (entry,) = parse_csd(written).definitions.entries
+    assert sorted(entry.resource.without_effect) == sorted(name.lower() for name in names)
+
+
+@pytest.mark.parametrize("resource", IDLE)
+def test_no_other_attribute_is_taken(resource):
+    with pytest.raises(DefinitionError, match=f"nosuch = .V.: is not an attribute of {resource}"):
+        parsed(resource, ["NOSUCH"])

@@ -1,0 +1,150 @@
+"""Edges that no other test comes to: sizes at their bound, what is left out, and refusals that name their place."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.layouts import copybook_library, load_layout, parse_copybook, parse_layout_yaml, parse_picture
+
+
+def record(text, **options):
+    return parse_copybook(text, **options).record()
+
+
+def test_a_stray_period_says_nothing():
+    assert record("01 R. . 05 A PIC X. . 05 B PIC 9(2).").length == 3
+
+
+def test_a_field_has_the_usage_of_its_group_or_none():
+    assert record("01 R. 05 G COMP-3. 10 A PIC 9(5) COMP-3. 10 B PIC 9(5).").length == 6
+    with pytest.raises(LayoutError, match=r"1:24: 10 A: USAGE PACKED-DECIMAL is not that of its group, BINARY"):
+        record("01 R. 05 G USAGE COMP. 10 A PIC 9(4) COMP-3.")
+
+
+def test_the_indicator_column_is_named_with_what_stands_there():
+    with pytest.raises(LayoutError, match=r":2:7: indicator: column 7 is 'Q'; blank, \*, /, D or - is allowed"):
+        record("000100 01  R.\n000200Q    05 A PIC X(30).\n000300     05 B PIC X(30).\n", source_format="fixed")
+
+
+@pytest.mark.parametrize(
+    ("statement", "column"),
+    [
+        ("COPY M REPLACING .", 8),
+        ("COPY M REPLACING ==A== ==B==.", 18),
+        ("COPY M REPLACING ==A== BY", 18),
+        ("COPY M REPLACING LEADING", 18),
+    ],
+)
+def test_a_replacement_that_is_none_is_refused(statement, column):
+    with pytest.raises(LayoutError, match=rf":1:{column}: .*expected ==text== BY ==text=="):
+        parse_copybook(statement, library=lambda _name, _library: ("m.cpy", "01 R PIC X."))
+
+
+def test_a_member_is_looked_up_in_its_library_first(tmp_path):
+    (tmp_path / "LIB").mkdir()
+    (tmp_path / "M.cpy").write_text("plain")
+    (tmp_path / "LIB" / "m.CPY").write_text("of the library")
+    found = copybook_library(tmp_path)
+    assert found("M", "")[1] == "plain"
+    assert found("M", "LIB")[1] == "of the library"
+    assert found("M", "NONE")[1] == "plain"
+    for outside in ("../" + tmp_path.name + "/LIB", "..", "LIB/../LIB"):
+        assert found("M", outside)[1] == "plain"
+
+
+def test_records_of_a_copybook_and_what_renames_their_parts():
+    book = parse_copybook("01 R. 05 A PIC X. 05 B PIC XX. 66 C RENAMES A THRU B. 77 N PIC 9. 01 S PIC X(5).")
+    assert [each.length for each in book.records] == [3, 1, 5]
+    alone = parse_copybook("05 A PIC X. 05 B PIC XX.")
+    assert [each.length for each in alone.records] == [3]
+
+
+def test_codes_of_a_depending_field_are_given_for_tables_of_variable_length_only():
+    layout = record("01 R. 05 K PIC X. 05 T PIC X OCCURS 0 TO 3 DEPENDING ON K. 05 F PIC X OCCURS 2. 05 A PIC X.")
+    told = layout.with_occurs_counts({"T": {"A": 1, "B": 2}})
+    page = {"A": b"\xc1", "B": b"\xc2", "other": b"\xe9"}
+    assert [len(told.decode(page[code] + b"\xf1" * 6)["T"]) for code in page] == [1, 2, 3]
+    for no_table in ("F", "A"):
+        with pytest.raises(LookupError, match=f"{no_table} is no table with DEPENDING ON"):
+            layout.with_occurs_counts({no_table: {"A": 1}})
+
+
+def test_a_counter_is_whole_and_not_in_a_table_of_its_own():
+    for counter in ("05 N PIC 9V9.", "05 X OCCURS 2. 10 N PIC 9.", "05 N PIC 9 OCCURS 2."):
+        with pytest.raises(LayoutError, match="N must be a whole number, not in a table that T is not in"):
+            record(f"01 R. {counter} 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N.")
+
+
+def test_a_table_of_a_group_that_is_not_there_is_left_out():
+    layout = record("01 R. 05 K PIC X. 05 G. 10 T PIC XX OCCURS 3. 05 H REDEFINES G PIC X(6).")
+    written = layout.encode({"K": "A", "H": "abcdef"})
+    assert written == bytes.fromhex("C1 81 82 83 84 85 86")
+
+
+def test_how_long_a_picture_may_be():
+    assert parse_picture("X(16777216)").length == 16_777_216
+    with pytest.raises(LayoutError, match="16777217 positions; at most 16777216 are allowed"):
+        parse_picture("X(16777217)")
+
+
+@pytest.mark.parametrize(
+    ("clauses", "largest"),
+    [
+        ("PIC 9(4) COMP", 65_535), ("PIC 9(5) COMP", 2_147_483_647), ("PIC 9(9) COMP", 4_294_967_295),
+        ("PIC 9(5) COMP-5", 4_294_967_295), ("PIC S9(4) COMP", 32_767), ("PIC S9(9) COMP", 2_147_483_647),
+    ],
+)  # fmt: skip
+def test_the_largest_binary_number_is_written_and_the_next_is_not(clauses, largest):
+    layout = record(f"01 R. 05 A {clauses}.")
+    assert layout.decode(layout.encode({"A": largest})) == {"A": largest}
+    with pytest.raises(ConversionError):
+        layout.encode({"A": largest + 1})
+
+
+@pytest.mark.parametrize(("clauses", "least"), [("PIC S9(4) COMP", -32_768), ("PIC 9(4) COMP", 0)])
+def test_the_least_binary_number_is_written_and_the_next_is_not(clauses, least):
+    layout = record(f"01 R. 05 A {clauses}.")
+    assert layout.decode(layout.encode({"A": least})) == {"A": least}
+    with pytest.raises(ConversionError):
+        layout.encode({"A": least - 1})
+
+
+def test_zero_is_blank_in_national_digits_too():
+    layout = record("01 R. 05 A PIC 9(2) NATIONAL BLANK WHEN ZERO.")
+    assert layout.encode({"A": 0}) == bytes.fromhex("0020 0020")
+    assert layout.encode({"A": 7}) == bytes.fromhex("0030 0037")
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [
+        (1.0, "41100000"),
+        (0.5, "40800000"),
+        (-118.625, "C276A000"),
+        (0.0, "00000000"),
+        (1 - 2**-30, "41100000"),
+        (16 - 2**-24, "42100000"),
+    ],
+)
+def test_hexadecimal_floating_point_is_rounded_and_normalised(number, written):
+    layout = record("01 R. 05 A COMP-1.").with_rules(floating_point="IBM")
+    assert layout.encode({"A": number}).hex().upper() == written
+
+
+@pytest.mark.parametrize(("suffix", "yaml"), [(".yaml", True), (".YML", True), (".cpy", False), ("", False)])
+def test_the_name_of_a_file_says_which_form_a_layout_has(tmp_path, suffix, yaml):
+    text = "layout: R\nfields:\n- {name: A, picture: X(3)}\n" if yaml else "01 Q PIC X. 01 R. 05 A PIC X(3)."
+    file = tmp_path / f"layout{suffix}"
+    file.write_text(text)
+    layout = load_layout(file, record="" if yaml else "R", code_page="cp037")
+    assert layout.decode(b"\xc1\xc2\xc3") == {"A": "ABC"}
+
+
+@pytest.mark.parametrize(("word", "blank"), [("true", None), ("TRUE", None), ("false", 0)])
+def test_a_flag_in_yaml_is_true_or_false(word, blank):
+    form = "layout: R\nfields:\n- {name: A, picture: ZZ9, blank_when_zero: WORD}\n"
+    layout = parse_layout_yaml(form.replace("WORD", word))
+    assert layout.encode({"A": 0}) == (b"\x40\x40\x40" if blank is None else b"\x40\x40\xf0")
+    with pytest.raises(LayoutError, match="'perhaps': must be true or false"):
+        parse_layout_yaml(form.replace("WORD", "perhaps"))
