@@ -31,7 +31,6 @@ _MapName = Annotated[str, Opt("name", 7, "MAP")]
 _MapsetName = Annotated[str | None, Opt("name", 7, "MAPSET")]
 _From = Annotated[bytes, Opt("data", word="FROM")]
 _Half = Annotated[int | None, Opt("halfword", 2)]
-_CONTROLS: Final = ("ERASE", "ERASEAUP", "FREEKB", "ALARM", "FRSET")
 
 
 class TerminalRegion(WatchedRegion, Protocol):
