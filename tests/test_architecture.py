@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -180,6 +181,20 @@ def private_uses(path: Path) -> Iterator[str]:
 
 def test_nothing_private_is_used_across_rooms() -> None:
     assert breaking(private_uses) == {}
+
+
+def unused(path: Path) -> Iterator[str]:
+    """Private names of a module that the module does not use, and so nobody."""
+    used = Counter(re.findall(r"\w+", path.read_text("utf-8")))
+    for node in tree_of(path).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+        for name in (getattr(each, "id", getattr(each, "name", "")) for each in targets):
+            if name.startswith("_") and not name.startswith("__") and used[name] == 1:
+                yield name
+
+
+def test_no_private_name_is_left_behind() -> None:
+    assert breaking(unused) == {}
 
 
 # -- no rings, no props -----------------------------------------------------------------------------------------------

@@ -309,3 +309,25 @@ def test_a_trigger_that_found_no_program_is_told(tdq: Tdq, broken: Path, queue: 
     ended = tdq("write", queue, "A", "-s", "s1")
     assert ended.code == 0
     assert text in ended.err
+
+
+def test_a_handler_that_was_not_imported_is_told(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text(
+        "groups:\n- group: G\n  tdqueue:\n"
+        "  - {name: PAYQ, type: INTRA, transid: PAYP, triggerlevel: 1, atifacility: FILE}\n"
+        "  transaction:\n  - {name: PAYP, handler: 'payflow:post'}\n"
+    )
+    ended = tdq("write", "PAYQ", "A", "-d", "pay.yaml", "-s", "s1")
+    assert ended.code == 0
+    assert "(DFHAC2016): it has no program: its handler payflow:post was not imported" in ended.err
+
+
+@pytest.mark.parametrize("handlers", ["", "handlers: [flow]\n"])
+def test_a_module_of_handlers_that_fails_is_told_with_its_line(tdq: Tdq, tmp_path: Path, handlers: str) -> None:
+    (tmp_path / "pay.yaml").write_text("groups: [{group: G, transaction: [{name: PAYP, handler: 'flow:post'}]}]\n")
+    (tmp_path / "region.yaml").write_text(f"definitions: [pay.yaml]\n{handlers}")
+    (tmp_path / "flow.py").write_text("def post(task): ...\n\n1 / 0\n")
+    ended = tdq("run", str(tmp_path))
+    assert ended.code == 2
+    said = "module flow cannot be imported: ZeroDivisionError: division by zero"
+    assert f"{said} ({tmp_path / 'flow.py'}:3)" in ended.err

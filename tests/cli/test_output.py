@@ -14,6 +14,7 @@ from tdqsim.cli.output import emit_json, emit_table, record_value, shown_record
 from tdqsim.cli.workdir import output_directory
 from tdqsim.core.codepage import codepage
 from tdqsim.facts import Cvda
+from tests.cli.conftest import Tdq
 
 
 def test_a_table_elsewhere_than_on_a_terminal_is_whole_plain_columns(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,3 +93,33 @@ def test_a_run_writes_through_no_link_that_leads_out(
     with pytest.raises(InputError, match="symbolic link"), output_directory(None, "job"):
         pass
     assert list(victim.iterdir()) == [] if victim.is_dir() else victim.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["export", "csd", "queues.yaml", "--output", "link"],
+        ["import", "csd", "queues.csd", "--output", "link"],
+        ["read", "PAYQ", "-d", "queues.yaml", "-s", "store", "--output", "link"],
+        ["coverage", "--write", "link"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_file_that_a_command_writes_is_no_link_that_leads_out(
+    tdq: Tdq, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    room, victim = tmp_path / "room", tmp_path / "victim"
+    room.mkdir()
+    monkeypatch.chdir(room)
+    victim.write_text("kept")
+    (room / "link").symlink_to(victim)
+    (room / "queues.yaml").write_text("groups: [{group: G, tdqueue: [{name: PAYQ, type: INTRA}]}]\n")
+    (room / "queues.csd").write_text("DEFINE TDQUEUE(PAYQ) GROUP(G) TYPE(INTRA)\n")
+    if words[0] == "read":
+        assert tdq("seed", "PAYQ", "A", "-d", "queues.yaml", "-s", "store").code == 0
+    ended = tdq(*words)
+    assert ended.code == 2
+    assert "link: is a symbolic link that leads out of ." in ended.err
+    assert victim.read_text() == "kept"
+    if words[0] == "read":
+        assert tdq("peek", "PAYQ", "-s", "store").out == "A\n"

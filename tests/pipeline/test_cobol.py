@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,7 @@ from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts
 
 TEXT = "01 R. 05 F PIC X(4)."
+DATA = Path(os.environ.get("TDQ_DATA", Path(__file__).resolve().parents[2] / "../shared/data"))
 
 
 @pytest.fixture
@@ -469,6 +472,44 @@ def test_records_are_written_back_byte_for_byte_but_for_what_changed(path, tmp_p
     ]  # fmt: skip
     with pytest.raises(DatasetError, match="needs the column Record_Bytes"):
         PartWriter(onto, pa.schema([field for field in found[0].schema if field.name != "Record_Bytes"]))
+
+
+EXPORT = """01 R. 05 KIND PIC X. 05 STAMP PIC X(26). 05 NUMBER-OF PIC 9(9) COMP. 05 BRANCH PIC X(9). 05 BODY PIC X(460).
+    05 CUSTOMER REDEFINES BODY. 10 CUSTOMER-ID PIC 9(9) COMP. 10 NAMES PIC X(25) OCCURS 3. 10 ADDRESS-LINE PIC X(50) OCCURS 3.
+       10 FILLER PIC X(94). 10 SCORE PIC 9(3) COMP-3. 10 FILLER PIC X(135).
+    05 ACCOUNT REDEFINES BODY. 10 ACCOUNT-ID PIC 9(11). 10 ACTIVE PIC X. 10 BALANCE PIC S9(10)V99 COMP-3.
+       10 CREDIT PIC S9(10)V99. 10 FILLER PIC X(429).
+    05 POSTING REDEFINES BODY. 10 POSTING-ID PIC X(16). 10 KIND-OF PIC XX. 10 FILLER PIC X(114). 10 AMOUNT PIC S9(9)V99 COMP-3.
+       10 MERCHANT PIC 9(9) COMP. 10 FILLER PIC X(318).
+    05 LINK REDEFINES BODY. 10 CARD-NUMBER PIC X(16). 10 OF-CUSTOMER PIC 9(9). 10 FILLER PIC X(435).
+    05 CARD REDEFINES BODY. 10 CARD-NUMBER PIC X(16). 10 OF-ACCOUNT PIC 9(11) COMP. 10 FILLER PIC X(436)."""
+SEGMENTS_OF_EXPORT = {"CUSTOMER": "C", "ACCOUNT": "A", "POSTING": "T", "LINK": "X", "CARD": "D"}
+
+
+@pytest.mark.parametrize("cobrix", [True, False])
+def test_a_real_export_of_many_segments_is_written_back_byte_for_byte(tmp_path, cobrix):
+    source = DATA / "carddemo" / "CARDDEMO.EXPORT.DATA.PS"
+    if not source.is_file():
+        pytest.skip(f"the real data set {source} is not on this machine (TDQ_DATA says where they are)")
+    maps = {
+        f"redefine_segment_id_map:{at}": f"{name} => {kind}"
+        for at, (name, kind) in enumerate(SEGMENTS_OF_EXPORT.items())
+    }
+    given = {
+        "path": str(source),
+        "copybook_contents": EXPORT,
+        "segment_field": "KIND",
+        "generate_record_bytes": "true",
+        **maps,
+    }
+    options = read_options(given, cobrix=cobrix)
+    found = [batch for split in plan(options) for batch in SplitReader(options).read(split)]
+    rows = [row for batch in found for row in batch.to_pylist()]
+    assert [sum(row[name] is not None for row in rows) for name in SEGMENTS_OF_EXPORT] == [50, 50, 300, 50, 50]
+    assert {row["POSTING"]["KIND_OF"] for row in rows if row["POSTING"]} == {"01", "03"}
+    onto = read_options(given | {"path": str(tmp_path / "out"), "write_onto_record_bytes": "true"}, cobrix=cobrix)
+    commit_parts(onto, [PartWriter(onto, found[0].schema).write(found, 0)], overwrite=True)
+    assert (tmp_path / "out").read_bytes() == source.read_bytes()
 
 
 def test_what_would_be_read_otherwise_is_not_written(path):

@@ -436,7 +436,7 @@ class Region(RegionCommands, RegionParts):
             uncommitted: of a LOGICAL queue also what units of work have written, and not what they have read.
 
         Raises:
-            Condition: QIDERR. TdqError: the queue is remote.
+            Condition: QIDERR. TdqError: the queue is remote, or a number is below 0.
         """
         self._check("peek")
         return peek(self, name, limit, skip=skip, with_uncommitted=uncommitted)

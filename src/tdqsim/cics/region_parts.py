@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.files import Files
-from tdqsim.cics.kernel.abstime import time_zone
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.encoding import encode
 from tdqsim.cics.kernel.enqueue import Enqueue, release_all
@@ -42,6 +41,7 @@ from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.argument_types import types_told
+from tdqsim.core.clock import time_zone
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Store
@@ -276,7 +276,7 @@ class RegionParts:
         Raises:
             ConversionError: a byte of it is no character there.
         """
-        return self.codepage.decode(record)
+        return self.codepage.decode(bytes(record))
 
     # -- tasks ----------------------------------------------------------------------------------------------------
 

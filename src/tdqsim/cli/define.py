@@ -14,6 +14,7 @@ import typer
 
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.core.links import stays_here
 
 if TYPE_CHECKING:
     from tdqsim.definitions import Definitions
@@ -218,7 +219,7 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         emit(text.rstrip("\n"))
     else:
-        output.write_text(text, "utf-8")
+        stays_here(output).write_text(text, "utf-8")
 
 
 Paths = Annotated[

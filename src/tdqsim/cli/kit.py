@@ -9,6 +9,7 @@ import typer
 
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit
+from tdqsim.core.links import stays_here
 
 __all__ = ["app"]
 
@@ -40,6 +41,6 @@ def coverage(
             lines = "\n".join([*changed[:_SHOWN], *more])
             raise InputError(f"{check}: the page is not what was seen; write it anew with --write {check}\n{lines}")
     elif write is not None:
-        write.write_text(page, "utf-8")
+        stays_here(write).write_text(page, "utf-8")
     else:
         emit(page.rstrip("\n"))

@@ -15,6 +15,7 @@ from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, record_value, shown_record
 from tdqsim.cli.place import Place, at_place, using
 from tdqsim.cli.watch import behind
+from tdqsim.core.links import stays_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ def read(
 
     short: Condition | None = None
     taken = 0
-    with using(place) as found, nullcontext() if output is None else output.open("wb") as file:
+    with using(place) as found, nullcontext() if output is None else stays_here(output).open("wb") as file:
         table = codepage(page or found.codepage)
         if found.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus is Cvda.CLOSED:
             found.set_tdqueue(queue.upper(), openstatus="OPEN")  # an input data set; the others stay as they are

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from tdqsim.cli.errors import InputError
+from tdqsim.core.links import leads_out
 
 __all__ = ["output_directory"]
 
@@ -57,7 +58,7 @@ def _check_links(directory: Path) -> None:
     """
     home = directory.resolve()
     for entry in directory.iterdir():
-        if entry.is_symlink() and not entry.resolve().is_relative_to(home):
+        if entry.is_symlink() and leads_out(entry, home):
             raise InputError(
                 f"{entry}: a symbolic link that leads out of the directory; take it away, or use --out DIR"
             )

@@ -17,7 +17,6 @@ from tdqsim.cobol._tokens import Word, WordPlace, words
 __all__ = ["PortabilityDifference", "differences"]
 
 _ORDER: Final = ("<", ">", "GREATER", "LESS")
-_EDGES: Final = ("LOW-VALUE", "LOW-VALUES", "HIGH-VALUE", "HIGH-VALUES", "ZERO", "ZEROS", "ZEROES", "SPACE", "SPACES")
 _SIGNED: Final = re.compile(r"S9+(?:\(\d+\))?(?:V9*(?:\(\d+\))?)?", re.IGNORECASE)
 _USAGES: Final = ("COMP", "COMP-1", "COMP-2", "COMP-3", "COMP-4", "COMP-5", "BINARY", "PACKED-DECIMAL")
 

@@ -26,7 +26,6 @@ _SUFFIXES: Final = (".cbl", ".cob", ".cobol", ".ccp")
 _LIBRARY: Final = (".cpy", ".copy", ".cbl", ".cob", ".bms", ".dcl")
 _COMMAND: Final = re.compile(rb"\bEXEC(?:UTE)?\s+CICS\b", re.IGNORECASE)
 _QUEUE: Final = re.compile(r"(?:READQ|WRITEQ|DELETEQ) TD\b")
-_LIKELY: Final = re.compile(r"cpy|copy", re.IGNORECASE)
 _GRACE: Final = 30.0
 """Seconds above its time after which a run that does not answer is ended."""
 

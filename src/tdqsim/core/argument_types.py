@@ -2,18 +2,18 @@
 
 Looking at every argument of every call would cost more than many a command does. So nobody looks until something has
 gone wrong: an error that Python raised somewhere inside, such as ``'NoneType' object has no attribute 'rstrip'``, is
-replaced by one that names the argument, its value and what is allowed, if an argument contradicts its annotation. If
-none does, the error is somebody else's (a handler's, say) and stays as it is.
+replaced by one that names the argument, its value and what is allowed, if an argument, or an element of a list among
+them, contradicts its annotation. If none does, the error is somebody else's (a handler's, say) and stays as it is.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     import inspect
@@ -23,8 +23,10 @@ __all__ = ["BARE", "tell_wrong_type", "types_told"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-BARE = (AttributeError, TypeError, KeyError, ValueError)
-"""What Python raises of itself where a value has another type than was thought."""
+BARE = (AttributeError, TypeError, KeyError, ValueError, OverflowError)
+"""What Python raises of itself where a value has another type than was thought, or is too large a number."""
+_LARGEST: Final = 2**63 - 1
+"""The largest number that is taken anywhere."""
 _ALSO: dict[type, tuple[type, ...]] = {bytes: (bytearray, memoryview), float: (int,), PathLike: (str,)}
 
 
@@ -54,6 +56,27 @@ def _allowed(hint: Any) -> tuple[type, ...] | None:
     return (found,)
 
 
+def _wrong(place: str, value: Any, hint: Any) -> tuple[str, Any, str] | None:
+    """Where a value, or what is in it, contradicts a hint: the place, what stands there and what is allowed."""
+    allowed = _allowed(hint)
+    if allowed is None:
+        return None
+    if not isinstance(value, allowed + tuple(more for one in allowed for more in _ALSO.get(one, ()))):
+        return place, value, " or ".join("None" if one is types.NoneType else one.__name__ for one in allowed)
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return None
+    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    part = next((each for each in parts if isinstance(value, _allowed(each) or ())), None)
+    inner = get_args(part)
+    if get_origin(part) is tuple and Ellipsis not in inner:
+        if len(value) != len(inner):
+            return place, value, f"a tuple of {len(inner)}"
+    else:
+        inner = inner[:1] * len(value)
+    elements = (_wrong(f"{place}[{at}]", *each) for at, each in enumerate(zip(value, inner, strict=False)))
+    return next((found for found in elements if found is not None), None)
+
+
 def _is_ours(error: BaseException) -> bool:
     """Whether a statement of the package raised it, which then has said what is wrong."""
     import dis  # noqa: PLC0415
@@ -77,7 +100,8 @@ def tell_wrong_type(error: Exception, name: str, function: Callable[..., Any], a
         kwargs: what it was given by name.
 
     Raises:
-        TypeError: from ``error``.
+        TypeError: from ``error``; of an element of a list or tuple too.
+        ValueError: the argument is a number that is too large, or text with X'00' where there must be none.
     """
     if _is_ours(error):
         return
@@ -88,13 +112,16 @@ def tell_wrong_type(error: Exception, name: str, function: Callable[..., Any], a
         return  # Python itself has said what is missing, or too much
     for each, value in given.items():
         parameter = signature.parameters[each]
-        allowed = _allowed(hints.get(each, Any))
-        if allowed is None or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        also = tuple(more for one in allowed for more in _ALSO.get(one, ()))
-        if not isinstance(value, allowed + also):
-            words = " or ".join("None" if one is types.NoneType else one.__name__ for one in allowed)
-            raise TypeError(f"{name}: {each.rstrip('_')} is {value!r:.40}; allowed is {words}") from error
+        found = _wrong(each.rstrip("_"), value, hints.get(each, Any))
+        if found is not None:
+            place, wrong, words = found
+            raise TypeError(f"{name}: {place} is {wrong!r:.40}; allowed is {words}") from error
+        if isinstance(error, OverflowError) and isinstance(value, int) and abs(value) > _LARGEST:
+            raise ValueError(f"{name}: {each} is {value!r:.40}; allowed are numbers to {_LARGEST}") from error
+        if isinstance(error, ValueError) and isinstance(value, str) and "\0" in value:
+            raise ValueError(f"{name}: {each} is {value!r:.40}; allowed is text without X'00'") from error
 
 
 def types_told(function: Callable[P, T]) -> Callable[P, T]:

@@ -19,19 +19,21 @@ import os
 import threading
 import time
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Protocol
 from weakref import WeakSet
 
-from tdqsim.errors import WrongThread
+from tdqsim.errors import TdqError, WrongThread
 
-__all__ = ["NS_PER_SECOND", "Clock", "belongs_here"]
+__all__ = ["NS_PER_SECOND", "Clock", "belongs_here", "time_zone"]
 
 NS_PER_SECOND: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_NAP: Final = 5.0
 """Seconds after which a sleeper looks at the machine's clock again: that one may have been set."""
 _NO_THREAD: Final = -1
+_END_NS: Final = 2**63 - 1
+"""The last moment of a clock, in the year 2262: as far as nanoseconds since 1970 are a signed number of 8 bytes."""
 
 
 class _Owned(Protocol):
@@ -56,6 +58,24 @@ def _disown_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_disown_all)
+
+
+def time_zone(name: str) -> tzinfo:
+    """The time zone of this IANA name, such as ``Europe/Berlin`` or ``UTC``.
+
+    Raises:
+        TdqError: there is no such zone.
+    """
+    if name == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  (most are in UTC)
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise TdqError(
+            f"timezone {name!r} is not known; allowed are IANA names such as UTC or Europe/Berlin"
+        ) from error
 
 
 class Clock:
@@ -105,12 +125,19 @@ class Clock:
         Deadlines that pass are acted upon at the next dispatch: the next command outside a task, or ``run()``.
 
         Raises:
-            ValueError: the number is negative; simulated time does not run backward.
+            ValueError: the number is negative, for simulated time does not run backward, is none, or leads beyond the
+                year 2262.
+            TypeError: it is no number.
             WrongThread: see :meth:`check_thread`.
         """
         self.check_thread()
+        if not isinstance(seconds, int | float):
+            raise TypeError(f"advance({seconds!r:.40}): allowed is a number of seconds")
         if seconds < 0:
             raise ValueError(f"time does not run backward: advance({seconds!r}); allowed is 0 or more seconds")
+        most = (_END_NS - self.time_ns()) // NS_PER_SECOND
+        if not seconds <= most:
+            raise ValueError(f"advance({seconds!r:.40}): allowed are 0 to {most} seconds, the end of the year 2261")
         self._jumped_ns += round(seconds * NS_PER_SECOND)
 
     def advance_to(self, moment_ns: int) -> None:

@@ -19,6 +19,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from tdqsim.core.links import stays_here
 from tdqsim.datasets._files import is_data_set
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat, parse_dcb
@@ -53,7 +54,7 @@ class DDCard:
 
     Attributes:
         name: the DD name, 1-8 characters; empty for the further members of a concatenation.
-        path: a file.
+        path: a file; written, it stays in its directory: a symbolic link that leads out is refused.
         dsname: a data set name under the data-set directory; ``DUMMY`` and ``NULLFILE`` are the same as ``dummy``.
         dummy: no data set: reads are at the end at once, writes vanish.
         sysout: SYSOUT class, A-Z, 0-9 or ``*``; for output only. A mapping may say ``(A,INTRDR)`` as JCL does.
@@ -347,7 +348,10 @@ class Allocation:
 
     def _path(self, card: DDCard, *, output: bool) -> Path:
         if card.path is not None:
-            return card.path
+            try:
+                return stays_here(card.path) if output else card.path
+            except OSError as error:
+                raise OpenError(card.path, error.strerror) from error
         if self._directory is None:
             raise OpenError(card.where, f"there is no data-set directory to find {card.dsname} in; give a path")
         path = self._paths.get(card)

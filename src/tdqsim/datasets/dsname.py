@@ -12,9 +12,7 @@ The rule, from DSNAME to file under a data-set directory:
 
 A generation group may have a limit: when a new generation goes beyond it, the oldest files are deleted (roll-off with
 SCRATCH). The catalogue is the directory itself, looked at each time. Names hold nothing but letters, digits, ``@ # $
--`` and periods, and no symbolic link is followed out of the directory, so none can lead out of it. (A hard link leads
-nowhere: it is the file itself, and whoever could make one could write the file, as ``fs.protected_hardlinks`` has it.
-Data sets and backups that share a file by one are therefore read and written as any other.) A data set made
+-`` and periods, and no symbolic link is followed out of the directory, so none can lead out of it. A data set made
 there by name gets a label: one line of DCB parameters in ``.vtoc/<DSNAME>``, as a volume keeps a data set's DCB in its
 VTOC, so that a later open need not repeat it. Files named by path in a DD card get none, because no one expects a
 program to leave files beside their own.
@@ -29,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdqsim.core.argument_types import types_told
+from tdqsim.core.links import leads_out
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, parse_dcb
 from tdqsim.datasets.errors import DatasetIOError, DsnameError, OpenError
@@ -153,7 +152,7 @@ class DataSetDirectory:
 
     def _inside(self, path: Path) -> Path:
         """The path, unless a symbolic link in it leads out of the directory."""
-        if not path.resolve().is_relative_to(self.root.resolve()):
+        if leads_out(path, self.root):
             raise DsnameError(path.name, f"is a symbolic link that leads out of {self.root}")
         return path
 

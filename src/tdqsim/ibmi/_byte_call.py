@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.ibmi._byte_parameters import Arguments, Passed
 from tdqsim.ibmi._change import ChangeApi, parse_changes
 from tdqsim.ibmi._declare import DECLARATIONS, Declaration
@@ -37,6 +38,7 @@ __all__ = ["FORMS", "ByteForms"]
 class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeApi):
     """The one entry to all byte forms."""
 
+    @types_told
     def call(self, api: str, *parameters: Passed) -> None:
         """Call an API as a program does.
 

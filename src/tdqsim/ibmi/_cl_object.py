@@ -29,7 +29,7 @@ class ObjectCommands(JobCore):
         Args:
             objects: up to 50 pairs of ``LIB/NAME`` and state: ``*SHRRD``, ``*SHRNUP``, ``*SHRUPD``, ``*EXCLRD`` or
                 ``*EXCL``.
-            wait: seconds from 0; None (``*CLS``) for the job's default wait.
+            wait: seconds, 0 to 32767; None (``*CLS``) for the job's default wait.
             scope: ``*JOB`` or ``*THREAD``.
 
         Raises:
@@ -37,7 +37,7 @@ class ObjectCommands(JobCore):
             ParameterError: a state or scope that does not exist, too many objects, or a wait that is none.
         """
         self.begin("ALCOBJ")
-        wait_ns = self._default_wait_ns() if wait is None else wait_seconds(wait, "wait")
+        wait_ns = self._default_wait_ns() if wait is None else wait_seconds(wait, "wait", LIMITS["alcobj_wait_maximum"])
         requests = self._requests(objects, scope)
         if not self.system.locks.acquire(self, requests, wait_ns, scope):
             blocked = next((one for one in requests if self.system.locks.blockers(self, one)), requests[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -114,7 +114,7 @@ def _time(rest: str, digits: int, fail: Fail) -> timedelta:
     return timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=int(fraction.ljust(6, "0")))
 
 
-def shift_zone(moment: datetime, source: str, target: str, system: ZoneInfo, fail: Fail) -> datetime:
+def shift_zone(moment: datetime, source: str, target: str, system: tzinfo, fail: Fail) -> datetime:
     """A local time of one zone as local time of another: *SYS, *UTC or a name of the time zone data base."""
     if source == target:
         return moment
@@ -125,7 +125,7 @@ def shift_zone(moment: datetime, source: str, target: str, system: ZoneInfo, fai
         fail("CPF1849", str(moment.year))
 
 
-def _zone(name: str, system: ZoneInfo, fail: Fail) -> ZoneInfo:
+def _zone(name: str, system: tzinfo, fail: Fail) -> tzinfo:
     if name in ("*SYS", "*JOB", ""):
         return system
     try:

@@ -7,9 +7,8 @@ microsecond fills the uniqueness bits, so that stamps are unique and rising as w
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
-from zoneinfo import ZoneInfo
 
 from tdqsim.ibmi._fact import LIMITS
 
@@ -95,7 +94,7 @@ def dts_to_datetime(stamp: bytes) -> datetime:
     return _EPOCH + timedelta(microseconds=since)
 
 
-def offset_seconds(moment_ns: int, zone: ZoneInfo | None) -> int:
+def offset_seconds(moment_ns: int, zone: tzinfo | None) -> int:
     """How many seconds local time of ``zone`` is ahead of UTC at a moment; None is UTC."""
     if zone is None:
         return 0

@@ -390,14 +390,14 @@ class JobCore:
         return self.object_name(name), self.object_name(library, "library")
 
 
-def wait_seconds(value: float, what: str) -> int:
-    """A number of seconds that a lock is waited for, in nanoseconds.
+def wait_seconds(value: float, what: str, most: int = LIMITS["wait_seconds_maximum"]) -> int:
+    """A number of seconds that a lock or an entry is waited for, in nanoseconds.
 
     Raises:
-        ParameterError: it is no number, below 0, or has no end.
+        ParameterError: it is no number, below 0, or more than ``most``.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise ParameterError(f"{what} {value!r}: a number of seconds from 0 is needed")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise ParameterError(f"{what} {value!r:.40}: a number of seconds from 0 to {most} is needed")
     return round(value * _NS)
 
 

@@ -17,11 +17,10 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
-from zoneinfo import ZoneInfo
 
 from tdqsim.core.argument_types import types_told
 from tdqsim.core.changes import KeptChange, carry_out
-from tdqsim.core.clock import Clock
+from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.codepage import codepage
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.store import Durability, Entry, Store, Work
@@ -116,7 +115,7 @@ class Machine:
         if dispatcher is not None and clock not in (None, dispatcher.clock):
             raise ValueError("clock: a dispatcher that is given has its clock; give one of the two")
         self.name = name
-        self.timezone = ZoneInfo(timezone)
+        self.timezone = time_zone(timezone)
         codepage(job_page(ccsid))
         self.ccsid = ccsid
         self.date_format = "*YMD"

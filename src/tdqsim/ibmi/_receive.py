@@ -8,6 +8,7 @@ from threading import get_ident
 from types import MappingProxyType
 from typing import Literal
 
+from tdqsim.core.argument_types import tell_wrong_type, types_told
 from tdqsim.core.dispatch import TimedOut
 from tdqsim.core.store import Entry, SearchOrder
 from tdqsim.ibmi._declare import declare
@@ -75,7 +76,11 @@ class ReceiveApi(JobCore):
         """
         if get_ident() != self._dispatcher.thread:
             self._dispatcher.check_thread()
-        queue = self._receiving.get((name, library))
+        try:
+            queue = self._receiving.get((name, library))
+        except TypeError as error:
+            tell_wrong_type(error, "qrcvdtaq", ReceiveApi.qrcvdtaq, (self, name, library), {})
+            raise
         if (
             queue is not None and queue.plain_receive and remove is True and receiver_size is None
             and queue.trace is None and wait == 0 and type(wait) is int and wait_units == "*SEC"
@@ -115,6 +120,7 @@ class ReceiveApi(JobCore):
             return _new_entry((data, len(data), b"", sender_of(record[STAMP_BYTES:_SIGNED], self.page)))
         return _new_entry((record[STAMP_BYTES:], len(record) - STAMP_BYTES, b"", None))
 
+    @types_told
     def receive(
         self, name: str, library: str = "", *, wait: float | None = 0, key_order: str = "EQ", key: bytes | None = None,
         remove: bool = True,
@@ -319,7 +325,7 @@ def wait_nanoseconds(job: JobCore, wait: int, units: str = "*SEC") -> int | None
         raise ParameterError(
             f"wait {wait!r}: a whole number of seconds (or milliseconds, wait_units='*MSEC') is needed"
         )
-    if wait > LIMITS["wait_maximum"] or units not in _UNITS:
+    if wait > LIMITS["wait_maximum"] or not isinstance(units, str) or units not in _UNITS:
         job.fail("CPF2472")
     return None if wait < 0 else wait * _UNITS[units]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from threading import get_ident
 
+from tdqsim.core.argument_types import tell_wrong_type
 from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Entry
 from tdqsim.errors import StoreFull
@@ -56,7 +57,11 @@ class SendApi(JobCore):
         """
         if get_ident() != self._dispatcher.thread:
             self._dispatcher.check_thread()
-        queue = self._sending.get((name, library))
+        try:
+            queue = self._sending.get((name, library))
+        except TypeError as error:
+            tell_wrong_type(error, "qsnddtaq", SendApi.qsnddtaq, (self, name, library, data), {})
+            raise
         if (
             queue is None or not queue.plain or type(data) is not bytes or not 0 < len(data) <= queue.maxlen
             or (key is not None and type(key) is not bytes)

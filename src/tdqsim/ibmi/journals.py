@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
+from tdqsim.core.links import stays_here
 from tdqsim.core.store import Durable, DurableQueue, Entry, Store, Work
 from tdqsim.facts import table
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
@@ -183,7 +184,7 @@ def sent_key(block: bytes, key_length: int) -> bytes:
 def export_journal(entries: Iterable[JournalEntry], path: Path | str) -> int:
     """Write journal entries as JSON lines, bytes in hexadecimal; returns how many."""
     count = 0
-    with Path(path).open("w", encoding="utf-8") as file:
+    with stays_here(path).open("w", encoding="utf-8") as file:
         for count, entry in enumerate(entries, 1):  # noqa: B007  (count is the result)
             row = entry._asdict() | {
                 "time_stamp": entry.time_stamp.hex(), "time": entry.time.isoformat(), "event": entry.event,

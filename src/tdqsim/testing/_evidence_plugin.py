@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from tdqsim.core.links import stays_here
 from tdqsim.testing.evidence import Evidence, EvidenceRecorder, load_evidence
 
 __all__ = ["EvidencePlugin"]
@@ -53,4 +54,4 @@ class EvidencePlugin:
         found = load_evidence(self._path) if self._path.is_file() else Evidence()
         found.merge(self._recorder.evidence.as_dict())
         found.merge(self._gathered.as_dict())
-        self._path.write_text(json.dumps(found.as_dict(), indent=0), "utf-8")
+        stays_here(self._path).write_text(json.dumps(found.as_dict(), indent=0), "utf-8")

@@ -40,6 +40,7 @@ from tdqsim.cics import Condition, Region
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.core.codepage import codepage
+from tdqsim.core.links import stays_here
 from tdqsim.errors import TdqError
 from tdqsim.testing.events import AnyEvent, Event, JobEvent, encode, load_history
 from tdqsim.testing.text import show_record
@@ -78,7 +79,7 @@ class History:
             raise ValueError(f"limit {limit}, batch {batch}: at least 1 event must be kept, and written at a time")
         self._ring: deque[tuple[Any, ...]] = deque(maxlen=limit)
         self._batch: list[tuple[Any, ...]] = []
-        self._file: IO[str] | None = Path(path).open("w", encoding="ascii") if path is not None else None  # noqa: SIM115
+        self._file: IO[str] | None = stays_here(path).open("w", encoding="ascii") if path is not None else None
         self._region: Region | None = None
         self._system: System | None = None
         self._again = False
@@ -217,7 +218,7 @@ class History:
 
     def save(self, path: Path | str) -> None:
         """Write the events that are kept to a file."""
-        Path(path).write_text("".join(f"{event.as_json()}\n" for event in self.events), "ascii")
+        stays_here(path).write_text("".join(f"{event.as_json()}\n" for event in self.events), "ascii")
 
     # -- as a region's recorder -----------------------------------------------------------------------------------
 

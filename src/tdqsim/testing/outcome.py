@@ -8,6 +8,7 @@ A task whose handle was asked for its ``result()``, or that was ended on purpose
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "Outcomes"]
 
+_NO_PROGRAM: Final = "DFHAC2016"
 _NO_START: Final = {
     "DFHAC2001": "no TRANSACTION of that name is defined",
     "DFHAC2008": "the transaction is disabled",
-    "DFHAC2016": "it has no program: register a handler for it, or name one by handler: in its definition",
+    _NO_PROGRAM: "it has no program: register a handler for it, or name one by handler: in its definition",
     "DFHTD0183": "no TRANSACTION of that name is defined",
     "DFHTD0340": "the transaction is remote, and the program of a trigger must be local",
 }
@@ -58,7 +60,7 @@ class Outcomes:
 
     def watch(self, region: Region) -> None:
         """Notice the starts that a region could not make."""
-        region.messages.listeners.append(self._message)
+        region.messages.listeners.append(partial(self._message, region))
 
     def dispatched(self, strand: Strand | None) -> None:
         """A strand is about to run, so the one before it has ended or waits; None at the end."""
@@ -70,9 +72,11 @@ class Outcomes:
         if error is not None and not isinstance(error, RegionClosed | SystemClosed):
             self._found.append(Outcome(getattr(error, "code", "") or _code(error), _told(last, error), last))
 
-    def _message(self, message: str, inserts: Mapping[str, object]) -> None:
+    def _message(self, region: Region, message: str, inserts: Mapping[str, object]) -> None:
         if message in _NO_START:
-            text = f"transaction {inserts['transid']} was not started ({message}): {_NO_START[message]}"
+            transid = str(inserts["transid"])
+            why = _not_imported(region, transid) if message == _NO_PROGRAM else ""
+            text = f"transaction {transid} was not started ({message}): {why or _NO_START[message]}"
             queue = inserts.get("queue")
             self._found.append(Outcome(message, f"queue {queue}: {text}" if queue else text, None))
 
@@ -81,6 +85,17 @@ class Outcomes:
         self.dispatched(None)
         allowed = frozenset(expected)
         return [each for each in self._found if not each.told and each.code not in allowed]
+
+
+def _not_imported(region: Region, transid: str) -> str:
+    """Of a transaction that names its handler: that nobody has imported it; empty for another."""
+    entry = region.transactions.get(transid)
+    if entry is None or not entry.definition.handler:
+        return ""
+    handler = entry.definition.handler
+    return (
+        f"it has no program: its handler {handler} was not imported; a region directory's are, and load_handlers() does"
+    )
 
 
 def _code(error: BaseException) -> str:

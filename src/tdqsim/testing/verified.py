@@ -19,6 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from tdqsim.core.links import stays_here
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 from tdqsim.testing.verified_jobs import JOB_OPERATIONS, JobAnswer, JobTarget, SimulatedJobTarget
@@ -358,5 +359,5 @@ def target_for(name: str, make: Callable[[], Target | JobTarget], test: str, fil
         yield transcript
     finally:
         if file:
-            with Path(file).open("a", encoding="utf-8") as lines:
+            with stays_here(file).open("a", encoding="utf-8") as lines:
                 lines.writelines(f"{call.as_json()}\n" for call in transcript.calls)

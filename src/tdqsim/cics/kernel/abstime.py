@@ -10,8 +10,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
-from tdqsim.errors import TdqError
-
 __all__ = [
     "ABSTIME_LENGTH",
     "FormattedTime",
@@ -20,7 +18,6 @@ __all__ = [
     "format_abstime",
     "local_time",
     "pack_abstime",
-    "time_zone",
     "unpack_abstime",
 ]
 
@@ -34,24 +31,6 @@ _HIGHEST: Final = 10**15 - 1
 _LAST: Final = (datetime(9999, 12, 31) - _ORIGIN) // _MILLISECOND  # noqa: DTZ001  (local, as above)
 _HALF_SECOND: Final = timedelta(milliseconds=500)
 _POSITIVE: Final = "C"
-
-
-def time_zone(name: str) -> tzinfo:
-    """The time zone of this IANA name, such as ``Europe/Berlin`` or ``UTC``.
-
-    Raises:
-        TdqError: there is no such zone.
-    """
-    if name == "UTC":
-        return UTC
-    from zoneinfo import ZoneInfo  # noqa: PLC0415  (most regions are in UTC)
-
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise TdqError(
-            f"timezone {name!r} is not known; allowed are IANA names such as UTC or Europe/Berlin"
-        ) from error
 
 
 def abstime(moment_ns: int, zone: tzinfo = UTC) -> int:

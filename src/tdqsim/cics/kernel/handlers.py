@@ -119,12 +119,22 @@ def import_handler(path: str, transid: str, region: Any = None) -> Handler:
     try:
         found: Any = import_module(module_name)
     except Exception as error:  # (whatever a user's module does at import)
-        raise refused(f"module {module_name} cannot be imported: {type(error).__name__}: {error}") from error
+        raise refused(_not_imported(module_name, error)) from error
     for attribute in attributes.split("."):
         found = getattr(found, attribute, None)
     if not callable(found):
         raise refused(f"module {module_name} has no function {attributes}")
     return found  # type: ignore[no-any-return]
+
+
+def _not_imported(module: str, error: Exception) -> str:
+    """Why a module cannot be imported, with the user's file and line where one of his raised it."""
+    from traceback import extract_tb  # noqa: PLC0415  (only who fails needs it)
+
+    here = [frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
+    inside = here[next((at for at, frame in enumerate(here) if frame.name == "import_module"), -1) + 1 :]
+    place = f" ({inside[-1].filename}:{inside[-1].lineno})" if inside else ""
+    return f"module {module} cannot be imported: {type(error).__name__}: {error}{place}"
 
 
 def startable(transactions: Mapping[str, TransactionEntry], program: str | Handler, transid: str) -> TransactionEntry:
@@ -203,8 +213,9 @@ def load_handlers(region: Any, modules: Iterable[str]) -> None:
         try:
             found = getattr(import_module(name), "register", None)
         except Exception as error:
-            message = f"module {name} cannot be imported: {type(error).__name__}: {error}"
-            raise DefinitionError([Problem("<handlers>", 0, "", "handlers", name, message)]) from error
+            raise DefinitionError(
+                [Problem("<handlers>", 0, "", "handlers", name, _not_imported(name, error))]
+            ) from error
         if found is not None:
             found(region)
     resolvers = [found for prefix in region.settings if (found := _resolver(prefix)) is not None]

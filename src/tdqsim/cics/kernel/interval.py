@@ -191,6 +191,8 @@ def interval_ns(interval: int, hours: int | None = None, minutes: int | None = N
 
 _PARTS: Final = ((4, "HOURS", 99, 99), (5, "MINUTES", 59, 5999), (6, "SECONDS", 59, 359_999))
 """RESP2 of each part of an interval, its name, the most it may be beside others and alone."""
+_MOST_MILLISECS: Final = 2**31 - 1
+"""What a fullword holds."""
 
 
 @command(
@@ -369,12 +371,13 @@ def delay(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ 4, 5, 6: hours, minutes, seconds are out of range. EXPIRED: the time of the day is past.
+        Condition: INVREQ 4, 5, 6, 22: hours, minutes, seconds, milliseconds are out of range. EXPIRED: the time of
+            the day is past.
     """
     if reqid:
         task.eib.eibreqid = reqid
-    if min(millisecs, 0):
-        raise Condition(Resp.INVREQ, 22, "MILLISECS cannot be negative")
+    if not 0 <= millisecs <= _MOST_MILLISECS:
+        raise Condition(Resp.INVREQ, 22, f"MILLISECS is {millisecs}; allowed are 0 to {_MOST_MILLISECS}")
     pause = interval_ns(interval if time is None else time, hours, minutes, seconds) + millisecs * 10**6
     if time is not None or until:
         now = task.region.clock.time_ns()

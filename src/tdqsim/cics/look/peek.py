@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import islice
+from sys import maxsize
 from typing import NamedTuple
 
 from tdqsim.cics.look.records import records, uncommitted
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.queues.kinds import IntraTdQueue, TdQueue
 from tdqsim.cics.queues.parts import QueueRegion
+from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
 
 __all__ = ["QueueSnapshot", "peek", "snapshot"]
@@ -36,6 +38,9 @@ class QueueSnapshot(NamedTuple):
 
 def peek(region: QueueRegion, name: str, limit: int | None, *, skip: int = 0, with_uncommitted: bool) -> list[bytes]:
     """See :meth:`tdqsim.cics.region.Region.peek`."""
+    for word, number in (("limit", limit), ("skip", skip)):
+        if number is not None and not 0 <= number <= maxsize:
+            raise TdqError(f"peek: {word} is {number!r}; allowed are 0 and more")
     queue = final_target(region, name.rstrip(" "))
     if with_uncommitted and isinstance(queue, IntraTdQueue):
         return list(islice(uncommitted(queue, skip), limit))

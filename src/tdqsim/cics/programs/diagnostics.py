@@ -141,9 +141,10 @@ def write_operator(
     Raises:
         Condition: INVREQ: the text is too long. EXPIRED: nobody answers. LENGERR: the reply is longer than MAXLENGTH.
     """
-    said = text if textlength is None else text[:textlength].ljust(textlength)
-    if not 0 < len(said) <= _BOUNDS["longest_operator_text"]:
-        raise Condition(Resp.INVREQ, 1, f"the text has {len(said)} characters")
+    length = len(text) if textlength is None else textlength
+    if not 0 < length <= _BOUNDS["longest_operator_text"]:
+        raise Condition(Resp.INVREQ, 1, f"the text has {length} characters")
+    said = text[:length].ljust(length)
     diagnostics = task.region.diagnostics
     diagnostics.operator.append(said.rstrip(" "))
     if maxlength is None and timeout is None:

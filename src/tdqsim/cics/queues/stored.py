@@ -33,7 +33,6 @@ _CATALOGUE: Final = b"cat/TDQUEUE/"
 _UNITS: Final = b"uow/"
 _CLEAN: Final = b"stream/clean"
 """With the non-recoverable queues, which an emergency restart throws away: the region's own run had ended normally."""
-_BATCH: Final = 10_000
 
 
 class _Account:

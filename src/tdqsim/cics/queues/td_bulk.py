@@ -12,9 +12,9 @@ from typing import Any
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.queues.kinds import ExtraTdQueue
+from tdqsim.cics.queues.kinds import ExtraTdQueue, TdQueue
 from tdqsim.cics.queues.td import readq_td, writeq_td
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import tell_wrong_type, types_told
 from tdqsim.errors import DatasetError
 from tdqsim.facts import Cvda, Resp
 
@@ -35,7 +35,7 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
     """
     while True:
         task.region.dispatcher.check_thread()
-        q = task.queues.get(queue)
+        q = _named(task, queue)
         if isinstance(q, ExtraTdQueue) and _is_enabled(q) and q.get is not None:
             yield from _read_through(task, q)
         try:
@@ -45,6 +45,14 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
                 return
             raise
         yield record
+
+
+def _named(task: TaskBase, queue: str) -> TdQueue | None:
+    try:
+        return task.queues.get(queue)
+    except TypeError as error:
+        tell_wrong_type(error, "READQ TD, WRITEQ TD", _named, (task, queue), {})
+        raise
 
 
 def _is_enabled(found: ExtraTdQueue) -> bool:
@@ -87,7 +95,7 @@ def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
     at = 0
     while at < len(records):
         task.region.dispatcher.check_thread()
-        q = task.queues.get(queue)
+        q = _named(task, queue)
         some = records[at : at + _AT_ONCE]
         if isinstance(q, ExtraTdQueue) and _is_enabled(q) and q.put is not None and _are_records(some):
             at += _write_through(task, q, some)

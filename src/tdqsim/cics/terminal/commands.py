@@ -10,7 +10,7 @@ there APCT. Source: SEND MAP, RECEIVE MAP, RECEIVE (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -30,7 +30,6 @@ _MapName = Annotated[str, Opt("name", 7, "MAP")]
 _MapsetName = Annotated[str | None, Opt("name", 7, "MAPSET")]
 _From = Annotated[bytes, Opt("data", word="FROM")]
 _Half = Annotated[int | None, Opt("halfword", 2)]
-_CONTROLS: Final = ("ERASE", "ERASEAUP", "FREEKB", "ALARM", "FRSET")
 
 
 class TerminalRegion(WatchedRegion, Protocol):

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any
 
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.core.argument_types import types_told
 
 __all__ = ["execute"]
 
 
+@types_told
 def execute(
     task: TaskBase,
     text: str,
