@@ -26,8 +26,7 @@ from typing import Any, Literal, TypeVar
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import schema
-from tdqsim.pipeline.stages.holding import one_of
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, outdate, write_manifest
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, one_of, outdate, write_manifest
 
 __all__ = ["EngineName", "StageEngine", "StageFailed", "Told", "choose", "insist", "run_stage"]
 

@@ -25,8 +25,7 @@ from tdqsim.datasets import Dcb, open_writer, parse_recfm
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import in_order, open_pieces
-from tdqsim.pipeline.stages.holding import one_of
-from tdqsim.pipeline.stages.manifest import finished
+from tdqsim.pipeline.stages.manifest import finished, one_of
 from tdqsim.pipeline.stages.tables import read_table, table_files
 
 __all__ = ["TARGETS", "LoadRequest", "run_load"]
