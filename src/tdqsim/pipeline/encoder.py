@@ -377,17 +377,17 @@ class _RowEncoder:
 
     def encode(self, row: Mapping[str, Any]) -> bytes:
         found = {name.lower(): value for name, value in row.items()}
-        values = self._group(self.columns, found)
-        if self.kept:
-            values = next(iter(values.values())) or {}
-        elif self.collapsed:
-            values = self._uncollapsed(values)
+        values = self._rooted(self._group(self.columns, found))
         for table in self.tables:
             _count(table, values)
         return self.layout.encode(values)
 
-    def _uncollapsed(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Several groups at the root that were dissolved."""
+    def _rooted(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Values by the layout's own fields at the root: of the one group kept there, or of several dissolved ones."""
+        if self.kept:
+            return next(iter(values.values()), {}) or {}
+        if not self.collapsed:
+            return values
         out: dict[str, Any] = {}
         for field in self.layout.fields:
             if field.key in self.collapsed:
@@ -399,11 +399,7 @@ class _RowEncoder:
     def onto(self, row: Mapping[str, Any], base: bytes, old: Mapping[str, Any]) -> bytes:
         """The record with what the row changes; ``old`` is what was read from it."""
         changed = self._changes(self.columns, {name.lower(): value for name, value in row.items()}, old)
-        if self.kept:
-            changed = next(iter(changed.values()), {}) or {}
-        elif self.collapsed:
-            changed = self._uncollapsed(changed)
-        return self.layout.encode(changed, base=base)
+        return self.layout.encode(self._rooted(changed), base=base)
 
     def _changes(self, columns: tuple[Column, ...], row: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
         """Those values of a row that are other ones than before. A null redefinition is none of this record's."""

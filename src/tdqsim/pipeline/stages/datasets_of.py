@@ -110,9 +110,8 @@ def _first(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
 def _by_dd(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The DD events of a batch, in stretches of one DD name."""
     coded = batch.column("queue").dictionary_encode()
-    dd = np.array([command == "DD" for command in batch.column("command").dictionary_encode().dictionary.to_pylist()])
-    commands = batch.column("command").dictionary_encode().indices.to_numpy()
-    marks = np.where(dd[commands], coded.indices.fill_null(-1).to_numpy(), -1)
+    is_dd = pc.equal(batch.column("command"), "DD").to_numpy(zero_copy_only=False)
+    marks = np.where(is_dd, coded.indices.fill_null(-1).to_numpy(), -1)
     for start, stop in stretches(marks):
         if marks[start] >= 0:
             yield coded.dictionary[int(marks[start])].as_py(), batch.slice(start, stop - start)
