@@ -262,9 +262,6 @@ def _corrupt_array(found: list[Corrupt], rows: int) -> pa.Array:
 # records in which fields move -----------------------------------------------------------------------------------------
 
 
-Path = tuple[str, ...]
-
-
 def views(layout: Layout) -> tuple[Path, ...]:
     """The views of a layout: the first one, whose path is empty, and the redefinitions with tables, outermost first.
 

@@ -294,16 +294,7 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
     recfm = options.recfm
     if options.extracted:
         return [start], [0]
-    unit = (
-        0
-        if options.self_sized or options.blocked
-        else options.block_length
-        if recfm.value == "U"
-        else options.length
-        if recfm.fixed
-        else 0
-    )
-    if unit:
+    if unit := _unit(options):
         records = options.split_records or max(options.split_bytes // unit, 1)
         step = records * unit if options.splittable else max(end - start, 1)
         cuts = list(range(start, end, step)) or [start]
@@ -319,6 +310,15 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
     else:
         return _walked_cuts(opened, start, end, options)
     return cuts, _counted(opened, cuts, end, options) if wanted else [0] + [-1] * (len(cuts) - 1)
+
+
+def _unit(options: QsamOptions) -> int:
+    """Bytes of every record, where arithmetic tells where each is; else 0."""
+    if options.self_sized or options.blocked:
+        return 0
+    if options.recfm is RecordFormat.U:
+        return options.block_length
+    return options.length if options.recfm.fixed else 0
 
 
 def _block_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> list[int]:
