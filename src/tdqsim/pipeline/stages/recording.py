@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.kernel.issue import Recorder
 from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.core.dispatch import Strand
 from tdqsim.core.store import Entry
@@ -27,11 +26,13 @@ from tdqsim.pipeline.stages.workshop import Budget
 __all__ = ["Depths", "Probe", "Recording", "depth", "put_data_queues", "put_queues", "put_records", "put_seeds"]
 
 
-class Recording(Recorder):
-    """A region's recorder for replay; what it does not look at, the protocol does nothing for.
+class Recording:
+    """A region's recorder for replay.
 
     Without ``commands`` it takes no part in commands at all, so that queues keep the short way at its full speed.
     """
+
+    trace: Callable[[tuple[Any, ...]], object] | None
 
     def __init__(
         self, region: Region, rows: Mapping[str, Rows], depths: Depths, budget: Budget, *, commands: bool
@@ -44,13 +45,9 @@ class Recording(Recorder):
         self._commands = commands
         self._attached: dict[int, tuple[int, int, int]] = {}
         self._own = [(queue, depths[queue.name]) for queue in region.intra_queues() if queue.name[:1] != "C"]
+        self.trace = self._traced if commands else None
         region.recorder = self
         region.dispatcher.on_dispatch = self._dispatched
-
-    @property
-    def trace(self) -> Callable[[tuple[Any, ...]], object] | None:
-        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
-        return self._traced if self._commands else None
 
     def stop(self) -> None:
         """Record no more."""
@@ -89,6 +86,21 @@ class Recording(Recorder):
         if not normal:
             self.abends[task.abcode or "ended"] += 1
             self._row(task, "ABEND", "", task.abcode or "", 0, None)
+
+    def task_waits(self, task: Task, what: str, holder: str) -> None:
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+
+    def task_goes_on(self, task: Task) -> None:
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+
+    def unit_of_work_ends(self, uow: Any) -> None:
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+
+    def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+
+    def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
+        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 
     def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
