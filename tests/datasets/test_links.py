@@ -52,7 +52,7 @@ def test_nobodys_link_takes_the_place_of_a_file_while_it_is_made(tmp_path: Path,
     """The names under which files are made before they get their own can be known."""
     from tdqsim.cobol import coverage
     from tdqsim.pipeline.publishing import publish_json
-    from tdqsim.pipeline.stages.holding import holding
+    from tdqsim.pipeline.stages.manifest import holding
     from tdqsim.report.page import Page
 
     outside, room = tmp_path / "outside", tmp_path / "room"

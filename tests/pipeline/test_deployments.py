@@ -274,7 +274,7 @@ from tdqsim.pipeline.session import session
 from tdqsim.pipeline.stages import ingest, run
 from tdqsim.pipeline.stages.engine import StageEngine
 from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
-from tdqsim.pipeline.stages.reconcile_fields import Match
+from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import run_reconcile, run_replay
 folder = Path(sys.argv[1])

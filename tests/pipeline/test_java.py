@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.errors import TdqError
-from tdqsim.pipeline._jvm import ON_PATH, Jvm
-from tdqsim.pipeline.java import JavaMissing, find_java
+from tdqsim.pipeline.java import ON_PATH, JavaMissing, Jvm, find_java
 
 
 def fake_java(folder, version):

@@ -20,7 +20,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
-from tdqsim.pipeline._jvm import ON_PATH
+from tdqsim.pipeline.java import ON_PATH
 
 OURS, SPARKS = "tdqsim.pipeline._worker", "pyspark.daemon"
 WORKER = """

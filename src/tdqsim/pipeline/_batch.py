@@ -164,7 +164,7 @@ class Pass:
         item = column.field
         size, rows = item.count, level.rows
         data = level.cut(item, size * item.length).bytes().reshape(rows * size, item.length)
-        counts = self._sizes(item, level)
+        counts = None if item.depending_on is None else self._counted(item, level)
         keep = None if counts is None else (np.arange(size) < counts[:, None]).ravel()
         inner = _occurrences(level, item, data, keep, self._carried(item, level))
         values = self._single(replace(column, field=replace(item, occurs=None)), inner)
@@ -186,12 +186,6 @@ class Pass:
         assert item.depending_on is not None
         assert item.occurs is not None
         return counts_in(self.counters[item.depending_on], level, self.rules, item.occurs) if known is None else known
-
-    def _sizes(self, item: Field, level: TableLevel) -> Ints | None:
-        """How many occurrences each row has; None when always the maximum."""
-        if item.depending_on is None:
-            return None
-        return self._counted(item, level)
 
     # leaves -----------------------------------------------------------------------------------------------------------
 
@@ -275,13 +269,15 @@ class Pass:
 
     def _digits(self, item: Field, level: TableLevel, missing: Mask | None) -> pa.Array:
         """The digits of a DISPLAY number as text."""
-        column = level.cut(item)
-        good = _fast(item, column, self.rules).good
-        text, lengths = _numbers.zoned_text(column, **_zoned_form(item, self.rules))
+        column, form = level.cut(item), _zoned_form(item, self.rules)
+        numbers = _fast(item, column, self.rules)
+        doubtful = ~numbers.good if missing is None else ~(numbers.good | missing)
+        sizes = pc.abs(decimal_array(numbers.low, numbers.high, pa.decimal128(38), doubtful)).cast(pa.string())
+        digits = pc.utf8_lpad(sizes, item.length - form["separate"], "0")
+        signs = pa.array(["", "+", "-"]).take(pa.array(_numbers.sign_marks(column, **form)))
+        array = pc.binary_join_element_wise(signs, digits, "")
         if missing is not None:
-            lengths = np.where(missing, 0, lengths)
-        doubtful = ~good if missing is None else ~(good | missing)
-        array = ascii_strings(text, lengths, missing)
+            array = pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), array)
         if not doubtful.any():
             return array
         rows = np.flatnonzero(doubtful)

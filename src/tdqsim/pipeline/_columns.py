@@ -22,6 +22,7 @@ __all__ = [
     "decimal_array",
     "in_charset",
     "integer_array",
+    "joined_bytes",
     "null_mask",
     "pieces",
     "strings",
@@ -151,6 +152,15 @@ def pieces(data: Bytes, begins: Ints, ends: Ints, kind: pa.DataType) -> pa.Array
     bounds[0:-1:2], bounds[1::2], bounds[-1] = begins, ends, len(data)
     both = pa.Array.from_buffers(kind, 2 * count, [None, pa.py_buffer(bounds), pa.py_buffer(data)])
     return both.take(pa.array(np.arange(0, 2 * count, 2, dtype=np.int32)))
+
+
+def joined_bytes(array: pa.Array) -> bytes | memoryview:
+    """The bytes of texts or records, of which none is null, one after another; not a copy."""
+    _, offsets, data = array.buffers()
+    if data is None or not len(array):
+        return b""
+    bounds = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+    return memoryview(data)[int(bounds[0]) : int(bounds[-1])]
 
 
 def trimmed(array: pa.Array, policy: str, blanks: str = BLANKS) -> pa.Array:

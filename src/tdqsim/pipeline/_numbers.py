@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bytes", "Cut", "Integers", "Ints", "Mask", "binary", "packed", "sign_mark", "zoned", "zoned_text"]
+__all__ = ["Bytes", "Cut", "Integers", "Ints", "Mask", "binary", "packed", "sign_mark", "sign_marks", "zoned"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -193,47 +193,26 @@ def _sign_table(*, ascii_digits: bool) -> Bytes:
 _SIGNS = (_sign_table(ascii_digits=False), _sign_table(ascii_digits=True))
 
 
-def zoned_text(column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separate: bool) -> tuple[Bytes, Ints]:
-    """The digits of well-formed DISPLAY numbers as ASCII text, a sign before them where there is one.
-
-    Returns:
-        A row of characters for each number, and how many of them are its text.
-    """
-    rows, digits = len(column.data), column.bytes()
-    sign = np.zeros(rows, np.uint8)
-    if signed:
-        marks = _MARKS[ascii_digits]
-        place = 0 if leading else -1
-        sign = marks[digits[:, place]]
-        if separate:
-            digits = digits[:, 1:] if leading else digits[:, :-1]
-        else:
-            digits = digits.copy()
-            digits[:, place] = _SIGNS[ascii_digits][digits[:, place]]
-    width = digits.shape[1]
-    text = np.empty((rows, width + 1), np.uint8)
-    text[:, 0] = sign
-    text[:, 1:] = (digits & 15) | 0x30
-    bare = sign == 0
-    text[bare, :width] = text[bare, 1:]
-    return text, np.where(bare, width, width + 1)
+def sign_marks(column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separate: bool) -> Bytes:  # noqa: ARG001
+    """Of DISPLAY numbers: 1 where a plus is written, 2 where a minus is, else 0."""
+    return _MARKS[ascii_digits][column.byte(0 if leading else -1)] if signed else np.zeros(len(column.data), np.uint8)
 
 
 def sign_mark(data: bytes, *, ascii_digits: bool) -> str:
     """The sign in a DISPLAY number as ASCII: ``+``, ``-`` or nothing; of several the last one."""
     marks = _MARKS[ascii_digits]
-    return next((chr(marks[byte]) for byte in reversed(data) if marks[byte]), "")
+    return next((" +-"[marks[byte]] for byte in reversed(data) if marks[byte]), "")
 
 
 def _mark_table(*, ascii_digits: bool) -> Bytes:
-    """Sign bytes: the ASCII character of their sign; 0 where there is none."""
+    """Sign bytes: 1 for plus, 2 for minus; 0 where there is none."""
     table = np.zeros(256, np.uint8)
     if ascii_digits:
-        table[list(b"{ABCDEFGHI+")] = ord("+")
-        table[list(b"}JKLMNOPQR-")] = ord("-")
+        table[list(b"{ABCDEFGHI+")] = 1
+        table[list(b"}JKLMNOPQR-")] = 2
     else:
-        table[[*range(0xC0, 0xCA), 0x4E]] = ord("+")
-        table[[*range(0xD0, 0xDA), 0x60]] = ord("-")
+        table[[*range(0xC0, 0xCA), 0x4E]] = 1
+        table[[*range(0xD0, 0xDA), 0x60]] = 2
     return table
 
 

@@ -22,7 +22,7 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError
 from tdqsim.layouts import Field, FieldType, Layout, Usage, byte_order, encode_value
 from tdqsim.layouts.codecs import HALFWORD, WIDENED_DIGITS, fill
-from tdqsim.pipeline._columns import up_to
+from tdqsim.pipeline._columns import joined_bytes, up_to
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.options import QsamOptions
@@ -163,8 +163,10 @@ class _Matrix:
             item.picture is not None and item.picture.mask
         ):
             made = self._number(item, array)
-        elif item.type is FieldType.FLOAT and pa.types.is_floating(kind):
-            made = _floats(item, array, self.rules.floating_point)
+        elif (
+            item.type is FieldType.FLOAT and pa.types.is_floating(kind) and self.rules.floating_point.startswith("IEEE")
+        ):
+            made = _floats(item, array, little=self.rules.floating_point.endswith("little_endian"))
         if made is None:
             made = self._one_by_one(column, array)
         data, odd = made
@@ -258,7 +260,7 @@ def _texts(item: Field, array: pa.Array, page: CodePage, *, blank: bool) -> tupl
         array = pc.if_else(pa.array(odd), "", array)
         sizes = np.where(odd, 0, sizes)
     table, missing = _to_page(page)
-    text = b"".join(_values(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array))
+    text = bytes(joined_bytes(pc.fill_null(array, "") if array.null_count else array))
     if missing and any(byte in text for byte in missing):
         return np.zeros((len(array), item.length), np.uint8), np.ones(len(array), np.bool_)
     data = np.full((len(array), item.length), page.space, np.uint8)
@@ -267,19 +269,6 @@ def _texts(item: Field, array: pa.Array, page: CodePage, *, blank: bool) -> tupl
     if nulls.any() and not blank:
         data[nulls] = 0
     return data, odd
-
-
-def _values(array: pa.Array) -> Iterable[bytes]:
-    """The bytes of all strings of an array, one after another."""
-    if not len(array):
-        return
-    _, offsets, data = array.buffers()
-    bounds = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
-    if array.null_count:  # what lies under a null is no text of the column
-        array = pc.fill_null(array, "")
-        yield from _values(array)
-    elif data is not None:
-        yield memoryview(data)[int(bounds[0]) : int(bounds[-1])].tobytes()
 
 
 def _integers(item: Field, array: pa.Array) -> tuple[Ints, Mask, Mask] | None:
@@ -363,27 +352,11 @@ def _binary(item: Field, low: Ints, *, little: bool) -> tuple[Bytes, Mask]:
     return np.where(wrong, 0, low).astype(kind).view(np.uint8).reshape(-1, item.length), wrong
 
 
-def _floats(item: Field, array: pa.Array, form: str) -> tuple[Bytes, Mask]:
-    """IEEE or IBM hexadecimal floating point."""
-    nulls = _nulls(array)
-    values = np.asarray(pc.fill_null(array, 0.0)).astype(np.float64)
-    little = form.endswith("little_endian")
-    if form.startswith("IEEE754"):
-        with np.errstate(over="ignore"):
-            made = values.astype(f"{'<' if little else '>'}f{item.length}")
-        odd = nulls | ~np.isfinite(made.astype(np.float64))
-        return made.view(np.uint8).reshape(-1, item.length), odd
-    bits = 8 * item.length - 8
-    finite = np.isfinite(values)
-    mantissa, exponent2 = np.frexp(np.where(finite, np.abs(values), 0))
-    exponent = -(-exponent2.astype(np.int64) // 4)
-    fraction = np.rint(np.ldexp(mantissa, (bits + exponent2 - 4 * exponent).astype(np.int32))).astype(np.uint64)
-    # What is rounded up to one digit more, is zero, or has an exponent that there is not, is for the plain encoder.
-    odd = nulls | ~finite | (fraction >> np.uint64(bits) != 0) | (exponent < -64) | (exponent > 63) | (values == 0)
-    sign = np.signbit(values).astype(np.uint64) << np.uint64(bits + 7)
-    words = sign | (np.where(odd, 0, exponent + 64).astype(np.uint64) << np.uint64(bits)) | fraction
-    words = words.astype(f"{'<' if little else '>'}u{item.length}")
-    return words.view(np.uint8).reshape(-1, item.length), odd
+def _floats(item: Field, array: pa.Array, *, little: bool) -> tuple[Bytes, Mask]:
+    """IEEE floating point; IBM's hexadecimal one is for the plain encoder."""
+    with np.errstate(over="ignore"):
+        made = np.asarray(pc.fill_null(array, 0.0)).astype(f"{'<' if little else '>'}f{item.length}")
+    return made.view(np.uint8).reshape(-1, item.length), _nulls(array) | ~np.isfinite(made.astype(np.float64))
 
 
 # one by one -----------------------------------------------------------------------------------------------------------
@@ -404,17 +377,17 @@ class _RowEncoder:
 
     def encode(self, row: Mapping[str, Any]) -> bytes:
         found = {name.lower(): value for name, value in row.items()}
-        values = self._group(self.columns, found)
-        if self.kept:
-            values = next(iter(values.values())) or {}
-        elif self.collapsed:
-            values = self._uncollapsed(values)
+        values = self._rooted(self._group(self.columns, found))
         for table in self.tables:
             _count(table, values)
         return self.layout.encode(values)
 
-    def _uncollapsed(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Several groups at the root that were dissolved."""
+    def _rooted(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Values by the layout's own fields at the root: of the one group kept there, or of several dissolved ones."""
+        if self.kept:
+            return next(iter(values.values()), {}) or {}
+        if not self.collapsed:
+            return values
         out: dict[str, Any] = {}
         for field in self.layout.fields:
             if field.key in self.collapsed:
@@ -426,11 +399,7 @@ class _RowEncoder:
     def onto(self, row: Mapping[str, Any], base: bytes, old: Mapping[str, Any]) -> bytes:
         """The record with what the row changes; ``old`` is what was read from it."""
         changed = self._changes(self.columns, {name.lower(): value for name, value in row.items()}, old)
-        if self.kept:
-            changed = next(iter(changed.values()), {}) or {}
-        elif self.collapsed:
-            changed = self._uncollapsed(changed)
-        return self.layout.encode(changed, base=base)
+        return self.layout.encode(self._rooted(changed), base=base)
 
     def _changes(self, columns: tuple[Column, ...], row: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
         """Those values of a row that are other ones than before. A null redefinition is none of this record's."""

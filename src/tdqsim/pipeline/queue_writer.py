@@ -31,7 +31,7 @@ import pyarrow as pa
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.publishing import publish_json, published, schema
+from tdqsim.pipeline.publishing import publish_json, published, schema, seed_line
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
 from tdqsim.pipeline.stored import Place, Stored, opened, wanted
@@ -367,13 +367,6 @@ def _seeds(options: QueueOptions, parts: Sequence[QueuePart], suffix: str, *, ap
                     shutil.copyfileobj(present, file)
             for name, key, data in _records(parts):
                 if name == queue:
-                    file.write(f"{_seed_line(options.kind, key, data)}\n")
+                    file.write(seed_line(key, data, as_json=options.kind == "dtaq"))
                     written += 1
     return written
-
-
-def _seed_line(kind: str, key: bytes, data: bytes) -> str:
-    """A line as ``tdq seed --hex`` and ``tdq dtaq seed`` take it."""
-    if kind == "tdqueue":
-        return data.hex().upper()
-    return json.dumps({"data": data.hex().upper()} | ({"key": key.hex().upper()} if key else {}))

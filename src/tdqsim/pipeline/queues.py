@@ -326,8 +326,7 @@ def _place(seq: int, records: int, incarnation: int) -> dict[str, int]:
 
 def first_offsets(options: QueueOptions) -> Offsets:
     """Where a new stream begins: before the first record, or behind the last one."""
-    found = heads(options.store, options.kind, options.queues)
-    return {name: _place(head.last if options.from_latest else 0, 0, head.incarnation) for name, head in found.items()}
+    return {name: place if options.from_latest else place | {"seq": 0} for name, place in last_offsets(options).items()}
 
 
 def last_offsets(options: QueueOptions) -> Offsets:

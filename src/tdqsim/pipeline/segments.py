@@ -1,27 +1,35 @@
-"""Segment ids: which root record a record belongs to, and which of its children it is, as Cobrix numbers them.
+"""Segments: their ids, and root records with the segments below them as tables inside a row.
 
 ``Seg_Id0`` is prefix, file number and record number of the last root record; ``Seg_Id1`` adds ``_L1_`` and how many
-records of that level there were since the root. Levels below that of the record are null. A record of no level at all
-has the ids of the record before it, and so each part of a file begins where the one before it has left off. The last
-level may be ``_`` or ``*``: it is that of all other segments. The id of the root is empty before the first one.
+records of that level there were since the root, as Cobrix numbers them. Levels below that of the record are null. A
+record of no level at all has the ids of the record before it, and so each part of a file begins where the one before it
+has left off. The last level may be ``_`` or ``*``: it is that of all other segments. The id of the root is empty before
+the first one.
+
+Segments follow each other in a file as in a tree that is written down depth first: a child belongs to the last record
+of its parent's segment before it, unless a record of a segment above that parent has come in between. Children of no
+parent are left out, and so is what comes before the first root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
+from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames
 from tdqsim.pipeline.options import OTHERS, QsamOptions
-from tdqsim.pipeline.shape import Shape
+from tdqsim.pipeline.redefines import fields_called, pruned
+from tdqsim.pipeline.shape import Column, Shape, list_of
 
-__all__ = ["SegmentIds", "SegmentState", "segment_decoder", "segment_states"]
+__all__ = ["Family", "SegmentIds", "SegmentState", "segment_decoder", "segment_states", "whole_families"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +120,170 @@ def segment_states(parts: Iterable[Iterator[tuple[int, Frames]]], options: QsamO
             column = decoder.decode(frames.data, starts, lengths - options.record_end_offset).column(0)
             ids.pass_over((None if v is None else str(v) for v in column.to_pylist()), numbers.tolist())
     return found
+
+
+# roots with their children --------------------------------------------------------------------------------------------
+
+
+Segments = npt.NDArray[np.object_]
+Path = tuple[str, ...]
+
+
+class Family:
+    """Decodes roots and what is below them.
+
+    Raises:
+        DatasetError: a segment is no redefinition of the copybook, is in a table, or has no ids.
+    """
+
+    def __init__(self, options: QsamOptions) -> None:
+        assert options.layout is not None
+        self.layout, self.shape = options.layout, options.shape
+        self.children = options.segment_children
+        below = {child for children in self.children.values() for child in children}
+        names = [*self.children, *(child for child in below if child not in self.children)]
+        self.ids = {name: _ids(name, options) for name in names}
+        self.roots = [name for name in self.children if name not in below]
+        if not self.roots:
+            raise DatasetError("segment-children: no segment is above all others")
+        self.paths = {name: fields_called(self.layout, name)[0] for name in names}
+        self._base = self._decoder([name for name in names if name not in self.roots], None)
+        self._decoders = {name: self._decoder([other for other in names if other != name], name) for name in below}
+        empty = np.zeros(0, np.int64)
+        self.schema = self.decode(np.zeros(0, np.uint8), empty, empty, np.zeros(0, object)).schema
+
+    def _decoder(self, without: Iterable[str], wanted: str | None) -> RecordDecoder:
+        layout = pruned(self.layout, frozenset(self.paths[name] for name in without))
+        every = RecordDecoder(layout, self.shape)
+        for name in self.roots if wanted is None else [wanted]:
+            if not any(_holds(column, self.paths[name]) for column in every.columns):
+                raise DatasetError(f"segment-children: {name} is no column, or is in a table; see keep_original")
+        if wanted is None:
+            return every
+        columns = [column.name for column in every.columns if _holds(column, self.paths[wanted])]
+        return RecordDecoder(layout, self.shape, columns=columns)
+
+    def roots_in(self, segments: Segments) -> Ints:
+        """Which records are roots."""
+        ids = [value for name in self.roots for value in self.ids[name]]
+        return np.flatnonzero(np.isin(segments, ids))
+
+    def decode(self, data: Bytes, starts: Ints, lengths: Ints, segments: Segments) -> pa.RecordBatch:
+        """The roots among records, by place and segment, with all that is below them."""
+        batch = _Batch(self, data, starts, lengths, segments)
+        roots = self.roots_in(segments)
+        found = self._base.decode(data, starts[roots], lengths[roots])
+        arrays = [batch.rebuilt(column, array, roots) for column, array in zip(self._base.columns, found, strict=True)]
+        names = [column.name for column in self._base.columns]
+        return pa.RecordBatch.from_arrays(arrays, names=names)
+
+    def child(self, name: str, data: Bytes, starts: Ints, lengths: Ints) -> pa.Array:
+        """The structs of one segment's records."""
+        decoder = self._decoders[name]
+        found = decoder.decode(data, starts, lengths)
+        return _dug(decoder.columns[0], found.column(0), self.paths[name])
+
+
+class _Batch:
+    """Some records, the first of each segment's first."""
+
+    def __init__(self, family: Family, data: Bytes, starts: Ints, lengths: Ints, segments: Segments) -> None:
+        self.family, self.data, self.starts, self.lengths = family, data, starts, lengths
+        self.rows = {name: np.flatnonzero(np.isin(segments, list(ids))) for name, ids in family.ids.items()}
+        self.roots = {family.paths[name]: name for name in family.roots}
+
+    def rebuilt(self, column: Column, array: pa.Array, rows: Ints) -> pa.Array:
+        """The array with the children of the root segments in it."""
+        name = self.roots.get(column.field.path)
+        if name is not None:
+            return self.grown(name, array, rows, [])
+        if column.field.occurs is not None or not any(_holds(column, path) for path in self.roots):
+            return array
+        inner = [self.rebuilt(child, array.field(index), rows) for index, child in enumerate(column.children)]
+        fields = [pa.field(child.name, made.type) for child, made in zip(column.children, inner, strict=True)]
+        return pa.StructArray.from_arrays(inner, fields=fields)
+
+    def grown(self, name: str, array: pa.Array, rows: Ints, above: list[Ints]) -> pa.Array:
+        """The structs of a segment's records with their children, each a list behind the fields."""
+        arrays = [array.field(index) for index in range(array.type.num_fields)]
+        fields = list(array.type)
+        for child in self.family.children.get(name, ()):
+            mine = self.rows[child]
+            parents = np.searchsorted(rows, mine, "right") - 1
+            attached = parents >= 0
+            if len(rows):
+                place = rows[np.maximum(parents, 0)]
+                for higher in above:
+                    attached &= _last(higher, mine) < place
+            structs = self.family.child(child, self.data, self.starts[mine], self.lengths[mine])
+            structs = self.grown(child, structs, mine, [*above, rows]).filter(pa.array(attached))
+            counts = np.bincount(parents[attached], minlength=len(rows))
+            offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))).astype(np.int32)
+            kind = list_of(structs.type)
+            arrays.append(pa.ListArray.from_arrays(pa.array(offsets), structs, type=kind))
+            fields.append(pa.field(self.family.paths[child][-1].replace("-", "_"), kind))
+        return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _ids(name: str, options: QsamOptions) -> tuple[str, ...]:
+    ids = options.segment_map.get(name, ())
+    if not ids:
+        raise DatasetError(f"segment-children: {name} has no ids; give redefine_segment_id_map:N = {name} => ID")
+    return ids
+
+
+def _holds(column: Column, path: Path) -> bool:
+    """Whether the field of a path is in a column, outside its tables."""
+    own = column.field.path
+    if column.field.occurs is not None or path[: len(own)] != own:
+        return False
+    return path == own or any(_holds(child, path) for child in column.children)
+
+
+def _dug(column: Column, array: pa.Array, path: Path) -> pa.Array:
+    if column.field.path == path:
+        return array
+    index = next(index for index, child in enumerate(column.children) if _holds(child, path))
+    return _dug(column.children[index], array.field(index), path)
+
+
+def _last(rows: Ints, places: Ints) -> Ints:
+    """The last of ``rows`` before each place, -1 for none."""
+    return np.concatenate((np.full(1, -1, np.int64), rows))[np.searchsorted(rows, places, "right")]
+
+
+def whole_families(
+    walk: Iterable[tuple[int, Frames]], roots_in: Callable[[Frames], Ints]
+) -> Iterator[tuple[int, Frames]]:
+    """The same records in pieces that begin with a root each; those before the first root in pieces of their own."""
+    held: Frames | None = None
+    for base, found in walk:
+        frames = Frames(found.data, found.starts, found.lengths, found.places + base, found.used)
+        if held is not None:
+            frames = _joined(held, frames)
+        roots = roots_in(frames)
+        if held is None and not len(roots):
+            yield 0, frames
+            continue
+        last = int(roots[-1])
+        if last:
+            yield 0, _some(frames, slice(0, last))
+        held = _some(frames, slice(last, None))
+    if held is not None:
+        yield 0, held
+
+
+def _some(frames: Frames, rows: slice) -> Frames:
+    return Frames(frames.data, frames.starts[rows], frames.lengths[rows], frames.places[rows], frames.used)
+
+
+def _joined(first: Frames, second: Frames) -> Frames:
+    begin, end = int(first.starts[0]), int(first.starts[-1] + first.lengths[-1])
+    kept = first.data[begin:end]
+    return Frames(
+        np.concatenate((kept, second.data)),
+        np.concatenate((first.starts - begin, second.starts + len(kept))),
+        np.concatenate((first.lengths, second.lengths)),
+        np.concatenate((first.places, second.places)),
+        second.used,
+    )

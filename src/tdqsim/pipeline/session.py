@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
-from tdqsim.pipeline._jvm import Jvm
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.java import Java, cache_folder, find_java
+from tdqsim.pipeline.java import Java, Jvm, cache_folder, find_java
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,12 +18,11 @@ import pyarrow as pa
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline._numbers import Ints, Mask
-from tdqsim.pipeline.children import Family, whole_families
 from tdqsim.pipeline.decoder import RecordDecoder, corrupt_type
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import MARKS, RedefineRules, SegmentedDecoder, fields_called
-from tdqsim.pipeline.segments import SegmentIds, SegmentState, segment_decoder
+from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_decoder, whole_families
 from tdqsim.pipeline.shape import column_name
 from tdqsim.pipeline.splits import BATCH_ROWS, Split, open_file, records_before, told, walk_part
 

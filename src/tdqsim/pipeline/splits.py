@@ -294,16 +294,7 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
     recfm = options.recfm
     if options.extracted:
         return [start], [0]
-    unit = (
-        0
-        if options.self_sized or options.blocked
-        else options.block_length
-        if recfm.value == "U"
-        else options.length
-        if recfm.fixed
-        else 0
-    )
-    if unit:
+    if unit := _unit(options):
         records = options.split_records or max(options.split_bytes // unit, 1)
         step = records * unit if options.splittable else max(end - start, 1)
         cuts = list(range(start, end, step)) or [start]
@@ -319,6 +310,15 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
     else:
         return _walked_cuts(opened, start, end, options)
     return cuts, _counted(opened, cuts, end, options) if wanted else [0] + [-1] * (len(cuts) - 1)
+
+
+def _unit(options: QsamOptions) -> int:
+    """Bytes of every record, where arithmetic tells where each is; else 0."""
+    if options.self_sized or options.blocked:
+        return 0
+    if options.recfm is RecordFormat.U:
+        return options.block_length
+    return options.length if options.recfm.fixed else 0
 
 
 def _block_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> list[int]:
@@ -422,21 +422,10 @@ def records_before(opened: Opened, end: int, options: QsamOptions) -> int:
     """How many records there are before a place in a file where one begins, or one that cannot be read."""
     if options.extracted:
         return _extracted_before(opened, end, options)
-    walk, count, position, size = walk_for(options), 0, options.file_start_offset, BLOCK_CHUNK
-    while position < end:
-        data = opened.read_at(min(size, end - position), position)
-        whole = options.self_sized and position + len(data) >= end  # the last record need not fill what is looked at
-        try:
-            frames = walk(np.frombuffer(data, np.uint8), whole)
-        except FramingError as error:
-            raise FramingError(error.problem, position + error.offset) from None
-        count += len(frames.starts)
-        if position + len(data) >= end or (not frames.used and size >= LARGEST_CHUNK):
-            rest = data[frames.used :]
-            return count + (_in_block(rest, options) if options.blocked else 0)
-        size = BLOCK_CHUNK if frames.used else 2 * size
-        position += frames.used
-    return count
+    count, used = 0, options.file_start_offset
+    for base, frames in walk_part(opened, used, end, options, whole=options.self_sized):
+        count, used = count + len(frames.starts), base + frames.used
+    return count + (_in_block(opened.read_at(end - used, used), options) if options.blocked else 0)
 
 
 def _extracted_before(opened: Opened, end: int, options: QsamOptions) -> int:
@@ -464,8 +453,12 @@ def _in_block(data: bytes, options: QsamOptions) -> int:
     return count
 
 
-def walk_part(opened: Opened, start: int, end: int, options: QsamOptions) -> Iterator[tuple[int, Frames]]:
+def walk_part(
+    opened: Opened, start: int, end: int, options: QsamOptions, *, whole: bool = True
+) -> Iterator[tuple[int, Frames]]:
     """The records of a part, some megabytes at a time, each with the file offset its bytes begin at.
+
+    Where ``whole`` is not said, what the part ends with may be the beginning of a record.
 
     Raises:
         FramingError: a descriptor word lies; its offset is that in the file.
@@ -484,10 +477,10 @@ def walk_part(opened: Opened, start: int, end: int, options: QsamOptions) -> Ite
         if not last and len(data) < size:
             raise FramingError("the file has become shorter since it was listed", position + len(data))
         try:
-            frames = walk(data, last)
+            frames = walk(data, last and whole)
         except FramingError as error:
             raise FramingError(error.problem, position + error.offset) from None
-        if len(frames.starts):
+        if len(frames.starts) or not whole:
             yield position, frames
         if last:
             break

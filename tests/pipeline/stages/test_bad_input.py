@@ -21,10 +21,9 @@ from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.engine import StageEngine, StageFailed, run_stage
-from tdqsim.pipeline.stages.holding import NotAllowed, holding
 from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
 from tdqsim.pipeline.stages.load import LoadRequest, run_load
-from tdqsim.pipeline.stages.manifest import Receipt
+from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, holding
 from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.replay import ReplaySpec, replay_bucket
 from tdqsim.pipeline.stages.replaying import parse_match, run_reconcile, run_replay

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,20 @@ def test_differences_by_field_and_by_region(tables: Tables, look: Look) -> None:
         "50 of 4,000 are shown; 100, the first of each kind of each queue of a region, are in reconcile/diffs."
         in page.text
     )
+
+
+def test_of_bytes_less_is_shown_than_of_text(tables: Tables, look: Look) -> None:  # noqa: F811
+    """Whole records in hexadecimal would push what came out off the page."""
+    given = [("X'" + "F0" * 64 + "'", "A" * 200), ("...X'" + "C1" * 64 + "'", "B" * 120)]
+    diffs = [
+        {"region": "A", "queue": "POSTED", "kind": "changed", "position": n, "key": None, "field": "",
+         "expected": expected, "actual": actual}
+        for n, (expected, actual) in enumerate(given)
+    ]  # fmt: skip
+    page = look("".join(page_of(SUMMARY, replace(tables, diffs=pa.Table.from_pylist(diffs))).html()))
+    assert "X'" + "F0" * 19 + "..." + "A" * 120 + "..." in page.text, "two cells of one row"
+    assert "...X'" + "C1" * 17 + "C..." + "B" * 120 in page.text
+    assert "B" * 120 + "..." not in page.text
 
 
 def test_names_are_only_text(tables: Tables, look: Look) -> None:  # noqa: F811

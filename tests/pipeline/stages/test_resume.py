@@ -21,10 +21,10 @@ from tdqsim.errors import DatasetError, DefinitionError
 from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.engine import StageEngine, run_stage
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only
-from tdqsim.pipeline.stages.marks import Marks
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.replaying import run_replay
 from tdqsim.pipeline.stages.tables import read_table, table_files
+from tdqsim.pipeline.stages.workshop import Marks
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
 
 REPLAY = (

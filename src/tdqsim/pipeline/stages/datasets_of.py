@@ -9,11 +9,13 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tdqsim.datasets import Dcb, RecordFormat, open_writer, read_records
 from tdqsim.definitions import Definitions, ExtraQueue
 from tdqsim.errors import DatasetError
 from tdqsim.facts import SUPPLIED_QUEUES
+from tdqsim.pipeline._columns import joined_bytes
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.events import Slice, fixed_binary, in_order, stretches
 from tdqsim.pipeline.stages.recording import put_records
@@ -108,9 +110,8 @@ def _first(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
 def _by_dd(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The DD events of a batch, in stretches of one DD name."""
     coded = batch.column("queue").dictionary_encode()
-    dd = np.array([command == "DD" for command in batch.column("command").dictionary_encode().dictionary.to_pylist()])
-    commands = batch.column("command").dictionary_encode().indices.to_numpy()
-    marks = np.where(dd[commands], coded.indices.fill_null(-1).to_numpy(), -1)
+    is_dd = pc.equal(batch.column("command"), "DD").to_numpy(zero_copy_only=False)
+    marks = np.where(is_dd, coded.indices.fill_null(-1).to_numpy(), -1)
     for start, stop in stretches(marks):
         if marks[start] >= 0:
             yield coded.dictionary[int(marks[start])].as_py(), batch.slice(start, stop - start)
@@ -119,15 +120,14 @@ def _by_dd(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
 def _put_fixed(file: IO[bytes], dd: str, length: int, part: pa.RecordBatch) -> None:
     """Records as they lie in memory: one write for all of them."""
     data = part.column("data")
-    offsets = np.frombuffer(data.buffers()[1], np.int32)[data.offset : data.offset + len(data) + 1]
-    lengths = np.diff(offsets)
+    lengths = pc.binary_length(data).to_numpy()
     wrong = np.flatnonzero(lengths != length)
     if len(wrong):
         seq = part.column("seq")[int(wrong[0])]
         raise DatasetError(
             f"event {seq}: a record of {lengths[wrong[0]]} bytes for DD {dd}; its definition says RECORDSIZE {length}"
         )
-    file.write(memoryview(data.buffers()[2])[int(offsets[0]) : int(offsets[-1])])
+    file.write(joined_bytes(data))
 
 
 class OutputSets:

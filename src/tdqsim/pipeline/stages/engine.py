@@ -15,9 +15,10 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,8 +27,7 @@ from typing import Any, Literal, TypeVar
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import schema
-from tdqsim.pipeline.stages.holding import one_of
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, outdate, write_manifest
+from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, one_of, outdate, write_manifest
 
 __all__ = ["EngineName", "StageEngine", "StageFailed", "Told", "choose", "insist", "run_stage"]
 
@@ -101,15 +101,21 @@ def insist(engine: StageEngine, stage: str, work: Callable[[], None]) -> None:
         StageFailed: it could not be done; the message has what Spark said.
         DatasetError, TdqError: what is wrong with the input.
     """
-    for left in range(ROUNDS - 1, -1, -1):
-        try:
+    for attempt in range(1, ROUNDS + 1):
+        with _dying(engine, stage, "it was not done", last=attempt == ROUNDS):
             work()
-        except Exception as error:
-            if not left or not _died(error):
-                raise _told(stage, "it was not done", error) from error
-            engine.say(f"{stage}: a worker died; what is left is tried again")
-        else:
             return
+
+
+@contextmanager
+def _dying(engine: StageEngine, stage: str, left: str, *, last: bool) -> Iterator[None]:
+    """An attempt, which goes by when a worker process dies in it, unless it is the last."""
+    try:
+        yield
+    except Exception as error:
+        if last or not _died(error):
+            raise _told(stage, left, error) from error
+        engine.say(f"{stage}: a worker died; what is left is tried again")
 
 
 class Told(Exception):
@@ -226,12 +232,8 @@ def run_stage(
             receipts.forget(task.bucket)
         if done and attempt == 1:
             engine.say(f"{stage}: {len(done)} of {len(tasks)} buckets were done before; {len(left)} are left")
-        try:
+        with _dying(engine, stage, f"{len(left)} buckets are left", last=attempt == rounds):
             done.update((receipt.bucket, receipt) for receipt in work(left, function))
-        except Exception as error:
-            if attempt == rounds or not _died(error):
-                raise _told(stage, f"{len(left)} buckets are left", error) from error
-            engine.say(f"{stage}: a worker died; what is left is tried again")
     if len(done) < len(tasks):
         look()
     ordered = [done[task.bucket] for task in sorted(tasks, key=lambda task: task.bucket)]

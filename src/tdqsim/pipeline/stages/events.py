@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -317,46 +317,19 @@ def _double(part: pa.RecordBatch | pa.Table, seq: int) -> DatasetError:
     )
 
 
-class _Source:
-    """One slice that is being merged: the part of it that is held, and the rest on disk."""
-
-    def __init__(self, each: Slice, rows: int) -> None:
-        self._batches = each.batches(rows)
-        self.held: pa.RecordBatch | None = None
-        self.next()
-
-    def next(self) -> None:
-        """Hold the next part."""
-        self.held = next(self._batches, None)
-
-    @property
-    def last(self) -> int:
-        """The number of the last event that is held."""
-        assert self.held is not None
-        return int(self.held.column("seq")[-1].as_py())
-
-    def take(self, mark: int) -> pa.RecordBatch:
-        """The events that are held up to a number, which then are held no more."""
-        assert self.held is not None
-        count = int(np.searchsorted(self.held.column("seq").to_numpy(), mark, side="right"))
-        found = self.held.slice(0, count)
-        self.held = self.held.slice(count)
-        if not self.held.num_rows:
-            self.next()
-        return found
-
-
 def _merged(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
-    """Slices merged: what is up to the earliest end of what is held of any can be sorted and given away.
+    """Slices merged: what is up to the earliest end of the heads of all can be sorted and given away.
 
-    As much is held of all of them together as of a single one otherwise.
+    The heads of all of them together are as long as what is taken of a single one otherwise.
     """
     rows = max(1, rows_at_once(slices[0].table) // len(slices))
-    sources = [source for source in (_Source(each, rows) for each in slices) if source.held is not None]
-    while sources:
-        mark = min(source.last for source in sources)
-        whole = pa.Table.from_batches([source.take(mark) for source in sources])
-        sources = [source for source in sources if source.held is not None]
-        if whole.num_rows:
-            ordered = whole.take(pc.sort_indices(whole, [("seq", "ascending")]))
-            yield from ordered.combine_chunks().to_batches()
+    left = list(slices)
+    while left:
+        heads = [replace(each, stop=min(each.start + rows, each.stop)) for each in left]
+        mark = min(head.last for head in heads)
+        cuts = [head.start + int(np.searchsorted(head.numbers, mark, side="right")) for head in heads]
+        due = [replace(each, stop=cut) for each, cut in zip(left, cuts, strict=True)]
+        left = [replace(each, start=cut) for each, cut in zip(left, cuts, strict=True) if cut < each.stop]
+        whole = pa.Table.from_batches([batch for each in due for batch in each.batches(rows)])
+        ordered = whole.take(pc.sort_indices(whole, [("seq", "ascending")]))
+        yield from ordered.combine_chunks().to_batches()

@@ -31,8 +31,7 @@ from tdqsim.pipeline.splits import list_files
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece
-from tdqsim.pipeline.stages.holding import NotAllowed, holding, one_of
-from tdqsim.pipeline.stages.manifest import Receipt, digest_of, publish
+from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, digest_of, holding, one_of, publish
 from tdqsim.pipeline.stages.records import IngestTask, records_of, splits_of
 from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 from tdqsim.pipeline.stages.traces import BYTES, BadEvent, Row, csv_header, csv_rows, json_lines, values_of

@@ -8,7 +8,6 @@ takes them. ``dtaq`` writes JSON lines for each system and data queue, as ``tdq 
 from __future__ import annotations
 
 import errno
-import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -19,14 +18,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from tdqsim.datasets import Dcb, open_writer, parse_recfm
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.publishing import published
+from tdqsim.pipeline.publishing import published, seed_line
 from tdqsim.pipeline.stages.events import in_order, open_pieces
-from tdqsim.pipeline.stages.holding import one_of
-from tdqsim.pipeline.stages.manifest import finished
+from tdqsim.pipeline.stages.manifest import finished, one_of
 from tdqsim.pipeline.stages.tables import read_table, table_files
 
 __all__ = ["TARGETS", "LoadRequest", "run_load"]
@@ -124,29 +123,24 @@ def _regions(request: LoadRequest, queue: str) -> Iterator[tuple[str, Parts]]:
     if request.table == "events":
         slices = open_pieces(sorted((request.run / "exchange").glob("*/[0-9]*.arrow")))
         for region, found in slices.items():
-            yield region, _wanted(in_order(found), region, queue)
+            yield region, _wanted(in_order(found), queue)
         return
     places: dict[str, Path] = {}
     for path in _files(request):
         for name in pq.read_table(path, columns=["region"], partitioning=None).column(0).unique().to_pylist():
             places[name] = path
     for region in sorted(places):
-        yield region, _wanted(_batches(places[region], region), region, queue)
+        mine = (pc.field("region") == region) & (pc.field("queue") == queue)
+        found = ds.dataset(places[region], format="parquet").to_batches(
+            columns=["queue", "key", "data"], filter=mine, batch_size=_ROWS, batch_readahead=1, use_threads=False
+        )
+        yield region, _wanted(found, queue)
 
 
-def _batches(path: Path, region: str) -> Iterator[pa.RecordBatch]:
-    """The row groups of a file that have something of a region."""
-    file = pq.ParquetFile(path)
-    for number in range(file.num_row_groups):
-        known = file.metadata.row_group(number).column(0).statistics
-        if known is None or not known.has_min_max or known.min <= region <= known.max:
-            yield from file.iter_batches(_ROWS, row_groups=[number], columns=["region", "queue", "key", "data"])
-
-
-def _wanted(batches: Iterator[pa.RecordBatch], region: str, queue: str) -> Parts:
+def _wanted(batches: Iterator[pa.RecordBatch], queue: str) -> Parts:
     for batch in batches:
-        mine = pc.and_(pc.equal(batch.column("region"), region), pc.equal(batch.column("queue"), queue))
-        found = batch.filter(pc.and_(mine, pc.is_valid(batch.column("data"))))
+        mine = pc.and_(pc.equal(batch.column("queue"), queue), pc.is_valid(batch.column("data")))
+        found = batch.filter(mine)
         if found.num_rows:
             yield found.column("key").to_pylist(), found.column("data").to_pylist()
 
@@ -210,13 +204,6 @@ def _lines(request: LoadRequest, queue: str, names: dict[str, str]) -> int:
         with published(request.out / name) as fresh, fresh.open("w", encoding="ascii") as file:
             for keys, records in chain([first], parts):
                 for key, data in zip(keys, records, strict=True):
-                    file.write(_line(request.target, key, data))
+                    file.write(seed_line(key, data, as_json=request.target == "dtaq"))
                 written += len(records)
     return written
-
-
-def _line(target: str, key: bytes | None, data: bytes) -> str:
-    if target == "seed":
-        return f"{data.hex().upper()}\n"
-    entry = {"data": data.hex().upper()} | ({"key": key.hex().upper()} if key else {})
-    return f"{json.dumps(entry)}\n"

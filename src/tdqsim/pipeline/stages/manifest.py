@@ -4,35 +4,42 @@ A task writes its files under other names, renames them when they are whole, and
 bucket, by a rename too. A bucket with a receipt of the same inputs is not done again; one without is done from the
 start. So a task may be killed, retried, or run twice at once: each time the same bytes come to be under the same names.
 When all buckets of a stage have receipts, the driver publishes the stage's manifest: a Parquet file that anyone can
-read, and the same as JSON.
+read, and the same as JSON. One command at a time works in a run's directory.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim import __version__
+from tdqsim.core.portable import OWN_FILE, FileLock
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.publishing import left_behind, publish_json, published
+from tdqsim.pipeline.publishing import left_behind, no_room, publish_json, published
 
 __all__ = [
+    "NotAllowed",
     "Receipt",
     "Receipts",
     "StageTask",
     "digest_of",
     "file_digest",
     "finished",
+    "holding",
     "keep_only",
     "manifest_path",
+    "one_of",
     "outdate",
     "publish",
     "write_manifest",
@@ -213,3 +220,55 @@ def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
     with published(path) as fresh:
         pq.write_table(pa.Table.from_pylist(rows, schema=MANIFEST), fresh)
     return path
+
+
+# commands in a run ----------------------------------------------------------------------------------------------------
+
+
+_LOCK: Final = ".lock"
+"""The name that ``tdq pipeline run`` locks, too."""
+_PAUSE: Final = 0.1
+
+
+@contextmanager
+def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Have a run's directory to oneself while the block runs; another command there is waited for.
+
+    The lock goes with the process, however it ends.
+
+    Raises:
+        DatasetError: there is no room even for an empty file.
+    """
+    if not run.is_dir():
+        yield
+        return
+    path = run / _LOCK
+    try:
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | OWN_FILE, 0o666), "wb")
+    except OSError as error:
+        raise no_room(path, error) or error from error
+    with file:
+        lock = FileLock(file.fileno(), path)
+        if not lock.take():
+            (say or (lambda _: None))(f"{run}: another command is writing there; this one goes on after it")
+            while not lock.take():
+                Event().wait(_PAUSE)
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+class NotAllowed(DatasetError):
+    """An argument that a stage does not know; the message has its name, its value and what is allowed."""
+
+
+def one_of(name: str, value: str, allowed: Iterable[str]) -> None:
+    """Look at an argument.
+
+    Raises:
+        NotAllowed: it is none of them.
+    """
+    known = list(allowed)
+    if value not in known:
+        raise NotAllowed(f"{name} {value}: allowed are {', '.join(known)}")

@@ -20,8 +20,8 @@ from tdqsim.core.dispatch import Strand
 from tdqsim.core.store import Entry
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import DataQueue, System
-from tdqsim.pipeline.stages.budget import Budget
 from tdqsim.pipeline.stages.tables import Rows
+from tdqsim.pipeline.stages.workshop import Budget
 
 __all__ = ["Depths", "Probe", "Recording", "depth", "put_data_queues", "put_queues", "put_records", "put_seeds"]
 

@@ -32,16 +32,14 @@ from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
 from tdqsim.job import JobRequest, importable
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.budget import Budget, OutOfBudget
 from tdqsim.pipeline.stages.datasets_of import InputSets, OutputSets, event_of_record
 from tdqsim.pipeline.stages.events import Slice, in_order, open_pieces
 from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
 from tdqsim.pipeline.stages.jobs import named_class
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, publish
-from tdqsim.pipeline.stages.marks import Marks
 from tdqsim.pipeline.stages.recording import Depths, Recording, put_data_queues, put_queues, put_seeds
 from tdqsim.pipeline.stages.tables import TABLES, Rows, bucket_tables
-from tdqsim.pipeline.stages.workshop import Workshop
+from tdqsim.pipeline.stages.workshop import Budget, Marks, OutOfBudget, Workshop
 
 __all__ = ["ReplaySpec", "ReplayTask", "check_spec", "replay_bucket"]
 

@@ -15,10 +15,8 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose
-from tdqsim.pipeline.stages.holding import NotAllowed, holding
-from tdqsim.pipeline.stages.manifest import digest_of, file_digest, finished
-from tdqsim.pipeline.stages.reconcile import Match
-from tdqsim.pipeline.stages.reconcile_fields import checked
+from tdqsim.pipeline.stages.manifest import NotAllowed, digest_of, file_digest, finished, holding
+from tdqsim.pipeline.stages.reconcile import Match, checked
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.run import (
     code_of,

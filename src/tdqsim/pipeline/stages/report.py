@@ -140,6 +140,8 @@ ROWS: Final = 50
 """The most rows of a table on the page."""
 
 _LONG: Final = 120
+_LONG_BYTES: Final = 40
+"""Characters of a value on the page at most; fewer digits of bytes, so that expected and actual are both in sight."""
 _BARS: Final = 40
 _MEGA: Final = 1_000_000
 _STAGE_TABLES: Final = {
@@ -295,7 +297,10 @@ def _key(key: bytes | None) -> str:
 
 
 def _brief(text: str | None) -> str:
-    return "" if text is None else text if len(text) <= _LONG else f"{text[:_LONG]}..."
+    if text is None:
+        return ""
+    most = _LONG_BYTES if text.startswith(("X'", "...X'")) else _LONG
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _unexpected(tables: Tables) -> list[Part]:

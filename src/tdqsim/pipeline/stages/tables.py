@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._columns import joined_bytes
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import no_room, parquet_writer, published, schema
 from tdqsim.pipeline.stages.manifest import finished
@@ -228,20 +229,13 @@ class _Column:
         column = column.drop_null() if column.null_count else column
         if pa.types.is_binary(column.type) or pa.types.is_string(column.type):
             self._lengths.update(pc.binary_length(column).to_numpy().data)
-            self._bytes.update(_bytes(column))
+            self._bytes.update(joined_bytes(column))
         else:
             values = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
             self._bytes.update(np.ascontiguousarray(values.to_numpy()).data)
 
     def digest(self) -> bytes:
         return self._valid.digest() + self._lengths.digest() + self._bytes.digest()
-
-
-def _bytes(column: pa.Array) -> Any:
-    """The bytes of texts or records, one after another."""
-    _, offsets, data = column.buffers()
-    found = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
-    return b"" if data is None else memoryview(data)[int(found[0]) : int(found[-1])]
 
 
 class RowsDigest:
