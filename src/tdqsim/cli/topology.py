@@ -134,7 +134,8 @@ def _data_queue(row: dict[str, Any]) -> Resource:
     name = f"{row['data_queue_library']}/{row['data_queue_name']}"
     if row["data_queue_type"] != "DDM":
         keyed = {"keylen": row["key_length"]} if row["sequence"] == "KEYED" else {}
-        return define_dtaq(dtaq=name, maxlen=row["maximum_message_length"], seq=f"*{row['sequence']}", **keyed)
+        sequence: Any = f"*{row['sequence']}"
+        return define_dtaq(dtaq=name, maxlen=row["maximum_message_length"], seq=sequence, **keyed)
     there = f"{row['remote_data_queue_library']}/{row['remote_data_queue']}"
     rdb = row["relational_database_name"]
     at = {"rmtlocname": "*RDB", "rdb": rdb} if rdb else {"rmtlocname": row["remote_location"]}

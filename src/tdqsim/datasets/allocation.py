@@ -351,7 +351,7 @@ class Allocation:
             try:
                 return stays_here(card.path) if output else card.path
             except OSError as error:
-                raise OpenError(card.path, error.strerror) from error
+                raise OpenError(card.path, str(error.strerror)) from error
         if self._directory is None:
             raise OpenError(card.where, f"there is no data-set directory to find {card.dsname} in; give a path")
         path = self._paths.get(card)

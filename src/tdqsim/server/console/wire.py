@@ -15,7 +15,7 @@ from functools import wraps
 from http import HTTPStatus
 from inspect import isawaitable
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import structlog
 from socketio import AsyncServer
@@ -123,7 +123,9 @@ class _Connection:
     async def receive(self) -> Message:
         """The next message, or that the client has gone."""
         message = {"type": "websocket.disconnect", "code": _POLICY_VIOLATION} if self._over else await self._receive()
-        if message["type"] == "websocket.receive" and (why := self._pace.wrong() or wrong_with(message.get("text"))):
+        if message["type"] == "websocket.receive" and (
+            why := self._pace.wrong() or wrong_with(cast("str | None", message.get("text")))
+        ):
             self._tell(why)
             await self._send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": why})
             self._over = True
