@@ -176,7 +176,7 @@ class Command:
 def _names(function: Callable[..., Any]) -> dict[str, Any]:
     """The module's names for resolving hints; those imported for type checkers only mean nothing here."""
     names = dict(function.__globals__)
-    for missing in ("Callable", "Condition", "Abend", "Mapping", "Iterator", "Sequence", "TaskBase"):
+    for missing in ("Abend", "Callable", "Condition", "Iterator", "Mapping", "Sequence", "StatisticsRecord", "TaskBase"):
         names.setdefault(missing, Any)
     return names
 
