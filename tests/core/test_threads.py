@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tdqsim.core.clock import Clock
-from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
+from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
 from tdqsim.errors import TdqError, WrongThread
 
 
@@ -49,6 +49,7 @@ class World:
         dispatcher, clock = self.dispatcher, self.clock
         return {
             "spawn": lambda: dispatcher.spawn(lambda: None, name="foreign"),
+            "begin": lambda: dispatcher.begin(Strand(dispatcher, "foreign", call=lambda: None)),
             "run": dispatcher.run,
             "run_ready": dispatcher.run_ready,
             "step": dispatcher.step,

@@ -20,6 +20,7 @@ from typing import (
     Annotated,
     Any,
     Concatenate,
+    Final,
     Literal,
     NamedTuple,
     ParamSpec,
@@ -173,10 +174,15 @@ class Command:
         return next((option for option in self.options if option.word == word), None)
 
 
+_NOT_THERE: Final = (
+    "Abend", "Callable", "Condition", "Iterator", "Mapping", "Sequence", "StatisticsRecord", "TaskBase",
+)  # fmt: skip
+
+
 def _names(function: Callable[..., Any]) -> dict[str, Any]:
     """The module's names for resolving hints; those imported for type checkers only mean nothing here."""
     names = dict(function.__globals__)
-    for missing in ("Callable", "Condition", "Abend", "Mapping", "Iterator", "Sequence", "TaskBase"):
+    for missing in _NOT_THERE:
         names.setdefault(missing, Any)
     return names
 

@@ -289,6 +289,7 @@ class TaskBase:
             Abend: the task was purged.
         """
         region = self.region
+        region.dispatcher.check_thread()
         strand = region.dispatcher.current
         before = strand.local
         try:
@@ -362,10 +363,6 @@ class TaskBase:
         except BaseException:  # an interrupt belongs to the program outside; the task is over all the same
             self.end(normal=False)
             raise
-
-    def abandon(self) -> None:
-        """An interrupt has ended its strand, maybe before :meth:`run` saw to it: the task is over all the same."""
-        self.end(normal=False)
 
     def _finish(self, value: Any, error: Exception | None) -> Any:
         """End after the program has returned, or after an exception: the abend exit first, then backout."""

@@ -492,11 +492,10 @@ def deliver(call: BoundCommand, result: Any, variables: MutableMapping[str, Any]
     """
     host = HostVariables(variables, page)
     received: dict[str, Any] = {}
-    if hasattr(result, "as_dict"):
-        result = result.as_dict()
-    elif hasattr(result, "_asdict"):
+    says_itself = hasattr(result, "as_dict")
+    if hasattr(result, "_asdict") and not says_itself:
         result = {name.upper(): value for name, value in result._asdict().items()}
-    elif isinstance(result, tuple):
+    elif isinstance(result, tuple) and not says_itself:
         words = [declared.word for declared, _option in call.resolved.receives]
         result = dict(zip(words, result, strict=True))
     for declared, option in call.resolved.receives:
@@ -520,6 +519,8 @@ def _returned(declared: CommandOption, result: Any, call: BoundCommand, page: Co
         return result.image(page)
     if isinstance(result, (bytes, bytearray)):  # a record, and its length
         return len(result) if declared.word == "LENGTH" else bytes(result)
+    if hasattr(result, "as_dict"):
+        result = result.as_dict()
     if isinstance(result, Mapping):
         return result.get(declared.word, _MISSING)
     return result if len(call.resolved.receives) == 1 else _MISSING

@@ -159,35 +159,30 @@ class Durable:
 
     def charge(self, cost: int) -> None:
         """Take room, which may be found by removing what was cleared before; StoreFull when there is none."""
-        room = self.room
-        refusal = room.charge(cost)
-        if refusal:
-            self._scavenge(cost)
-            refusal = room.charge(cost)
+        refusal = self._refusal(cost)
         if refusal:
             raise StoreFull(refusal)
+        self.room.left -= cost
 
     def room_for(self, nbytes: int, *, keyed: bool = False) -> str:
         """Why a record of so many bytes of data and sender would be refused; empty when it would not.
 
         The file may grow, nothing else changes.
         """
-        room = self.room
-        cost = room.cost(nbytes, keyed=keyed)
-        if not room.refusal(cost):
-            return ""
-        self._scavenge(cost)
-        return room.refusal(cost)
+        return self._refusal(self.room.cost(nbytes, keyed=keyed))
 
-    def _scavenge(self, cost: int) -> None:
-        """Remove what was cleared, and let LMDB use what the last commits freed.
+    def _refusal(self, cost: int) -> str:
+        """Why there is no room, though what was cleared is removed and what the last commits freed can be used.
 
         What a commit frees is of use from the next but one on.
         """
+        if not self.room.refusal(cost):
+            return ""
         while self._reclaiming and self.room.refusal(cost):
             self._small_commit()
         self._small_commit()
         self._small_commit()
+        return self.room.refusal(cost)
 
     def _small_commit(self) -> None:
         with self._writing() as txn:

@@ -72,19 +72,9 @@ class Room:
         """What is charged for records of so many bytes together."""
         return FACTOR * nbytes + many * (KEYED if keyed else FACTOR * PER_ENTRY)
 
-    def charge(self, cost: int) -> str:
-        """Take room; why there is none, or nothing."""
-        left = self.left - cost
-        if left < 0:
-            refusal, left = self._count_anew(cost)
-            if refusal:
-                return refusal
-        self.left = left
-        return ""
-
     def refusal(self, cost: int) -> str:
-        """Why :meth:`charge` would refuse; empty when it would not. Nothing is taken."""
-        return "" if self.left >= cost else self._count_anew(cost)[0]
+        """Why so much cannot be charged; empty when it is left."""
+        return "" if self.left >= cost else self._count_anew(cost)
 
     def in_use(self) -> int:
         """Bytes of the pages in the tree, and what a commit needs beside them."""
@@ -93,14 +83,16 @@ class Room:
             (stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]) * stat["psize"] * 9 // 8 + AHEAD
         )
 
-    def _count_anew(self, cost: int) -> tuple[str, int]:
-        """Count the pages in use and what is held; grow the file when ``cost`` does not fit; what is left then."""
+    def _count_anew(self, cost: int) -> str:
+        """Count the pages in use and what is held, for what is left; grow the file when ``cost`` does not fit."""
         self.counts += 1
         alive = [(each, holder.held) for each in self.holders if (holder := each()) is not None and holder.held]
         self.holders = [each for each, _ in alive]
         needed = self.in_use() + cost + sum(held for _, held in alive)
         refusal = self._grow(needed) if needed > self.have else ""
-        return refusal, min(self.have - needed, _MOST)
+        if not refusal:
+            self.left = cost + min(self.have - needed, _MOST)
+        return refusal
 
     def _grow(self, needed: int) -> str:
         """Have the disk give at least ``needed`` bytes; why it does not, or nothing."""

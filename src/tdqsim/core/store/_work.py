@@ -137,13 +137,10 @@ class Work:
     def _hold(self, cost: int) -> None:
         if cost > _TOO_MUCH:
             raise ValueError(f"queue {self.queue.name!r}: more than {MAX_DATA} bytes")
-        room = self.queue.durable.room
-        if cost > room.left:
-            self.queue.durable.charge(cost)
-        else:
-            room.left -= cost
+        durable = self.queue.durable
+        durable.charge(cost)
         if not self.held:
-            room.holders.append(ref(self))
+            durable.room.holders.append(ref(self))
         self.held += cost
 
     # -- taking ---------------------------------------------------------------------------------------------------
