@@ -69,3 +69,184 @@ def test_defaults_of_options_and_of_a_terminal():
         for side, size in (("HT", "24"), ("WD", "80"))
     }
     assert [row["value"] for row in table("ts") if row["name"] == "reserved_prefix"] == ["**", "$$", "CEBR", "DF"]
+
+
+CEMT_WORDS = {
+    "TDQUEUE": """
+        ENabled:ENABLESTATUS=ENABLED/IS DIsabled:ENABLESTATUS=DISABLED/IS DISABLIng:ENABLESTATUS=DISABLING/I
+        OPen:OPENSTATUS=OPEN/IS OPENIng:OPENSTATUS=OPENING/I CLosed:OPENSTATUS=CLOSED/IS CLOSIng:OPENSTATUS=CLOSING/I
+        TErminal:ATIFACILITY=TERMINAL/IS NOTerminal:ATIFACILITY=NOTERMINAL/IS INTra:TYPE=INTRA/I EXTra:TYPE=EXTRA/I
+        INDirect:TYPE=INDIRECT/I REMOTe:TYPE=REMOTE/I INPut:IOTYPE=INPUT/I OUtput:IOTYPE=OUTPUT/I RDback:IOTYPE=RDBACK/I
+        EMpty:EMPTYSTATUS=EMPTY/I FUll:EMPTYSTATUS=FULL/I NOTEmpty:EMPTYSTATUS=NOTEMPTY/I LOGical:RECOVSTATUS=LOGICAL/I
+        PHysical:RECOVSTATUS=PHYSICAL/I NOTRecovable:RECOVSTATUS=NOTRECOVABLE/I MOd:DISPOSITION=MOD/I OLd:DISPOSITION=OLD/I
+        SHAre:DISPOSITION=SHARE/I TRIggerlevel:TRIGGERLEVEL/IS ATITErmid:ATITERMID/IS ATITRanid:ATITRANID/IS
+        ATIUserid:ATIUSERID/I ITems:NUMITEMS/I NAmeind:INDIRECTNAME/I DDname:DDNAME/I DSname:DSNAME/I RNAme:REMOTENAME/I
+        RSYSid:REMOTESYSTEM/I
+    """,
+    "TASK": """
+        SUspended:RUNSTATUS=SUSPENDED/I RUnning:RUNSTATUS=RUNNING/I DIspatchable:RUNSTATUS=DISPATCHABLE/I
+        TRansaction:TRANSACTION/I FAcility:FACILITY/I USerid:USERID/I PUrge:PURGETYPE=PURGE/S
+        FOrcepurge:PURGETYPE=FORCEPURGE/S KIll:PURGETYPE=KILL/S
+    """,
+    "TRANSACTION": "ENabled:STATUS=ENABLED/IS DIsabled:STATUS=DISABLED/IS PRogram:PROGRAM/I",
+    "UOW": """
+        INFlight:UOWSTATE=INFLIGHT/I INDoubt:UOWSTATE=INDOUBT/I COmmit:UOWSTATE=COMMIT/IS BAckout:UOWSTATE=BACKOUT/IS
+        HEURCommit:UOWSTATE=HEURCOMMIT/I HEURBackout:UOWSTATE=HEURBACKOUT/I FOrce:UOWSTATE=FORCE/S ACtive:WAITSTATE=ACTIVE/I
+        SHunted:WAITSTATE=SHUNTED/I WAiting:WAITSTATE=WAITING/I TRansid:TRANSID/I TAskid:TASKID/I USerid:USERID/I
+    """,
+    "UOWENQ": """
+        OWner:RELATION=OWNER/I WAiter:RELATION=WAITER/I ACtive:STATE=ACTIVE/I RETained:STATE=RETAINED/I TDq:TYPE=TDQ/I
+        EXecenq:TYPE=EXECENQ/I RESOurce:RESOURCE/I TRansid:TRANSID/I TAskid:TASKID/I
+    """,
+    "UOWLINK": """
+        COOrdinator:ROLE=COORDINATOR/I SUbordinate:ROLE=SUBORDINATE/I OK:RESYNCSTATUS=OK/I
+        UNAvailable:RESYNCSTATUS=UNAVAILABLE/I UNConnected:RESYNCSTATUS=UNCONNECTED/I COLd:RESYNCSTATUS=COLD/I
+        DELete:ACTION=DELETE/S SYsid:SYSID/I
+    """,
+    "CONNECTION": """
+        ACQuired:CONNSTATUS=ACQUIRED/I RELeased:CONNSTATUS=RELEASED/I INService:SERVSTATUS=INSERVICE/I
+        OUtservice:SERVSTATUS=OUTSERVICE/I NETname:NETNAME/I
+    """,
+}
+"""Keywords of CEMT, capitals being the least that must be written: option, CVDA, and whether of INQUIRE, SET or both."""
+
+
+@pytest.mark.parametrize("resource", CEMT_WORDS)
+def test_keywords_of_cemt(resource):
+    found = {
+        f"{row['keyword']}:{row['option']}{'=' * bool(row['cvda'])}{row['cvda']}/{''.join(verb[0] for verb in row['verbs'].split())}"
+        for row in table("cemt")
+        if row["kind"] == "keyword" and row["resource"] == resource
+    }
+    assert found == set(CEMT_WORDS[resource].split())
+
+
+def test_verbs_and_resources_of_cemt():
+    rows = [row for row in table("cemt") if row["kind"] != "keyword"]
+    assert [row["keyword"] for row in rows if row["kind"] == "verb"] == ["Inquire", "Set", "DIscard", "Perform"]
+    assert {row["keyword"]: (row["verbs"], row["option"]) for row in rows if row["kind"] == "resource"} == {
+        "TAsk": ("INQUIRE SET", "number7"), "TClass": ("", ""), "TDqueue": ("INQUIRE SET DISCARD", "name4"),
+        "TErminal": ("", ""), "TRAnsaction": ("INQUIRE SET", "name4"), "TRDumpcode": ("", ""),
+        "COnnection": ("INQUIRE", "name4"), "UOW": ("INQUIRE SET", "hex32"), "UOWEnq": ("INQUIRE", "none"),
+        "UOWLink": ("INQUIRE SET", "hex8"),
+    }  # fmt: skip
+
+
+STATISTICS = {
+    "TQR": """
+        TQRLEN 00 H length keep TQRID 02 H 42 keep TQRDVERS 04 X 1 keep TQRQID 08 C4 name keep TQRQTYPE 0C X type keep
+        TQRWRITE 10 F writes zero TQRREAD 14 F reads zero TQRDELET 18 F deletes zero TQRTRIGL 1C H triggerlevel keep
+        TQRRTYPE 1E X recovery keep TQRFTYPE 1F X facility_type keep TQRFNAME 20 C4 facility keep TQRWAIT 24 X wait keep
+        TQRWAITA 25 X waitaction keep TQRATRAN 28 C4 transid keep TQRTRIGN 2C F triggers zero TQRCCIUS 30 F cis_in_use keep
+        TQRPCIUS 34 F peak_cis current TQRCNITM 38 F items keep TQRRSYS 3C C4 remotesystem keep TQRRQID 40 C4 remotename keep
+        TQRIQID 44 C4 indirectname keep TQRIOTYP 48 X iotype keep TQRDDNM 4C C8 ddname keep TQRDSNNM 54 C44 dsname keep
+        TQRPDSMN 80 C8 member keep TQR_DEFINE_SOURCE 88 C8 definesource keep TQR_CHANGE_TIME 90 P8 changetime keep
+        TQR_CHANGE_USERID 98 C8 changeusrid keep TQR_CHANGE_AGENT A0 F changeagent keep TQR_INSTALL_AGENT A4 F installagent keep
+        TQR_INSTALL_TIME A8 P8 installtime keep TQR_INSTALL_USERID B0 C8 installusrid keep TQRPNITM B8 F peak_items current
+    """,
+    "TQG": """
+        TQGLEN 00 H length keep TQGID 02 H 45 keep TQGDVERS 04 X 1 keep TQGACTGT 08 F ci_reads zero TQGACTPT 0C F ci_writes zero
+        TQGACTFT 10 F formatting_writes zero TQGACISZ 14 F ci_size keep TQGANCIS 18 F control_intervals keep
+        TQGANCIU 1C F cis_in_use keep TQGAMXCI 20 F peak_cis current TQGANOSP 24 F nospace zero TQGSNBFA 28 F buffers keep
+        TQGSTSTA 2C F strings keep TQGACTIO 30 F io_errors zero
+    """,
+}
+"""Field, offset, kind, what it holds and what a reset does to it."""
+
+
+@pytest.mark.parametrize("record", STATISTICS)
+def test_fields_of_statistics_records(record):
+    columns = ("field", "offset", "kind", "origin", "reset")
+    found = [" ".join(row[column] for column in columns) for row in table("statistics") if row["record"] == record]
+    assert " ".join(found).split() == STATISTICS[record].split()
+
+
+def test_faults_of_create():
+    expected = """
+        400 n DFHCA5211 401 n DFHCA5204 402 n DFHCA5212 403 k DFHCA5501 404 k DFHCA5529 405 k DFHCA5504 406 k DFHCA5206
+        407 k DFHCA5503 410 k DFHCA5210 411 k DFHCA5207 412 k DFHCA5205 413 k DFHCA5517
+    """
+    assert [row[column] for row in table("create_errors") for column in ("code", "high", "message")] == expected.split()
+
+
+def test_words_of_commands_that_stand_for_an_option_or_for_none():
+    files = ["READ", "WRITE", "REWRITE", "DELETE", "UNLOCK", "STARTBR", "RESETBR", "READNEXT", "READPREV", "ENDBR"]
+    expected = {(command, "DATASET"): "FILE" for command in files} | {
+        ("HANDLE ABEND", "LABEL"): "PROGRAM", ("START", "FLENGTH"): "LENGTH", ("RETRIEVE", "FLENGTH"): "LENGTH",
+        ("SEND", "FLENGTH"): "LENGTH", ("RECEIVE", "FLENGTH"): "LENGTH", ("RECEIVE", "MAXFLENGTH"): "MAXLENGTH",
+    }  # fmt: skip
+    none = """
+        START=AFTER,FMH DELAY=FOR SEND-MAP=WAIT,TERMINAL,PRINT,DEFAULT,ALTERNATE
+        SEND-TEXT=WAIT,TERMINAL,PRINT,DEFAULT,NOEDIT,MAPPED SEND-CONTROL=PRINT,DEFAULT SEND=DEFAULT,LAST
+        READ=NOSUSPEND,CONSISTENT,REPEATABLE,UNCOMMITTED WRITE=NOSUSPEND REWRITE=NOSUSPEND READNEXT=NOSUSPEND READPREV=NOSUSPEND
+    """
+    for entry in none.split():
+        command, words = entry.split("=")
+        expected |= {(command.replace("-", " "), word): "" for word in words.split(",")}
+    assert {(row["command"], row["word"]): row["option"] for row in table("exec_words")} == expected
+
+
+def test_keywords_that_are_cvdas():
+    expected = {
+        "SET TDQUEUE": "NOTERMINAL=ATIFACILITY TERMINAL=ATIFACILITY DISABLED=ENABLESTATUS ENABLED=ENABLESTATUS "
+        "CLOSED=OPENSTATUS OPEN=OPENSTATUS",
+        "CREATE TDQUEUE": "LOG=LOGMESSAGE NOLOG=LOGMESSAGE", "SET UOW": "BACKOUT=UOWSTATE COMMIT=UOWSTATE FORCE=UOWSTATE",
+        "SET TRANSACTION": "DISABLED=STATUS ENABLED=STATUS", "SET UOWLINK": "DELETE=ACTION",
+        "SET TASK": "FORCEPURGE=PURGETYPE KILL=PURGETYPE PURGE=PURGETYPE",
+        "SET FILE": "OPEN=OPENSTATUS CLOSED=OPENSTATUS ENABLED=ENABLESTATUS DISABLED=ENABLESTATUS",
+    }  # fmt: skip
+    found: dict[str, list[str]] = {}
+    for row in table("cvda_keywords"):
+        found.setdefault(row["command"], []).append(f"{row['keyword']}={row['option']}")
+    assert {command: set(words) for command, words in found.items()} == {
+        command: set(words.split()) for command, words in expected.items()
+    }
+
+
+def test_how_long_names_of_resources_are():
+    other = {
+        "CONNECTION": 4,
+        "CORBASERVER": 4,
+        "TDQUEUE": 4,
+        "TERMINAL": 4,
+        "TRANSACTION": 4,
+        "DJAR": 32,
+        "WEBSERVICE": 32,
+    }
+    assert {
+        row["name"]: int(row["name_length"]) for row in table("resource_types") if row["name_length"] != "8"
+    } == other
+    assert {row["name"] for row in table("resource_types") if row["effect"] == "installed"} == {
+        "CONNECTION", "FILE", "TDQUEUE", "TERMINAL", "TRANSACTION", "TSMODEL",
+    }  # fmt: skip
+
+
+def test_authorities_and_locks_of_objects():
+    data = "READ ADD UPD DLT EXECUTE"
+    assert {row["authority"]: row["grants"] for row in table("ibmi_authorities")} == {
+        "*USE": "OBJOPR READ EXECUTE", "*CHANGE": f"OBJOPR {data}", "*EXCLUDE": "",
+        "*ALL": f"OBJOPR OBJMGT OBJEXIST OBJALTER OBJREF {data}",
+    } | {f"*{each}": each for each in f"OBJOPR OBJMGT OBJEXIST OBJALTER OBJREF {data}".split()}  # fmt: skip
+    together = {
+        "*SHRRD": {"*SHRRD", "*SHRNUP", "*SHRUPD", "*EXCLRD"}, "*SHRNUP": {"*SHRRD", "*SHRNUP"},
+        "*SHRUPD": {"*SHRRD", "*SHRUPD"}, "*EXCLRD": {"*SHRRD"}, "*EXCL": set(),
+    }  # fmt: skip
+    assert {row["state"]: set(row["compatible"].split()) for row in table("ibmi_locks")} == together
+
+
+def test_formats_of_times_and_types_of_journal_entries():
+    formats = {
+        row["format"]: (row["use"], row["pattern"], row["century"], row["bytes"]) for row in table("ibmi_time_formats")
+    }
+    assert formats == {
+        "*CURRENT": ("in", "-", "no", "0"), "*DTS": ("both", "-", "no", "8"), "*JOB": ("both", "-", "yes", "16"),
+        "*SYSVAL": ("both", "-", "yes", "16"), "*YMD": ("both", "%y%m%d", "yes", "16"), "*YYMD": ("both", "%Y%m%d", "no", "17"),
+        "*MDY": ("both", "%m%d%y", "yes", "16"), "*MDYY": ("both", "%m%d%Y", "no", "17"), "*DMY": ("both", "%d%m%y", "yes", "16"),
+        "*DMYY": ("both", "%d%m%Y", "no", "17"), "*JUL": ("both", "%y%j", "yes", "16"), "*LONGJUL": ("both", "%Y%j", "no", "17"),
+    }  # fmt: skip
+    assert {row["type"]: row["event"] for row in table("ibmi_journal_types")} == {
+        "QS": "Send data queue entry, no key", "QK": "Send data queue entry, has key", "QR": "Receive data queue entry, no key",
+        "QL": "Receive data queue entry, has key", "QC": "Clear data queue, no key", "QJ": "Clear data queue, has key",
+        "QB": "Journaling started", "QE": "Journaling ended", "QD": "Data queue deleted", "QM": "Data queue moved",
+        "QN": "Data queue renamed",
+    }  # fmt: skip
