@@ -250,3 +250,57 @@ def test_formats_of_times_and_types_of_journal_entries():
         "QB": "Journaling started", "QE": "Journaling ended", "QD": "Data queue deleted", "QM": "Data queue moved",
         "QN": "Data queue renamed",
     }  # fmt: skip
+
+
+CEMT_LAYOUT = {
+    "INTRA": """
+        1/2/Tdq/TDQUEUE/name4 1/12/Tri/TRIGGERLEVEL/number5 1/23/Ite/NUMITEMS/number5 1/34//TYPE/status
+        1/38//ATIFACILITY/status 1/42//ENABLESTATUS/status 1/46/Atit/ATITERMID/name4 1/57/Tra/ATITRANID/name4
+        1/67/Use/ATIUSERID/name8
+    """,
+    "EXTRA": """
+        1/2/Tdq/TDQUEUE/name4 1/25//TYPE/status 1/39//ENABLESTATUS/status 1/43//OPENSTATUS/status
+        2/29//DISPOSITION/status 2/33//IOTYPE/status 2/37/Dat/DATABUFFERS/number3 2/46/Ddn/DDNAME/name8
+    """,
+    "INDIRECT": """
+        1/2/Tdq/TDQUEUE/name4 1/25//TYPE/status 1/29/Nam/INDIRECTNAME/name4
+    """,
+    "REMOTE": """
+        1/2/Tdq/TDQUEUE/name4 1/25//TYPE/status 1/39//ENABLESTATUS/status 1/43/Rna/REMOTENAME/name4
+        1/53/Rsy/REMOTESYSTEM/name4
+    """,
+    "TASK": """
+        1/2/Tas/TASK/number7 1/15/Tra/TRANSACTION/name4 1/25/Fac/FACILITY/name4 1/35//RUNSTATUS/status
+        1/39//FACILITYTYPE/status 1/43/Sta/STARTCODE/name2 1/51/Use/USERID/name8 2/15/Uow/UOW/hex16
+        2/37/Hty/SUSPENDTYPE/name8 2/51/Hva/SUSPENDVALUE/name8
+    """,
+    "TRANSACTION": """
+        1/2/Tra/TRANSACTION/name4 1/12/Pro/PROGRAM/name8 1/26//STATUS/status 1/30/Dti/DTIMEOUT/number6
+        1/42/Rem/REMOTESYSTEM/name4
+    """,
+    "UOW": """
+        1/2/Uow/UOW/hex16 1/24//UOWSTATE/status 1/28//WAITSTATE/status 1/32/Tra/TRANSID/name4
+        1/42/Tas/TASKID/number7 1/55/Age/AGE/number8 2/24/Ter/TERMID/name4 2/34/Net/NETNAME/name8
+        2/48/Use/USERID/name8 2/62//WAITCAUSE/status 2/66/Lin/LINK/name8
+    """,
+    "UOWENQ": """
+        1/2/Uow/UOW/hex16 1/24/Tra/TRANSID/name4 1/34/Tas/TASKID/number7 1/47//STATE/status 1/51//TYPE/status
+        1/55//RELATION/status 1/59/Dur/DURATION/number6 2/24/Res/RESOURCE/name8 2/38/Qua/QUALIFIER/name8
+    """,
+    "UOWLINK": """
+        1/2/Uowl/UOWLINK/hex8 1/17/Uow/UOW/hex16 1/39//TYPE/status 1/43/Lin/LINK/name8 1/57//ROLE/status
+        1/61//RESYNCSTATUS/status 1/65/Sys/SYSID/name4
+    """,
+    "CONNECTION": """
+        1/2/Con/CONNECTION/name4 1/12/Net/NETNAME/name8 1/26//SERVSTATUS/status 1/30//CONNSTATUS/status
+        1/34//ACCESSMETHOD/status
+    """,
+}
+"""Where each value of a resource stands: line, column, label, option and form."""
+
+
+@pytest.mark.parametrize("resource", CEMT_LAYOUT)
+def test_where_cemt_shows_what(resource):
+    columns = ("line", "column", "label", "option", "format")
+    found = ["/".join(row[column] for column in columns) for row in table("cemt_layout") if row["type"] == resource]
+    assert found == CEMT_LAYOUT[resource].split()
