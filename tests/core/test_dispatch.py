@@ -431,3 +431,18 @@ def test_many_waiters_are_handed_over_to_not_stampeded():
     dispatcher.run()
     assert len(served) == total
     assert calls[0] == total  # each waiter is dispatched once: a hand-over, not a stampede
+
+
+@pytest.mark.parametrize("others", [0, 1, 5])
+def test_a_change_that_nobody_told_is_seen_when_there_is_nothing_else_to_do(others):
+    """As of a clock, or of a file: a wait whose attempt has become possible ends, though nobody woke its queue."""
+    dispatcher = Dispatcher()
+    gate = Gate(dispatcher)
+    shut = Gate(dispatcher, "SHUT")
+    strands = [dispatcher.spawn(gate.wait, name="A"), *(dispatcher.spawn(shut.wait, name="B") for _ in range(others))]
+    dispatcher.run_ready()
+    assert not strands[0].done
+    dispatcher.spawn(lambda: setattr(gate, "open", True), name="C")
+    dispatcher.run()
+    assert strands[0].done
+    assert [strand.done for strand in strands[1:]] == [False] * others

@@ -6,6 +6,7 @@ import random
 import shutil
 from pathlib import Path
 
+import lmdb
 import pytest
 
 from tdqsim.core.store import Entry, Order, Store
@@ -165,6 +166,37 @@ def test_an_entry_that_was_changed_is_an_error_that_names_queue_and_number(copy:
         report = check(path)
         assert {name for name, _ in report.damaged} == {name}
     file.write_bytes(data)
+
+
+def test_a_record_that_was_taken_and_is_there_again_is_told(tmp_path: Path) -> None:
+    """As a fault of ours would leave it: put back in a transaction between two of the store's own."""
+
+    def change(store: Store, data: bytes) -> None:
+        found = store.durable.queue(b"Q")
+        assert found is not None
+        work = found.work()
+        work.put(data) if data else work.take()
+        store.durable.commit((work,))
+
+    def entries(txn: lmdb.Transaction) -> dict[bytes, bytes]:
+        return {bytes(key): bytes(value) for key, value in txn.cursor()}
+
+    with Store(tmp_path / "store") as store:
+        store.durable.create_queue(b"Q")
+        change(store, b"first")
+        change(store, b"second")
+        with store.durable._env.begin() as txn:
+            before = entries(txn)
+        change(store, b"")
+        with store.durable._env.begin(write=True) as txn:
+            for key in before.keys() - entries(txn).keys():
+                txn.put(key, before[key])
+        change(store, b"third")
+    report = check(tmp_path / "store")
+    assert report.problems == ("durable: queue b'Q': record 1 was taken long ago, but is still there",)
+    assert not report.sound
+    salvage(tmp_path / "store", tmp_path / "new")
+    assert contents(tmp_path / "new") == {b"Q": [b"second", b"third"]}
 
 
 def test_a_queue_that_lost_all_its_records_goes_on_with_their_numbers(tmp_path: Path) -> None:

@@ -306,3 +306,17 @@ def test_a_store_without_room(tmp_path):
             assert job.qrcvdtaq(name, "QGPL").length == 60000
             assert job.qclrdtaq(name, "QGPL") == sent - 1
             job.qsnddtaq(name, "QGPL", e("again"))
+
+
+@pytest.mark.parametrize(("entries", "allocated"), [(1, 2), (2, 2), (3, 66), (66, 66), (67, 130)])
+@pytest.mark.parametrize("clean", [True, False])
+def test_room_for_the_entries_that_are_there_and_no_more_after_a_restart(tmp_path, clean, entries, allocated):
+    """Initial entries, then 64 more at a time; FORCE(*YES) keeps each entry, however the process ended."""
+    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        job.crtdtaq(dtaq="QGPL/WORK", maxlen=10, size=["*MAX16MB", 2], force="*YES")
+        for _ in range(entries):
+            job.qsnddtaq("WORK", "QGPL", b"x")
+        system.close(clean=clean)
+    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        found = job.qmhqrdqd("WORK", "QGPL")
+        assert (found.number_of_messages, found.number_of_entries_currently_allocated) == (entries, allocated)

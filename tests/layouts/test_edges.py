@@ -148,3 +148,27 @@ def test_a_flag_in_yaml_is_true_or_false(word, blank):
     assert layout.encode({"A": 0}) == (b"\x40\x40\x40" if blank is None else b"\x40\x40\xf0")
     with pytest.raises(LayoutError, match="'perhaps': must be true or false"):
         parse_layout_yaml(form.replace("WORD", "perhaps"))
+
+
+def test_a_word_is_no_value_of_a_number():
+    assert record("01 R. 05 A PIC 9(3) VALUE 7. 05 B PIC S9V9 VALUE -1.5. 05 C COMP-2 VALUE 1.5E+3.").length == 13
+    for word in ("ABC", "1.2.3", "1EX"):
+        with pytest.raises(LayoutError, match="VALUE"):
+            record(f"01 R. 05 A PIC 9(3) VALUE {word}.")
+
+
+def test_numbers_in_the_sequence_area_are_enough_for_a_level_in_the_indicator_column():
+    assert record("000100 01  R.\n      05 A PIC X(2).\n").length == 2
+
+
+def test_a_tab_goes_to_every_eighth_column_where_that_fits():
+    assert record("\t01  R.\n\t    05 A PIC X(2).\n", source_format="fixed").length == 2
+
+
+def test_the_largest_copybook_that_a_library_gives(tmp_path):
+    most = 4 * 1024 * 1024
+    (tmp_path / "MOST.cpy").write_bytes(b" " * most)
+    (tmp_path / "MORE.cpy").write_bytes(b" " * (most + 1))
+    assert len(copybook_library(tmp_path)("MOST", "")[1]) == most
+    with pytest.raises(LookupError, match="no member MORE"):
+        copybook_library(tmp_path)("MORE", "")

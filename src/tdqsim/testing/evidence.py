@@ -191,7 +191,8 @@ class EvidenceRecorder:
             begin(definitions, *args, **kwargs)
             for entry in definitions.entries if len(definitions.entries) <= _MANY else ():
                 resource = entry.resource
-                for attribute in (*resource.attributes(), *resource.without_effect):
+                group = ("group",) if resource.group else ()
+                for attribute in (*group, *resource.attributes(), *resource.without_effect):
                     self.note("attribute", resource.kind, attribute.upper())
 
         Definitions.__init__ = watched  # type: ignore[method-assign, assignment]
