@@ -544,4 +544,4 @@ def steps(fields: int) -> int:
 
 def test_the_work_of_parsing_grows_with_the_number_of_fields() -> None:
     steps(10)  # what is made once
-    assert steps(800) < 2.2 * steps(400)
+    assert steps(100) < 2.2 * steps(50)
