@@ -101,3 +101,8 @@ def test_rules_are_records():
         assert row.confidence in CONFIDENCE
         assert row.source, rule_id
         assert row.circumstances, rule_id
+
+
+def test_no_command_has_two_function_codes() -> None:
+    commands = [row["command"] for row in table("eibfn")]
+    assert sorted(set(commands)) == sorted(commands)

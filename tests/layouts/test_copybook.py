@@ -524,3 +524,27 @@ def test_copybooks_are_merged_as_kinds_of_one_record():
 def test_copybooks_that_cannot_be_merged(texts, words):
     with pytest.raises(LayoutError, match=words):
         merge_copybooks([parse_copybook(text) for text in texts])
+
+
+def steps(fields: int) -> int:
+    """How many lines of Python, and calls, it takes to parse a copybook of so many fields."""
+    text = "01 R.\n" + "".join(
+        f"  05 G-{at}. 10 F-{at} PIC S9(5)V99 COMP-3. 10 H-{at} REDEFINES F-{at} PIC X(4).\n" for at in range(fields)
+    )
+    count = 0
+
+    def seen(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    sys.setprofile(seen)
+    try:
+        parse_copybook(text).record()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_the_work_of_parsing_grows_with_the_number_of_fields() -> None:
+    steps(10)  # what is made once
+    assert steps(100) < 2.2 * steps(50)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from tdqsim.cics import AccessList, Condition, Region
+from tdqsim.cics import AccessList, Condition, Region, Task
 from tdqsim.cics.kernel.command import COMMANDS
-from tdqsim.definitions import define_tdqueue
+from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.rules import expect_rule, rule
@@ -253,6 +254,42 @@ def test_a_length_beyond_the_record_is_refused_in_both_forms(region: Region, que
     region.writeq_td(queue, bytearray(b"abc"), 3)
     region.writeq_td(queue, memoryview(b"abcd"), 2)
     assert region.peek(queue) == [b"abc", b"ab"]
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (lambda task: task.writeq_ts("Q", b"abc", 4), "WRITEQ TS QUEUE('Q') FROM(D) LENGTH(4)"),
+        (lambda task: task.start("TRAN", from_=b"abc", length=4), "START TRANSID('TRAN') FROM(D) LENGTH(4)"),
+        (lambda task: task.start("TRAN", length=4), "START TRANSID('TRAN') FROM(D) LENGTH(4)"),
+        (
+            lambda task: task.put_container("C", b"abc", length=4, channel="CH"),
+            "PUT CONTAINER('C') CHANNEL('CH') FROM(D) FLENGTH(4)",
+        ),
+        (lambda task: task.send_text(b"abc", 4), "SEND TEXT FROM(D) LENGTH(4)"),
+        (
+            lambda task: task.dump_transaction("ABCD", b"abc", short=4),
+            "DUMP TRANSACTION DUMPCODE('ABCD') FROM(D) LENGTH(4)",
+        ),
+    ],
+    ids=["WRITEQ TS", "START", "START without FROM", "PUT CONTAINER", "SEND TEXT", "DUMP TRANSACTION"],
+)
+def test_a_length_beyond_the_data_is_refused_by_other_commands_too(command: Callable[[Any], object], text: str) -> None:
+    said = rule("TD-WRITEQ-LENGTH-BEYOND").message
+    seen: list[str] = []
+
+    def program(task: Task) -> None:
+        for issue in (lambda: command(task), lambda: task.execute(f"EXEC CICS {text}", {"D": b"abc"})):
+            with pytest.raises(TdqError, match=said) as caught:
+                issue()
+            assert not isinstance(caught.value, Condition)
+            seen.append(str(caught.value))
+
+    with Region([define_terminal(name="T001")], supplied_queues=False) as region:
+        region.register("TRAN", program)
+        region.screens.type("T001", "TRAN")
+        region.run()
+    assert len(seen) == 2
 
 
 @pytest.mark.rule("EXEC-FLAGS-PYTHON")

@@ -12,7 +12,7 @@ from typing import Any
 from tdqsim.errors import TdqError
 from tdqsim.facts import ABEND_CODES, Resp
 
-__all__ = ["Abend", "Condition", "TaskReturn", "abend_code"]
+__all__ = ["Abend", "Condition", "TaskReturn", "abend_code", "check_sent"]
 
 
 class Condition(TdqError):
@@ -114,3 +114,14 @@ class TaskReturn(BaseException):
 def abend_code(condition: Condition) -> str:
     """The code of the abend that an unhandled condition is; empty for a condition that CICS ignores by default."""
     return ABEND_CODES.get(condition.resp, "")
+
+
+def check_sent(data: object, length: int | None) -> None:
+    """Refuse a length beyond the data that is sent: no storage lies behind a Python value, which CICS would read.
+
+    Raises:
+        TdqError: there are fewer bytes; nothing was done.
+    """
+    size = len(data) if isinstance(data, bytes | bytearray | memoryview) else 0
+    if length is not None and length > size:
+        raise TdqError(f"LENGTH {length} is more than the {size} bytes of FROM: CICS would read beyond it")

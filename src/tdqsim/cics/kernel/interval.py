@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, Opt, command
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import ProgramLevel, passed
 from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
@@ -418,8 +418,9 @@ def moment_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
 
 
 def _first(data: bytes, length: int) -> bytes:
-    if not 0 < length <= len(data):
-        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(data)} bytes")
+    check_sent(data, length)
+    if length <= 0:
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 and more")
     return data[:length]
 
 

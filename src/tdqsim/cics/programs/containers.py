@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.channels import Channel, Container, checked_name
 from tdqsim.cics.kernel.command import Flag, Opt, command
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.levels import LevelTask, level_of
 from tdqsim.facts import Resp
 
@@ -112,12 +112,13 @@ def put_container(
 
     Raises:
         Condition: CHANNELERR 1, CONTAINERERR 18: no name. INVREQ 4: there is no current channel. INVREQ 33: a container
-            of the other type is there. LENGERR 1: FLENGTH is negative, or more than the data.
+            of the other type is there. LENGERR 1: FLENGTH is negative.
     """
     name = checked_name(container, Resp.CONTAINERERR, 18)
     size = len(from_) if length is None else length
-    if not 0 <= size <= len(from_):
-        raise Condition(Resp.LENGERR, 1, f"FLENGTH is {size}; FROM has {len(from_)} bytes")
+    check_sent(from_, length)
+    if size < 0:
+        raise Condition(Resp.LENGERR, 1, f"FLENGTH is {size}; allowed are 0 and more")
     target = _made(task, channel)
     wanted = _kind(char=char, given=bit or char)
     kind = wanted or ("CHAR" if fromccsid is not None or fromcodepage is not None else None)

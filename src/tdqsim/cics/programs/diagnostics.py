@@ -11,7 +11,7 @@ from collections import deque
 from typing import Annotated, Any, Final, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.facts import Resp, table
 
@@ -98,9 +98,10 @@ class DiagnosticsTask(Issuer, Protocol):
 
 
 def _cut(data: bytes, length: int | None, resp2: int) -> bytes:
+    check_sent(data, length)
     size = len(data) if length is None else length
-    if not 0 <= size <= len(data):
-        raise Condition(Resp.LENGERR, resp2, f"the length is {size}; the area has {len(data)} bytes")
+    if size < 0:
+        raise Condition(Resp.LENGERR, resp2, f"the length is {size}; allowed are 0 and more")
     return bytes(data[:size])
 
 

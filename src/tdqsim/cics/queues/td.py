@@ -12,13 +12,12 @@ from _thread import get_ident
 from typing import Annotated, Any, Final
 
 from tdqsim.cics.kernel.command import Flag, Opt, declared
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.issue import check_flag
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.queues.directory import empty, fit
 from tdqsim.core.argument_types import BARE, tell_wrong_type, types_told
-from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, Resp
 
 __all__ = ["deleteq_td", "readq_td", "writeq_td"]
@@ -196,6 +195,5 @@ def _record(from_: object, length: int | None) -> bytes:
         return data
     if not 0 < length <= _LONGEST:
         return b""
-    if length > len(data):
-        raise TdqError(f"LENGTH {length} is more than the {len(data)} bytes of FROM: CICS would read beyond it")
+    check_sent(data, length)
     return data[:length]

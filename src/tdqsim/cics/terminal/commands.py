@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
-from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.conditions import Abend, Condition, check_sent
 from tdqsim.cics.kernel.handling import AidLabel, Handles
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.terminal.maps import received, sent
@@ -195,11 +195,12 @@ def send_text(
     """Send text.
 
     Raises:
-        Condition: INVREQ: the task has no terminal. LENGERR: LENGTH is not that of the text or less.
+        Condition: INVREQ: the task has no terminal. LENGERR: LENGTH is negative.
     """
     screen = _screen(task, Resp.INVREQ)
-    if length is not None and not 0 <= length <= len(from_):
-        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(from_)} bytes")
+    check_sent(from_, length)
+    if length is not None and length < 0:
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 0 and more")
     text = task.region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
     options = _options(erase=erase, freekb=freekb, alarm=alarm)
     screen.sent.append(Sent("SEND TEXT", text=text, cursor=cursor, options=options))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.ts.storage import TemporaryStorage
 from tdqsim.core.dispatch import WAIT, WaitQueue
@@ -146,8 +146,9 @@ def writeq_ts(
         Condition: INVREQ, ITEMERR, LENGERR, LOCKED, QIDERR, SYSIDERR.
     """
     _check_system(task, sysid)
-    if length is not None and not 0 < length <= len(from_):
-        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; FROM has {len(from_)} bytes")
+    check_sent(from_, length)
+    if length is not None and length <= 0:
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 and more")
     data = bytes(from_[:length])
     ts = task.region.ts
     _have(task, queue, change=True)
