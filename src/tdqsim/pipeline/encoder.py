@@ -163,10 +163,8 @@ class _Matrix:
             item.picture is not None and item.picture.mask
         ):
             made = self._number(item, array)
-        elif (
-            item.type is FieldType.FLOAT and pa.types.is_floating(kind) and self.rules.floating_point.startswith("IEEE")
-        ):
-            made = _floats(item, array, little=self.rules.floating_point.endswith("little_endian"))
+        elif item.type is FieldType.FLOAT and pa.types.is_floating(kind):
+            made = _floats(item, array, self.rules.floating_point)
         if made is None:
             made = self._one_by_one(column, array)
         data, odd = made
@@ -352,11 +350,27 @@ def _binary(item: Field, low: Ints, *, little: bool) -> tuple[Bytes, Mask]:
     return np.where(wrong, 0, low).astype(kind).view(np.uint8).reshape(-1, item.length), wrong
 
 
-def _floats(item: Field, array: pa.Array, *, little: bool) -> tuple[Bytes, Mask]:
-    """IEEE floating point; IBM's hexadecimal one is for the plain encoder."""
-    with np.errstate(over="ignore"):
-        made = np.asarray(pc.fill_null(array, 0.0)).astype(f"{'<' if little else '>'}f{item.length}")
-    return made.view(np.uint8).reshape(-1, item.length), _nulls(array) | ~np.isfinite(made.astype(np.float64))
+def _floats(item: Field, array: pa.Array, form: str) -> tuple[Bytes, Mask]:
+    """IEEE or IBM hexadecimal floating point."""
+    nulls = _nulls(array)
+    values = np.asarray(pc.fill_null(array, 0.0)).astype(np.float64)
+    little = form.endswith("little_endian")
+    if form.startswith("IEEE754"):
+        with np.errstate(over="ignore"):
+            made = values.astype(f"{'<' if little else '>'}f{item.length}")
+        odd = nulls | ~np.isfinite(made.astype(np.float64))
+        return made.view(np.uint8).reshape(-1, item.length), odd
+    bits = 8 * item.length - 8
+    finite = np.isfinite(values)
+    mantissa, exponent2 = np.frexp(np.where(finite, np.abs(values), 0))
+    exponent = -(-exponent2.astype(np.int64) // 4)
+    fraction = np.rint(np.ldexp(mantissa, (bits + exponent2 - 4 * exponent).astype(np.int32))).astype(np.uint64)
+    # What is rounded up to one digit more, is zero, or has an exponent that there is not, is for the plain encoder.
+    odd = nulls | ~finite | (fraction >> np.uint64(bits) != 0) | (exponent < -64) | (exponent > 63) | (values == 0)
+    sign = np.signbit(values).astype(np.uint64) << np.uint64(bits + 7)
+    words = sign | (np.where(odd, 0, exponent + 64).astype(np.uint64) << np.uint64(bits)) | fraction
+    words = words.astype(f"{'<' if little else '>'}u{item.length}")
+    return words.view(np.uint8).reshape(-1, item.length), odd
 
 
 # one by one -----------------------------------------------------------------------------------------------------------
