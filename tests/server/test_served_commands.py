@@ -58,7 +58,11 @@ def server(place):
         for card in ("//NIGHT JOB", "//STEP EXEC PGM=IEFBR14", "/*EOF"):
             region.writeq_td("JCLQ", card)
         region.writeq_td("PRTQ", "a line")
-        system.install("dtaq:\n- {dtaq: PAYLIB/NEWQ, maxlen: 10}\n")
+        system.install(
+            "dtaq:\n- {dtaq: PAYLIB/NEWQ, maxlen: 10}\n"
+            "- {dtaq: PAYLIB/KEYS, maxlen: 10, seq: '*KEYED', keylen: 2}\n"
+            "- {dtaq: PAYLIB/FARQ, type: '*DDM', rmtdtaq: FARLIB/NEARQ, rmtlocname: CHICAGO}\n"
+        )
     yield found
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=300) == 0
@@ -185,9 +189,9 @@ def test_what_changes_a_system_changes_the_servers(place, server, client, way):
     assert tdq("dtaq", "clear", "PAYLIB/NEWQ", *where, **environment).returncode == 0
     assert data() == []
     assert tdq("dtaq", "create", place / "system" / "more.yaml", *where, **environment).returncode == 0
-    assert {each["data_queue_name"] for each in system.data_queue_info("PAYLIB")} == {"NEWQ", "MORE"}
+    assert {each["data_queue_name"] for each in system.data_queue_info("PAYLIB")} == {"NEWQ", "KEYS", "FARQ", "MORE"}
     assert tdq("dtaq", "delete", "PAYLIB/MORE", *where, **environment).returncode == 0
-    assert {each["data_queue_name"] for each in system.data_queue_info("PAYLIB")} == {"NEWQ"}
+    assert {each["data_queue_name"] for each in system.data_queue_info("PAYLIB")} == {"NEWQ", "KEYS", "FARQ"}
 
 
 def test_topology_is_that_of_what_is_installed_in_the_server(place, server, client):
@@ -196,7 +200,7 @@ def test_topology_is_that_of_what_is_installed_in_the_server(place, server, clie
     names = {(each["owner"], each["kind"], each["name"]) for each in found["nodes"]}
     assert {
         ("PAYREGN", "INTRA", "PAYQ"), ("PAYREGN", "INTRA", "NEWQ"), ("PAYREGN", "EXTRA", "PRTQ"),
-        ("PAYREGN", "TRANSACTION", "TRGT"), ("PAYREGN", "DATASET", "PRINT"), ("PAYSYS", "DTAQ", "PAYLIB/NEWQ"),
+        ("PAYSYS", "DTAQ", "PAYLIB/KEYS"), ("", "SYSTEM", "CHICAGO:FARLIB/NEARQ"), ("PAYREGN", "TRANSACTION", "TRGT"), ("PAYREGN", "DATASET", "PRINT"), ("PAYSYS", "DTAQ", "PAYLIB/NEWQ"),
     } <= names  # fmt: skip
     assert "CSMT" not in {name for _owner, _kind, name in names}
     (fires,) = [each for each in found["edges"] if each["how"] == "starts"]
@@ -204,7 +208,8 @@ def test_topology_is_that_of_what_is_installed_in_the_server(place, server, clie
     environment = {"TDQ_TOKEN": server["token"]}
     assert json.loads(tdq("topology", "--server", server["url"], "--json", **environment).stdout) == found
     alone = json.loads(tdq("topology", "--server", f"{server['url']}/PAYSYS", "--json", **environment).stdout)
-    assert {each["owner"] for each in alone["nodes"]} == {"PAYSYS"}
+    assert {each["owner"] for each in alone["nodes"] if each["kind"] == "DTAQ"} == {"PAYSYS"}
+    assert not any(each["owner"] == "PAYREGN" for each in alone["nodes"])
     refused = tdq("topology", "--server", f"{server['url']}/NONE", "--json", **environment)
     assert (refused.returncode, "PAYREGN, PAYSYS" in refused.stderr) == (2, True)
 
