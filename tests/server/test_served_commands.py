@@ -214,19 +214,22 @@ def test_topology_is_that_of_what_is_installed_in_the_server(place, server, clie
     assert (refused.returncode, "PAYREGN, PAYSYS" in refused.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("words", [("run", "{pay}"), ("run", "{pay}", "--store", "{pay}.store"),
-                                   ("cobol", "run", "{pay}/prog.cbl", "--region", "{pay}"),
-                                   ("cobol", "run", "{pay}/prog.cbl", "--store", "{pay}.store")])  # fmt: skip
-def test_a_region_of_ones_own_is_not_made_beside_the_one_that_is_served(place, server, client, words):
-    found = tdq(*(each.format(pay=place / "pay") for each in words))
+@pytest.mark.parametrize("words", [("run", "{pay}"), ("cobol", "run", "{pay}/prog.cbl", "--region", "{pay}")])
+def test_a_region_is_not_made_on_a_store_that_is_served(place, server, client, words):
+    found = tdq(*(each.format(pay=place / "pay") for each in words), "--store", place / "pay.store")
     assert found.returncode == 2
     assert f"region PAYREGN is served there by process {server['pid']}" in found.stderr
     assert [each.decode("cp037") for each in records(client)] == ["only there"]
 
 
-def test_a_region_of_ones_own_has_a_store_of_its_own(place, server, tmp_path):
-    found = tdq("run", place / "pay", "--store", tmp_path / "own", "--out", tmp_path / "out", "--json")
+def test_a_region_of_ones_own_beside_the_one_that_is_served_is_told_of(place, server, client, tmp_path):
+    found = tdq("run", place / "pay", "--out", tmp_path / "out", "--json")
     assert (found.returncode, json.loads(found.stdout.splitlines()[-1])["applid"]) == (0, "PAYREGN")
+    assert f"PAYREGN is served there by process {server['pid']}" in found.stderr
+    assert "a region of its own" in found.stderr
+    assert [each.decode("cp037") for each in records(client)] == ["only there"]
+    alone = tdq("run", place / "pay", "--store", tmp_path / "own", "--out", tmp_path / "out", "--json")
+    assert (alone.returncode, "served" in alone.stderr) == (0, False)
 
 
 @pytest.mark.parametrize("words", [("check", "{pay}.store"), ("salvage", "{pay}.store", "{pay}.new")])
