@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tdqsim import Region, define_tdqueue
+from tdqsim.cics.look.explain import explain
 from tdqsim.datasets import Dcb, RecordFormat, open_writer
 from tdqsim.definitions import load_region_file, region_json_schema
 from tdqsim.errors import DefinitionError
@@ -297,3 +298,21 @@ def test_who_looks_far_into_a_data_set_lets_others_have_their_turns(tmp_path):
         assert order == ["other", "looked"]
     finally:
         host.stop()
+
+
+@pytest.mark.parametrize(("kind", "turns"), [(RecordFormat.VB, True), (RecordFormat.FB, False)])
+def test_to_explain_a_data_set_that_is_read_far_lets_others_have_their_turns(tmp_path, kind, turns):
+    path, turn = tmp_path / "long", []
+    with open_writer(path, Dcb(kind, 1004 if turns else 1000, 10_044 if turns else 10_000)) as writer:
+        writer.put_all([b"%04d" % number + bytes(996) for number in range(2000)])
+    form = {"recordformat": "VARIABLE"} if turns else {"recordformat": "FIXED", "recordsize": 1000}
+    queue = define_tdqueue(name="DATA", type="EXTRA", typefile="INPUT", ddname="DATA", **form)
+    with Region(definitions=[queue], dd={"DATA": path}) as region:
+        region.set_tdqueue("DATA", openstatus="OPEN")
+        for _each in range(1999):
+            region.readq_td("DATA")
+        found = explain(region, "DATA", pause=lambda: turn.append("another's"))
+        assert found.commands["READQ TD"].outcome == "NORMAL"
+        assert bool(turn) == turns  # where records are of one length nothing is read before the next one
+        assert region.readq_td("DATA")[:4] == b"1999"
+        assert explain(region, "DATA").commands["READQ TD"].outcome == "QZERO"

@@ -58,7 +58,11 @@ def server(place):
         for card in ("//NIGHT JOB", "//STEP EXEC PGM=IEFBR14", "/*EOF"):
             region.writeq_td("JCLQ", card)
         region.writeq_td("PRTQ", "a line")
-        system.install("dtaq:\n- {dtaq: PAYLIB/NEWQ, maxlen: 10}\n")
+        system.install(
+            "dtaq:\n- {dtaq: PAYLIB/NEWQ, maxlen: 10}\n"
+            "- {dtaq: PAYLIB/KEYS, maxlen: 10, seq: '*KEYED', keylen: 2}\n"
+            "- {dtaq: PAYLIB/FARQ, type: '*DDM', rmtdtaq: FARLIB/NEARQ, rmtlocname: CHICAGO}\n"
+        )
     yield found
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=300) == 0
@@ -185,9 +189,9 @@ def test_what_changes_a_system_changes_the_servers(place, server, client, way):
     assert tdq("dtaq", "clear", "PAYLIB/NEWQ", *where, **environment).returncode == 0
     assert data() == []
     assert tdq("dtaq", "create", place / "system" / "more.yaml", *where, **environment).returncode == 0
-    assert {each["data_queue_name"] for each in system.data_queue_info("PAYLIB")} == {"NEWQ", "MORE"}
+    assert {each["data_queue_name"] for each in system.data_queue_info("PAYLIB")} == {"NEWQ", "KEYS", "FARQ", "MORE"}
     assert tdq("dtaq", "delete", "PAYLIB/MORE", *where, **environment).returncode == 0
-    assert {each["data_queue_name"] for each in system.data_queue_info("PAYLIB")} == {"NEWQ"}
+    assert {each["data_queue_name"] for each in system.data_queue_info("PAYLIB")} == {"NEWQ", "KEYS", "FARQ"}
 
 
 def test_topology_is_that_of_what_is_installed_in_the_server(place, server, client):
@@ -196,7 +200,7 @@ def test_topology_is_that_of_what_is_installed_in_the_server(place, server, clie
     names = {(each["owner"], each["kind"], each["name"]) for each in found["nodes"]}
     assert {
         ("PAYREGN", "INTRA", "PAYQ"), ("PAYREGN", "INTRA", "NEWQ"), ("PAYREGN", "EXTRA", "PRTQ"),
-        ("PAYREGN", "TRANSACTION", "TRGT"), ("PAYREGN", "DATASET", "PRINT"), ("PAYSYS", "DTAQ", "PAYLIB/NEWQ"),
+        ("PAYSYS", "DTAQ", "PAYLIB/KEYS"), ("", "SYSTEM", "CHICAGO:FARLIB/NEARQ"), ("PAYREGN", "TRANSACTION", "TRGT"), ("PAYREGN", "DATASET", "PRINT"), ("PAYSYS", "DTAQ", "PAYLIB/NEWQ"),
     } <= names  # fmt: skip
     assert "CSMT" not in {name for _owner, _kind, name in names}
     (fires,) = [each for each in found["edges"] if each["how"] == "starts"]
@@ -204,24 +208,28 @@ def test_topology_is_that_of_what_is_installed_in_the_server(place, server, clie
     environment = {"TDQ_TOKEN": server["token"]}
     assert json.loads(tdq("topology", "--server", server["url"], "--json", **environment).stdout) == found
     alone = json.loads(tdq("topology", "--server", f"{server['url']}/PAYSYS", "--json", **environment).stdout)
-    assert {each["owner"] for each in alone["nodes"]} == {"PAYSYS"}
+    assert {each["owner"] for each in alone["nodes"] if each["kind"] == "DTAQ"} == {"PAYSYS"}
+    assert not any(each["owner"] == "PAYREGN" for each in alone["nodes"])
     refused = tdq("topology", "--server", f"{server['url']}/NONE", "--json", **environment)
     assert (refused.returncode, "PAYREGN, PAYSYS" in refused.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("words", [("run", "{pay}"), ("run", "{pay}", "--store", "{pay}.store"),
-                                   ("cobol", "run", "{pay}/prog.cbl", "--region", "{pay}"),
-                                   ("cobol", "run", "{pay}/prog.cbl", "--store", "{pay}.store")])  # fmt: skip
-def test_a_region_of_ones_own_is_not_made_beside_the_one_that_is_served(place, server, client, words):
-    found = tdq(*(each.format(pay=place / "pay") for each in words))
+@pytest.mark.parametrize("words", [("run", "{pay}"), ("cobol", "run", "{pay}/prog.cbl", "--region", "{pay}")])
+def test_a_region_is_not_made_on_a_store_that_is_served(place, server, client, words):
+    found = tdq(*(each.format(pay=place / "pay") for each in words), "--store", place / "pay.store")
     assert found.returncode == 2
     assert f"region PAYREGN is served there by process {server['pid']}" in found.stderr
     assert [each.decode("cp037") for each in records(client)] == ["only there"]
 
 
-def test_a_region_of_ones_own_has_a_store_of_its_own(place, server, tmp_path):
-    found = tdq("run", place / "pay", "--store", tmp_path / "own", "--out", tmp_path / "out", "--json")
+def test_a_region_of_ones_own_beside_the_one_that_is_served_is_told_of(place, server, client, tmp_path):
+    found = tdq("run", place / "pay", "--out", tmp_path / "out", "--json")
     assert (found.returncode, json.loads(found.stdout.splitlines()[-1])["applid"]) == (0, "PAYREGN")
+    assert f"PAYREGN is served there by process {server['pid']}" in found.stderr
+    assert "a region of its own" in found.stderr
+    assert [each.decode("cp037") for each in records(client)] == ["only there"]
+    alone = tdq("run", place / "pay", "--store", tmp_path / "own", "--out", tmp_path / "out", "--json")
+    assert (alone.returncode, "served" in alone.stderr) == (0, False)
 
 
 @pytest.mark.parametrize("words", [("check", "{pay}.store"), ("salvage", "{pay}.store", "{pay}.new")])

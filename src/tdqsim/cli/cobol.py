@@ -108,7 +108,7 @@ def run(
     from tdqsim.cobol.programs import CobolPrograms  # noqa: PLC0415
 
     place = Place(region, definitions or [], store, dd or [])
-    place.check_not_served("the program's task")
+    place.check_not_served("this run")
     with place.open() as made:
         programs = CobolPrograms(
             made,

@@ -193,26 +193,29 @@ class Place:
             yield found
 
     def check_not_served(self, what: str) -> None:
-        """See that no server has the region, for a command that makes a region of its own.
+        """See that no server has the store, for a command that makes a region of its own.
 
-        A second one would write the same data sets, and say nothing of the one that is served.
+        Where a server has the directory, and the region gets a store of its own, people are told that there are two.
 
         Args:
-            what: the command does, such as ``a run``.
+            what: the command does, such as ``this run``.
 
         Raises:
-            InputError: one has it.
+            InputError: one has the store.
         """
         from tdqsim.cli.remote import answering  # noqa: PLC0415  (few places are served)
 
         place = self.store if self.store is not None else self.directory
         found = answering(place) if place is not None and find(place) is not None else None
-        if found is not None:
+        if found is None:
+            return
+        there = f"{place}: {found.kind} {found.name} is served there by process {found.pid}"
+        if self.store is not None:
             raise InputError(
-                f"{place}: {found.kind} {found.name} is served there by process {found.pid}, and {what} would be beside"
-                " it, on the same data sets; start transactions in the server"
-                f' (tdq ceci -r {self.directory or "DIR"} "START TRANSID(T)"), or end it, or give another --store DIR'
+                f"{there}; {what} needs a store of its own: give another --store, or none, or start transactions in the"
+                f' server (tdq ceci --store {place} "START TRANSID(T)")'
             )
+        warn(f"{there}; {what} is a region of its own beside it, and changes nothing in the server")
 
     def cards(self) -> dict[str, Any]:
         """The DD cards given on the command line, by name."""

@@ -99,7 +99,7 @@ class _Request:
     ) -> None:
         if place.directory is None and not place.definitions:
             raise InputError("what shall run? Name a region directory, or give --definitions (see tdq guide operator)")
-        place.check_not_served("a run")
+        place.check_not_served("this run")
         self.place = place
         self.file: RegionFile = place.region_file()
         self.definitions = place.load_definitions()

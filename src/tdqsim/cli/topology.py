@@ -131,12 +131,12 @@ def _data_queue(row: dict[str, Any]) -> Resource:
     """A row of DATA_QUEUE_INFO as the definition of that data queue."""
     from tdqsim.definitions import define_dtaq  # noqa: PLC0415
 
-    name = f"{row['data_queue_library']}/{row['data_queue_name']}"
-    if row["data_queue_type"] != "DDM":
-        keyed = {"keylen": row["key_length"]} if row["sequence"] == "KEYED" else {}
-        sequence: Any = f"*{row['sequence']}"
-        return define_dtaq(dtaq=name, maxlen=row["maximum_message_length"], seq=sequence, **keyed)
-    there = f"{row['remote_data_queue_library']}/{row['remote_data_queue']}"
-    rdb = row["relational_database_name"]
-    at = {"rmtlocname": "*RDB", "rdb": rdb} if rdb else {"rmtlocname": row["remote_location"]}
-    return define_dtaq(dtaq=name, type="*DDM", rmtdtaq=there, **at)
+    attributes: dict[str, Any] = {"dtaq": f"{row['data_queue_library']}/{row['data_queue_name']}"}
+    if row["data_queue_type"] == "DDM":
+        rdb = row["relational_database_name"]
+        attributes |= {"type": "*DDM", "rmtdtaq": f"{row['remote_data_queue_library']}/{row['remote_data_queue']}"}
+        attributes |= {"rmtlocname": "*RDB", "rdb": rdb} if rdb else {"rmtlocname": row["remote_location"]}
+    else:
+        attributes |= {"maxlen": row["maximum_message_length"], "seq": f"*{row['sequence']}"}
+        attributes |= {"keylen": row["key_length"]} if row["sequence"] == "KEYED" else {}
+    return define_dtaq(**attributes)

@@ -156,7 +156,7 @@ def _check_exposure(config: ServeFile, *, insecure: bool) -> None:
     missing = [word for word, there in (("users", config.users), ("TLS", config.tls)) if not there]
     if missing:
         raise TdqError(
-            f"address {config.address}: beyond loopback a server needs users and TLS, and there are no "
+            f"address {config.address}: beyond loopback a server needs users and TLS, and it has no "
             f"{' and no '.join(missing)}; --insecure listens all the same"
         )
 

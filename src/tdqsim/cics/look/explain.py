@@ -7,7 +7,7 @@ of triggers comes from the cycle's table in :mod:`~tdqsim.cics.queues.ati` and f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -76,7 +76,13 @@ class Explanation:
 
 
 def explain(
-    region: SpiRegion, name: str, *, task: TaskBase | None = None, size: int = 1, record: bytes | None = None
+    region: SpiRegion,
+    name: str,
+    *,
+    task: TaskBase | None = None,
+    size: int = 1,
+    record: bytes | None = None,
+    pause: Callable[[], object] | None = None,
 ) -> Explanation:
     """Say why a queue is as it is.
 
@@ -86,6 +92,7 @@ def explain(
         task: whose requests to foresee; a new task of the default user when not given.
         size: bytes of the record of the WRITEQ that is foreseen.
         record: tell what happened to records that hold these bytes, instead of the last operations.
+        pause: called while the next record of a data set is looked for, so that others can have a turn.
 
     Raises:
         TdqError: ``record`` is asked about, and no history is attached.
@@ -96,7 +103,7 @@ def explain(
         raise TdqError(f"region {region.applid}: nothing records what happens to records; attach a History first")
     name = name.rstrip(" ")
     probe = task if task is not None else TaskBase(region, 0, "TEST", region.default_user)
-    commands = foresee(region, name, probe, size)
+    commands = foresee(region, name, probe, size, pause)
     try:
         target = final_target(region, name)
     except Condition as condition:

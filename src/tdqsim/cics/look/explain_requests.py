@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -102,7 +103,9 @@ class _Unsaid(Exception):
     """Nothing here can say what it would meet: SHIPPED or UNKNOWN, and why."""
 
 
-def foresee(region: Region, name: str, task: Any, size: int) -> dict[str, Prediction]:
+def foresee(
+    region: Region, name: str, task: Any, size: int, pause: Callable[[], object] | None = None
+) -> dict[str, Prediction]:
     """What each command would meet.
 
     Args:
@@ -110,8 +113,11 @@ def foresee(region: Region, name: str, task: Any, size: int) -> dict[str, Predic
         name: the queue, or an alias, as the program names it.
         task: who asks; it has done what it has done.
         size: bytes of the record of WRITEQ TD.
+        pause: called while the next record of a data set is looked for, so that others can have a turn.
     """
-    told = {command: _told(command, lambda c=command: _request(region, c, name, task, size)) for command in TD}  # type: ignore[misc]
+    told = {}
+    for command in TD:
+        told[command] = _told(command, partial(_request, region, command, name, task, size, pause))
     return told | {command: _told(command, ask) for command, ask in _operator(task, name)}
 
 
@@ -134,7 +140,9 @@ def _told(command: str, ask: Callable[[], str | None]) -> Prediction:
 # -- READQ, WRITEQ, DELETEQ -------------------------------------------------------------------------------------------
 
 
-def _request(region: Region, command: str, name: str, task: Any, size: int) -> str | None:
+def _request(
+    region: Region, command: str, name: str, task: Any, size: int, pause: Callable[[], object] | None = None
+) -> str | None:
     planned = getattr(region.hook, "foresee", None)
     if planned is not None and (fault := planned(task, command, {"queue": name})) is not None:
         raise fault
@@ -148,7 +156,7 @@ def _request(region: Region, command: str, name: str, task: Any, size: int) -> s
             raise _Unsaid(UNKNOWN, "the data set is opened when the region starts, not to be looked at") from None
         raise
     if isinstance(queue, ExtraTdQueue):
-        _data_set(command, queue, size)
+        _data_set(command, queue, size, pause)
         return None
     assert isinstance(queue, IntraTdQueue), queue
     _OF[command](task, queue, size)
@@ -180,12 +188,12 @@ def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: Any, size
     return f"{where}{f': {reason}' if reason else ' takes it'}"
 
 
-def _data_set(command: str, queue: ExtraTdQueue, size: int) -> None:
+def _data_set(command: str, queue: ExtraTdQueue, size: int, pause: Callable[[], object] | None) -> None:
     file: Any = queue.file
     if not isinstance(file, DataSet):
         raise _Unsaid(UNKNOWN, f"what is behind {queue.name} is no data set")
     if command == READQ:
-        file.foresee_read()
+        file.foresee_read(pause)
         return
     if size <= 0:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {size}; it is 1 or more")

@@ -285,8 +285,13 @@ class DataSet:
             self._read_on()  # an iterator that has raised is at its end
         return Condition(Resp.IOERR, detail=str(error))
 
-    def foresee_read(self) -> bytes:
+    def foresee_read(self, pause: Callable[[], object] | None = None) -> bytes:
         """The record that :meth:`read` would give, looked for beside the reader.
+
+        What was read already is passed over, at no cost where records are of one length.
+
+        Args:
+            pause: called while that takes time, so that others can have a turn.
 
         Raises:
             Condition: QZERO, IOERR: it would give none.
@@ -296,6 +301,8 @@ class DataSet:
         assert allocation is not None, "an open data set is allocated"
         met = 0
         with allocation.look(dcb_of(definition), backward=definition.typefile == "RDBACK") as look:
+            if not reader.blocks_in_error:  # those that were met are looked for one by one
+                look.skip(reader.records_read, pause)
             while True:
                 try:
                     record = next(islice(look, reader.records_read - look.records_read, None), None)

@@ -11,7 +11,10 @@ __all__ = ["Bars", "DepthChart", "Graph", "depth_chart"]
 
 _GREY: Final = "#8796a3"
 _BLUE: Final = "#3d8fdd"
-_MARGIN: Final = 100
+_MARGIN: Final = 12
+_ABOVE: Final = 30
+_LEFT: Final = " < "
+_RIGHT: Final = " > "
 _TEXT: Final = {"color": _GREY, "fontFamily": "system-ui, sans-serif"}
 
 
@@ -90,6 +93,11 @@ class Graph:
                         "type": "graph",
                         "layout": "none",
                         "roam": True,
+                        "nodeScaleRatio": 1,
+                        "left": 0,
+                        "top": 0,
+                        "width": "100%",
+                        "height": "100%",
                         "edgeSymbol": ["none", "arrow"],
                         "edgeSymbolSize": 9,
                         "label": {"show": True, "fontSize": 12, "color": "#ffffff"},
@@ -116,23 +124,37 @@ class Graph:
         if self._shown == (boxes, arrows):
             return
         self._shown = (boxes, arrows)
-        right, down = (max((box[axis] for box in boxes), default=0) for axis in ("x", "y"))
-        across, high = right + 2 * _MARGIN, down + _MARGIN
+        ends = [end for box in boxes for end in _ends(box)]
+        left, right = (choose((end["x"] for end in ends), default=0) for choose in (min, max))
+        top, down = (choose((box["y"] for box in boxes), default=0) for choose in (min, max))
+        corners = [(left - _MARGIN, top - _ABOVE), (right + _MARGIN, down + _ABOVE)]
         series = self._chart.options["series"][0]
-        series["data"], series["links"] = [*boxes, *_corners(right, across, high)], arrows
-        self._chart.style(f"height: {high}px; min-width: {across}px")
+        series["data"] = [*boxes, *ends, *(_unseen(f" {at}", *corner) for at, corner in enumerate(corners))]
+        middles = {box["name"]: box["x"] for box in boxes}
+        series["links"] = [arrow | _between(arrow["source"], arrow["target"], middles) for arrow in arrows]
+        (x0, y0), (x1, y1) = corners  # a pixel for each unit, whatever room there is: boxes keep their size
+        self._chart.style(f"height: {y1 - y0:g}px; width: {x1 - x0:g}px")
 
 
-def _corners(right: int, across: int, high: int) -> list[dict[str, Any]]:
-    """Two points that are not seen leave room around the boxes.
+def _unseen(name: str, x: float, y: float) -> dict[str, Any]:
+    return {
+        "name": name, "x": x, "y": y, "symbolSize": 0, "label": {"show": False}, "tooltip": {"show": False},
+    }  # fmt: skip
 
-    The picture is as large as they are apart, so that boxes, which keep their size, do not meet.
-    """
-    left = (right - across) / 2
-    return [
-        {"name": f" {at}", "x": x, "y": y, "symbolSize": 0, "label": {"show": False}, "tooltip": {"show": False}}
-        for at, (x, y) in enumerate(((left, 0), (left + across, high)))
-    ]
+
+def _ends(box: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where arrows meet a box: the picture would draw them to its middle, and hide their heads beneath it."""
+    half = box["symbolSize"][0] / 2
+    return [_unseen(f"{side}{box['name']}", box["x"] + by, box["y"]) for side, by in ((_LEFT, -half), (_RIGHT, half))]
+
+
+def _between(source: str, target: str, middles: dict[str, float]) -> dict[str, Any]:
+    """From which side of a box to which side of another; between two of one column by a bow."""
+    if middles[source] < middles[target]:
+        return {"source": _RIGHT + source, "target": _LEFT + target}
+    if middles[source] > middles[target]:
+        return {"source": _LEFT + source, "target": _RIGHT + target, "lineStyle": {"curveness": 0.2}}
+    return {"source": _RIGHT + source, "target": _RIGHT + target, "lineStyle": {"curveness": 0.6}}
 
 
 class Bars:

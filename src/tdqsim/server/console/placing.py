@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 __all__ = ["placed"]
 
-_ACROSS: Final = 380
-_DOWN: Final = 56
-_WIDTH: Final = 150
+_GAP: Final = 90
+_DOWN: Final = 48
+_WIDTH: Final = 112
 _HEIGHT: Final = 30
 
 
-def placed(edges: Sequence[tuple[str, str]], alone: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Boxes for the ends of arrows, and for names that no arrow touches."""
+def placed(edges: Sequence[tuple[str, str]], alone: Iterable[str] = (), *, gap: int = _GAP) -> list[dict[str, Any]]:
+    """Boxes for the ends of arrows, and for names that no arrow touches; x and y are of their middles, in pixels.
+
+    Args:
+        edges: from one name to another.
+        alone: names without arrows.
+        gap: between two columns, room for the words on the arrows.
+    """
     names = list(dict.fromkeys([*(name for edge in edges for name in edge), *alone]))
     columns = _columns(names, edges)
-    filled: dict[int, int] = {}
+    widths = {name: max(_WIDTH, 8 * len(name)) for name in names}
+    middles, right = {}, 0.0
+    for column in sorted(set(columns.values())):
+        wide = max(widths[name] for name in names if columns[name] == column)
+        middles[column] = right + wide / 2
+        right += wide + gap
+    filled: Counter[int] = Counter()
     boxes = []
     for name in names:
         column = columns[name]
-        row = filled[column] = filled.get(column, 0) + 1
+        filled[column] += 1
         boxes.append(
             {
                 "name": name,
-                "x": column * _ACROSS,
-                "y": row * _DOWN,
+                "x": middles[column],
+                "y": filled[column] * _DOWN,
                 "symbol": "roundRect",
-                "symbolSize": [max(_WIDTH, 8 * len(name)), _HEIGHT],
+                "symbolSize": [widths[name], _HEIGHT],
             }
         )
     return boxes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from tdqsim.cics import Condition, Region
@@ -67,7 +68,8 @@ class RecordPage:
 
 def look_at(region: Region, name: str, userid: str) -> QueueLook:
     """Look at a queue with a user's eyes."""
-    found = explain(region, name, task=probe(region, userid))
+    pause = partial(region.dispatcher.yield_now, always=True)
+    found = explain(region, name, task=probe(region, userid), pause=pause)
     try:
         options = inquire(region, name, userid)
     except Condition as condition:

@@ -15,10 +15,9 @@ from functools import wraps
 from http import HTTPStatus
 from inspect import isawaitable
 from time import monotonic
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import structlog
-from socketio import AsyncServer
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tdqsim.facts import table
@@ -122,10 +121,10 @@ class _Connection:
 
     async def receive(self) -> Message:
         """The next message, or that the client has gone."""
-        message = {"type": "websocket.disconnect", "code": _POLICY_VIOLATION} if self._over else await self._receive()
-        if message["type"] == "websocket.receive" and (
-            why := self._pace.wrong() or wrong_with(cast("str | None", message.get("text")))
-        ):
+        if self._over:
+            return {"type": "websocket.disconnect", "code": _POLICY_VIOLATION}
+        message = await self._receive()
+        if message["type"] == "websocket.receive" and (why := self._pace.wrong() or wrong_with(message.get("text"))):
             self._tell(why)
             await self._send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": why})
             self._over = True
@@ -138,10 +137,14 @@ class _Connection:
             await self._send(message)
 
 
-def only_in_order(sio: AsyncServer, user_of: Callable[[Scope], str]) -> None:
+def only_in_order(sio: Any, user_of: Callable[[Scope], str]) -> None:
     """Have what is odd inside a message end its connection with a line of the log, instead of a traceback.
 
     The names are right by then; what they name may be missing, or of another type.
+
+    Args:
+        sio: the Socket.IO server of the pages.
+        user_of: who has signed on, for the log.
     """
     handlers = sio.handlers["/"]
     for event in (*_EVENTS, "connect"):
@@ -149,7 +152,7 @@ def only_in_order(sio: AsyncServer, user_of: Callable[[Scope], str]) -> None:
 
 
 def _in_order(
-    sio: AsyncServer, event: str, handler: Callable[..., Any], user_of: Callable[[Scope], str]
+    sio: Any, event: str, handler: Callable[..., Any], user_of: Callable[[Scope], str]
 ) -> Callable[..., Awaitable[Any]]:
     @wraps(handler)
     async def handle(sid: str, *given: Any) -> Any:

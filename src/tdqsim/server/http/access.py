@@ -36,7 +36,7 @@ from tdqsim.server.http.problems import problem
 from tdqsim.server.http.sessions import Session, Sessions
 from tdqsim.server.users import Role, User, Users
 
-__all__ = ["OPEN", "Breaker", "Gate", "Looker", "Operator", "one_line", "requires", "signed_on"]
+__all__ = ["OPEN", "Breaker", "Gate", "Looker", "Operator", "has_signed_on", "one_line", "requires", "signed_on"]
 
 OPEN: Final = frozenset({"/health", "/ready", "/sign-on", "/api/v1/session"})
 """What answers to nobody in particular."""
@@ -166,6 +166,11 @@ Operator = Annotated[User, Depends(requires(Role.operate))]
 Breaker = Annotated[User, Depends(requires(Role.break_))]
 
 
+def has_signed_on(request: HTTPConnection, user: User | None) -> None:
+    """With this request somebody has signed on, whom its audit line names; None for the owner."""
+    request.scope[_USER] = user or _OWNER
+
+
 class _Signed:
     """Finds out who asks, turns away who may not, and writes the audit line of what changes something."""
 
@@ -186,7 +191,7 @@ class _Signed:
             status, detail = refusal
             await _refuse(status, detail, headers, scope, receive, send)
         elif changes and scope["type"] == "http":
-            await self._audited(user, scope, receive, send)
+            await self._audited(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -204,7 +209,7 @@ class _Signed:
             return HTTPStatus.FORBIDDEN, "X-CSRF-Token is needed, as GET /api/v1/session tells it"
         return None
 
-    async def _audited(self, user: User | None, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _audited(self, scope: Scope, receive: Receive, send: Send) -> None:
         status = 0
 
         async def noted(message: Message) -> None:
@@ -216,7 +221,7 @@ class _Signed:
         try:
             await self._app(scope, receive, noted)
         finally:
-            client = scope.get("client")
+            client, user = scope.get("client"), scope[_USER]  # with this very request he may have signed on
             _audit.info(
                 "change", user=None if user is None else user.id or "(owner)", origin=client[0] if client else "local",
                 method=scope["method"], path=one_line(scope["path"]), status=status,

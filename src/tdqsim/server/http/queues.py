@@ -4,6 +4,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, Self
 
 from fastapi import FastAPI, Query
@@ -151,5 +152,6 @@ def add_queues(app: FastAPI, host: Host) -> None:
     ) -> dict[str, Any]:
         """Why a queue is as it is, and what each request would meet, in sentences and in parts."""
         region = host.region(name)
-        found = await host.ask(lambda: explained(region, queue, size=size, task=probe(region, user.id)))
+        pause = partial(region.dispatcher.yield_now, always=True)
+        found = await host.ask(lambda: explained(region, queue, size=size, task=probe(region, user.id), pause=pause))
         return {"explanation": str(found), **asdict(found)}

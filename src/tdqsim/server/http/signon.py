@@ -17,7 +17,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from tdqsim.facts import table
-from tdqsim.server.http.access import Gate, Looker, session_of, signed_on
+from tdqsim.server.http.access import Gate, Looker, has_signed_on, session_of, signed_on
 from tdqsim.server.http.guard import same_site
 from tdqsim.server.http.values import RequestBody
 from tdqsim.server.users import Role, SignOnRefused, TooManySignOns
@@ -54,11 +54,14 @@ def add_sign_on(app: FastAPI, access: Gate) -> None:
         """The id of who signs on; empty for the owner, whose password is the token of the run."""
         origin = request.client.host if request.client else "local"
         if not user and access.is_token(password):
+            has_signed_on(request, None)
             return ""
         if access.users is None or not user:
             raise SignOnRefused("the user or the password is not right")
         async with turns:
-            return (await asyncio.to_thread(access.users.authenticate, user, password, origin)).id
+            found = await asyncio.to_thread(access.users.authenticate, user, password, origin)
+        has_signed_on(request, found)
+        return found.id
 
     _add_page(app, access, sign_on)
     _add_session(app, access, sign_on)

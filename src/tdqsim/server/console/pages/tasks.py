@@ -37,6 +37,8 @@ _COLUMNS: Final = (
 _WAITS: Final = (column("who", "Who waits"), column("what", "For", wide=True), column("holder", "Held by"))
 _PURGES: Final = ({"PURGE": "Purge", "FORCEPURGE": "Forcepurge"}).items()
 _DRAWN: Final = 60
+_GAP: Final = 220
+"""Room for the words of what is waited for, in pixels."""
 
 
 def moment(time_ns: int) -> str:
@@ -128,7 +130,7 @@ def _drawn(waits: tuple[Wait, ...]) -> tuple[list[dict[str, Any]], list[dict[str
     """Boxes and arrows: from who waits to who has what he waits for."""
     edges = [(wait.waiter, wait.holder, wait.what) for wait in waits if wait.holder]
     waiting = {wait.waiter for wait in waits}
-    boxes = placed([(one, other) for one, other, _ in edges])
+    boxes = placed([(one, other) for one, other, _ in edges], gap=_GAP)
     for box in boxes:
         box["itemStyle"] = {"color": "#b35c00" if box["name"] in waiting else "#1f7a3d"}
     arrows = [
