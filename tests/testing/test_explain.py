@@ -61,7 +61,7 @@ def test_why_a_trigger_has_not_fired(region: Region) -> None:
 
     assert "It starts PAYP at 2 records; 2 more are needed." in told()
     moment = region.clock.now().strftime("%Y-%m-%d %H:%M")
-    assert "(DFHAC2016)" in told()  # it has no program
+    assert "No task of PAYP can be attached: the transaction is disabled or has no program (DFHAC2016)." in told()
     region.register("PAYP", lambda task: task.delay(seconds=10))
     region.set_terminal("T001", inservice=False)
     region.writeq_td("TRGQ", b"1")

@@ -26,8 +26,8 @@ from tdqsim.layouts import Layout
 from tdqsim.report.layouts import queue_layouts
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.latency import Latency
+from tdqsim.server.open_units import OpenUnits
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
-from tdqsim.server.units import OpenUnits
 from tdqsim.server.users import Users
 from tdqsim.server.waits import ChangeWaits
 from tdqsim.testing.active import ActivePlan

@@ -257,7 +257,7 @@ def _no_cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
     if why is not None:
         yield f"No cycle can begin: transaction {queue.transid}: {why[1]} ({why[0]})."
     elif (failure := region.transactions[queue.transid].why_not()) and not _has_one_there(region, failure):
-        yield f"Its task could not be attached: transaction {queue.transid} is disabled or has no program ({failure})."
+        yield f"No task of {queue.transid} can be attached: the transaction is disabled or has no program ({failure})."
 
 
 def _has_one_there(region: SpiRegion, failure: str) -> bool:

@@ -29,7 +29,7 @@ from tdqsim.core.dispatch import TimedOut
 from tdqsim.errors import TdqError, WouldWaitForever
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import UnknownRegion
-from tdqsim.server.units import TooManyUnits, UnknownUnit
+from tdqsim.server.open_units import TooManyUnits, UnknownUnit
 
 __all__ = ["DOCUMENTED", "answer_for", "let_go", "not_valid", "problem"]
 
