@@ -152,7 +152,7 @@ def test_a_flag_in_yaml_is_true_or_false(word, blank):
 
 def test_a_word_is_no_value_of_a_number():
     assert record("01 R. 05 A PIC 9(3) VALUE 7. 05 B PIC S9V9 VALUE -1.5. 05 C COMP-2 VALUE 1.5E+3.").length == 13
-    for word in ("ABC", "1.2.3", "1EX"):
+    for word in ("ABC", "1.2.3", "1EX", "1E", "--1", "+", "1.5E+-3"):
         with pytest.raises(LayoutError, match="VALUE"):
             record(f"01 R. 05 A PIC 9(3) VALUE {word}.")
 

@@ -52,6 +52,7 @@ USAGES = {usage.value: usage for usage in Usage} | {
     "COMPUTATIONAL-0": Usage.BINARY, "FLOAT-SHORT": Usage.COMP_1, "FLOAT-LONG": Usage.COMP_2,
     "COMPUTATIONAL-9": Usage.COMP_9, "POINTER-31": Usage.POINTER,
 }  # fmt: skip
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:E[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 PICTURE_AND_CLAUSE = re.compile(r"(.*\))([A-Z][A-Z0-9-]{2,})", re.IGNORECASE)
 
 
@@ -425,7 +426,7 @@ class _Entry:
         if token.kind == "word":
             if token.upper in FIGURATIVE:
                 return FIGURATIVE[token.upper]
-            if _is_number(token.text):
+            if _NUMBER.fullmatch(token.text):
                 return token.text
             raise bad(
                 token.place, "VALUE", f"{token.text[:40]!r} is neither a number, a literal nor a figurative constant"
@@ -480,13 +481,6 @@ def _is_name(text: str) -> bool:
     body = text.replace("-", "").replace("_", "").replace(":", "")
     plain = body.replace("@", "A").replace("#", "A").replace("$", "A")
     return 0 < len(text) <= 64 and plain.isalnum() and not plain.isdigit()
-
-
-def _is_number(text: str) -> bool:
-    body = text.lstrip("+-").replace(",", ".", 1)
-    mantissa, _, exponent = body.upper().partition("E")
-    digits = mantissa.replace(".", "", 1)
-    return digits.isascii() and digits.isdigit() and (not exponent or exponent.lstrip("+-").isdigit())
 
 
 def _unquote(token: Token) -> str:
