@@ -12,14 +12,15 @@ A hard link is the file itself: it leads nowhere, and whoever could make one cou
 from __future__ import annotations
 
 import errno
+from os.path import realpath
 from pathlib import Path
 
 __all__ = ["leads_out", "stays_here"]
 
 
 def leads_out(path: Path, home: Path) -> bool:
-    """Whether a symbolic link on the way to a file leads out of a directory."""
-    return not path.resolve().is_relative_to(home.resolve())
+    """Whether a symbolic link on the way to a file leads out of a directory; a ring of links leads nowhere."""
+    return not Path(realpath(path)).is_relative_to(realpath(home))
 
 
 def stays_here(path: Path | str) -> Path:
