@@ -25,6 +25,8 @@ for module in ("fcntl", "grp", "pwd", "resource", "termios", "tty", "pty", "sysl
     sys.modules[module] = None
 import filelock._api, filelock._unix
 filelock.FileLock = filelock.SoftFileLock  # what filelock has where it finds no fcntl either
+import shutil  # which has seen on import what there is; on Windows it has none of it
+shutil._use_fd_functions = False
 for name in ("fork", "forkpty", "register_at_fork", "pwrite", "pread", "pwritev", "preadv", "fdatasync", "fchmod",
              "posix_fallocate", "posix_fadvise", "sched_getaffinity", "sched_setaffinity", "getuid", "geteuid", "getgid",
              "getegid", "getpgid", "killpg", "setsid", "statvfs", "fstatvfs", "mkfifo", "chown", "getloadavg",

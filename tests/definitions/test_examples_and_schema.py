@@ -10,7 +10,7 @@ import yaml
 from tdqsim.cli import main
 from tdqsim.definitions import json_schema, load_definitions, pipeline_json_schema, region_json_schema
 from tdqsim.errors import DefinitionError, TdqError
-from tdqsim.server.schema import serve_json_schema
+from tdqsim.server.schema import serve_json_schema, system_json_schema
 from tdqsim.server.servefile import load_serve_file
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "definitions").glob("*.yaml"))
@@ -77,6 +77,8 @@ def test_everything_in_a_schema_is_described():
         if not value.get("description")
     ]
     assert silent == []
+    files = [region, serve, system_json_schema(), json_schema(), pipeline_json_schema()]
+    assert all("\n" not in schema["description"] for schema in files)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_the_schema_of_serve_files_takes_what_the_server_takes(tmp_path, text, r
         load_serve_file(path)
 
 
-@pytest.mark.parametrize("which", ["definitions", "region", "pipeline", "serve"])
+@pytest.mark.parametrize("which", ["definitions", "region", "pipeline", "serve", "system"])
 def test_every_schema_is_printed_and_is_one(which, capsys):
     jsonschema = pytest.importorskip("jsonschema")
     assert main(["schema", which]) == 0
@@ -153,3 +155,22 @@ def test_a_schema_names_the_attribute_that_is_wrong(queue, error):
         next(found.message for found in validator.iter_errors(queue) if error in found.message)
     ]
     assert validator.is_valid({"name": "PAYQ", "type": "INTRA", "triggerlevel": 5, "transid": "PAYP"})
+
+
+@pytest.mark.parametrize(
+    ("document", "errors"),
+    [
+        ({"group": "PAY", "tdqueue": [{"name": "PAYQ", "type": "INTRA", "trigerlevel": 5}]}, ["trigerlevel"]),
+        (
+            {"groups": [{"group": "PAY", "tdqueue": [{"name": "PAYQ", "type": "INTRA", "trigerlevel": 5}]}]},
+            ["trigerlevel"],
+        ),
+        ({"group": "PAY", "tdqueu": []}, ["tdqueu"]),
+        ({"groups": [], "grup": "PAY"}, ["grup"]),
+        ({"groups": [{"group": "PAY"}]}, []),
+    ],
+)
+def test_the_schema_of_a_whole_file_says_that_one_thing_and_no_more(document, errors):
+    jsonschema = pytest.importorskip("jsonschema")
+    found = [error.message for error in jsonschema.Draft202012Validator(json_schema()).iter_errors(document)]
+    assert found == [f"Additional properties are not allowed ('{name}' was unexpected)" for name in errors]

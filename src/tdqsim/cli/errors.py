@@ -17,7 +17,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-import sysconfig
 import traceback
 from collections.abc import Callable
 from enum import IntEnum
@@ -38,7 +37,6 @@ __all__ = ["CommandFailed", "Exit", "InputError", "aside", "guarded", "visible",
 
 _TRACEBACK = "TDQ_TRACEBACK"
 _OWN = str(Path(__file__).resolve().parents[1]) + os.sep
-_PYTHON = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib"))
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
@@ -156,12 +154,15 @@ def _failed(error: Exception) -> int:
 
 def _place_outside(error: BaseException) -> str:
     """File and line of the user's own code (a handler module, a job) where an error arose; empty when in none."""
+    import sysconfig  # noqa: PLC0415  (dear, and only for what is unexpected)
+
+    python = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib"))
     found, inside = "", False
     frames = list(traceback.walk_tb(error.__traceback__))
     for frame, line in frames[1:]:  # the first is guarded's
         file = frame.f_code.co_filename
         real = os.path.realpath(file)
-        library = real.startswith(_PYTHON) or any(part in real for part in _INSTALLED)
+        library = real.startswith(python) or any(part in real for part in _INSTALLED)
         if real.startswith(_OWN):
             inside = True  # what this package has called
         elif inside and not library and file.endswith(".py"):

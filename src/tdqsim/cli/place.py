@@ -228,9 +228,12 @@ class Place:
 
     def load_definitions(self) -> Definitions:
         """The definitions of the region directory, then those of the files given."""
+        return self._definitions(self.region_file())
+
+    def _definitions(self, file: RegionFile) -> Definitions:
         from tdqsim.definitions import load_definitions  # noqa: PLC0415
 
-        return self.region_file().load_definitions() + load_definitions(*self.definitions)
+        return file.load_definitions() + load_definitions(*self.definitions)
 
     def open(self, **arguments: Any) -> Region:
         """The region, made of what region.yaml, the definition files and the arguments say.
@@ -239,15 +242,17 @@ class Place:
             InputError: a DD card is for no queue.
         """
         from tdqsim.cics import Region  # noqa: PLC0415
+        from tdqsim.cics.region_arguments import from_region_file  # noqa: PLC0415
 
         arguments = {"store": self.store, "dd": self.cards(), **arguments}
+        file = self.region_file()
         if "definitions" not in arguments:
-            arguments["definitions"] = self.load_definitions()
+            arguments["definitions"] = self._definitions(file)
         if self.store is None:
             self.check_cards(arguments["definitions"])
         if self.directory is None:
             return Region(**arguments)
-        return Region.from_directory(self.directory, **arguments)
+        return Region(**from_region_file(file, arguments))
 
     def check_cards(self, definitions: Definitions) -> None:
         """See that every DD card of the command line is for a queue: a misspelt name would go unnoticed.

@@ -7,8 +7,8 @@ then the DD statement, then the data set's label. :meth:`Dcb.or_else` is one ste
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
 from enum import Enum
+from typing import NamedTuple
 
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.errors import DcbError
@@ -101,8 +101,7 @@ class ErrorOption(Enum):
     ACC = "ACC"  #: take what it holds (ERROROPTION IGNORE)
 
 
-@dataclass(frozen=True, slots=True)
-class Dcb:
+class Dcb(NamedTuple):
     """A data control block; what is not given is None or 0.
 
     Attributes:
@@ -130,7 +129,7 @@ class Dcb:
         The format goes as one piece: print control comes from where RECFM comes from, as the letters stand in one
         parameter.
         """
-        given = {field.name: getattr(self, field.name) or getattr(other, field.name) for field in fields(self)}
+        given = {name: getattr(self, name) or getattr(other, name) for name in self._fields}
         given["control"] = self.control if self.recfm else other.control
         for name in ("rdw_position", "rdw_inclusive"):
             mine = getattr(self, name)
@@ -256,8 +255,7 @@ class Dcb:
 
     def _complete(self, lrecl: int, blksize: int) -> Dcb:
         headed = self.recfm in _RDW_FORMATS
-        return replace(
-            self,
+        return self._replace(
             lrecl=lrecl,
             blksize=blksize,
             control=self.control or PrintControl.NONE,
@@ -294,7 +292,7 @@ def _variable_block(lrecl: int, *, blocked: bool) -> int:
     return min(max(limit("half_track_block"), lrecl + _BDW), limit("block_maximum"))
 
 
-_RECFM = re.compile(r"(?:(F|FB|FS|FBS|V|VB|VS|VBS|U)([AM]?)|(RDW|RDWLE|LF|CRLF|NL)([AM]?))", re.ASCII)
+_RECFM = r"(?:(F|FB|FS|FBS|V|VB|VS|VBS|U)([AM]?)|(RDW|RDWLE|LF|CRLF|NL)([AM]?))"
 _STANDARD = {"FS": "F", "FBS": "FB"}
 _KEYS = ("RECFM", "LRECL", "BLKSIZE", "BUFNO", "RDWPOS", "RDWINCL")
 
@@ -305,7 +303,7 @@ def parse_recfm(text: str, where: str = "RECFM") -> tuple[RecordFormat, PrintCon
     Raises:
         DcbError: it is none of the formats.
     """
-    found = _RECFM.fullmatch(text.strip().upper())
+    found = re.fullmatch(_RECFM, text.strip().upper())
     if found is None:
         raise DcbError(where, f"RECFM {text[:20]!r} is not one of {_FORMATS}, with A or M behind it for print control")
     letters = found[1] or found[3]

@@ -23,8 +23,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tdqsim.core.argument_types import types_told
 from tdqsim.core.links import leads_out
@@ -34,16 +34,15 @@ from tdqsim.datasets.errors import DatasetIOError, DsnameError, OpenError
 
 __all__ = ["DataSetDirectory", "DsName", "parse_dsname"]
 
-_QUALIFIER = re.compile(r"[A-Z@#$][A-Z0-9@#$-]*", re.ASCII)
-_MEMBER = re.compile(r"[A-Z@#$][A-Z0-9@#$]*", re.ASCII)
-_RELATIVE = re.compile(r"0|[+-][0-9]{1,4}", re.ASCII)
-_GENERATION = re.compile(r"\.G([0-9]{4})V00", re.ASCII)
-_FORM = re.compile(r"([^()]*)(?:\(([^()]*)\))?")
+_QUALIFIER = r"[A-Z@#$][A-Z0-9@#$-]*"
+_MEMBER = r"[A-Z@#$][A-Z0-9@#$]*"
+_RELATIVE = r"0|[+-][0-9]{1,4}"
+_GENERATION = r"\.G([0-9]{4})V00"
+_FORM = r"([^()]*)(?:\(([^()]*)\))?"
 _VTOC = ".vtoc"
 
 
-@dataclass(frozen=True, slots=True)
-class DsName:
+class DsName(NamedTuple):
     """A data set name taken apart.
 
     Attributes:
@@ -67,18 +66,18 @@ def parse_dsname(text: str) -> DsName:
     Raises:
         DsnameError: it breaks a rule of data set names; the message says which.
     """
-    found = _FORM.fullmatch(text.strip())
+    found = re.fullmatch(_FORM, text.strip())
     if found is None:
         raise DsnameError(text[:80], "parentheses belong only around a member or generation at the end")
     name, inner = found[1], found[2]
     _check_name(text, name)
     if inner is None:
         return DsName(name)
-    if _RELATIVE.fullmatch(inner):
+    if re.fullmatch(_RELATIVE, inner):
         if len(name) > limit("gdg_base_maximum"):
             raise DsnameError(text, f"a generation group's name has at most {limit('gdg_base_maximum')} characters")
         return DsName(name, generation=int(inner))
-    if not _MEMBER.fullmatch(inner) or len(inner) > limit("dsname_qualifier_maximum"):
+    if not re.fullmatch(_MEMBER, inner) or len(inner) > limit("dsname_qualifier_maximum"):
         raise DsnameError(
             text[:80],
             f"{inner[:20]!r} is neither a member (1-8 of A-Z 0-9 @ # $, no digit first) nor a generation (0, -1, +1)",
@@ -91,7 +90,7 @@ def _check_name(text: str, name: str) -> None:
     if not 1 <= len(name) <= longest:
         raise DsnameError(text[:80], f"a data set name has 1 to {longest} characters, not {len(name)}")
     for qualifier in name.split("."):
-        if not _QUALIFIER.fullmatch(qualifier) or len(qualifier) > limit("dsname_qualifier_maximum"):
+        if not re.fullmatch(_QUALIFIER, qualifier) or len(qualifier) > limit("dsname_qualifier_maximum"):
             raise DsnameError(
                 text[:80],
                 f"qualifier {qualifier[:20]!r}: each has 1-8 of A-Z 0-9 @ # $ and hyphen, and begins with A-Z @ # $",
@@ -159,7 +158,9 @@ class DataSetDirectory:
     def members(self, name: str) -> list[str]:
         """The members of a partitioned data set, sorted."""
         path = self.root / parse_dsname(name).name
-        return sorted(entry.name for entry in path.iterdir() if _MEMBER.fullmatch(entry.name)) if path.is_dir() else []
+        return (
+            sorted(entry.name for entry in path.iterdir() if re.fullmatch(_MEMBER, entry.name)) if path.is_dir() else []
+        )
 
     def generations(self, base: str) -> list[str]:
         """The generation data sets of a group, oldest first."""
@@ -233,7 +234,9 @@ class DataSetDirectory:
         if not self.root.is_dir():
             return []
         found = (
-            _GENERATION.fullmatch(entry.name, len(base)) for entry in self.root.iterdir() if entry.name.startswith(base)
+            re.fullmatch(_GENERATION, entry.name[len(base) :])
+            for entry in self.root.iterdir()
+            if entry.name.startswith(base)
         )
         return sorted(int(match[1]) for match in found if match)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any, get_args
@@ -61,12 +60,12 @@ class _Kind:
         return self.check
 
 
-@dataclass(frozen=True, slots=True)
 class Number(_Kind):
     """A whole number in a range, given as int or as decimal digits."""
 
-    minimum: int
-    maximum: int
+    def __init__(self, minimum: int, maximum: int) -> None:
+        self.minimum = minimum
+        self.maximum = maximum
 
     def check(self, value: object) -> int:
         if (
@@ -118,7 +117,6 @@ class Keyword(_Kind):
         return []
 
 
-@dataclass(frozen=True, slots=True)
 class Name(_Kind):
     """A name of some kind (see ``facts/name_characters.tsv``) of 1 to ``maximum`` characters.
 
@@ -129,10 +127,11 @@ class Name(_Kind):
         also: special values beside names, such as ``*LOC``.
     """
 
-    maximum: int
-    kind: str = "object"
-    blank: bool = False
-    also: tuple[str, ...] = ()
+    def __init__(self, maximum: int, kind: str = "object", blank: bool = False, also: tuple[str, ...] = ()) -> None:
+        self.maximum = maximum
+        self.kind = kind
+        self.blank = blank
+        self.also = also
 
     def check(self, value: object) -> str:
         pattern, words = _characters(self.kind)
@@ -167,11 +166,11 @@ class Name(_Kind):
         return "|".join([_characters(self.kind)[0].pattern, *(re.escape(word) for word in special)])
 
 
-@dataclass(frozen=True, slots=True)
 class Text(_Kind):
     """Free text of at most ``maximum`` characters, on one line."""
 
-    maximum: int
+    def __init__(self, maximum: int) -> None:
+        self.maximum = maximum
 
     def check(self, value: object) -> str:
         if not isinstance(value, str) or len(value) > self.maximum or not value.isprintable():
@@ -182,10 +181,7 @@ class Text(_Kind):
         return {"type": _PLAIN_SCALARS, "maxLength": self.maximum}
 
 
-_STAMP = re.compile(
-    r"(?P<year>[0-9]{4}|[0-9]{2})[-/](?P<rest>[0-9]{2}[-/][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?)",
-    re.ASCII,
-)
+_STAMP = r"(?P<year>[0-9]{4}|[0-9]{2})[-/](?P<rest>[0-9]{2}[-/][0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?)"
 
 
 class Timestamp(_Kind):
@@ -194,7 +190,7 @@ class Timestamp(_Kind):
     def check(self, value: object) -> datetime:
         if isinstance(value, datetime) and value.tzinfo is None:
             return value
-        match = _STAMP.fullmatch(value) if isinstance(value, str) else None
+        match = re.fullmatch(_STAMP, value) if isinstance(value, str) else None
         if match:
             year = match["year"] if len(match["year"]) == 4 else f"20{match['year']}"
             try:

@@ -55,8 +55,8 @@ __all__ = [
 
 REGION_FILE_NAME = "region.yaml"
 _PATH = Text(4096)
-_RECFM = re.compile(r"(F|FB|FS|FBS|V|VB|VS|VBS|U)[AM]?|RDW|RDWLE|LF|CRLF|NL", re.ASCII)
-_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_RECFM = r"(F|FB|FS|FBS|V|VB|VS|VBS|U)[AM]?|RDW|RDWLE|LF|CRLF|NL"
+_MODULE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
 _SIZES = {row["name"]: int(row["value"]) for row in table("datasets")}
 _LARGEST_LRECL = _SIZES["rdw_record_maximum"]
 _LARGEST_BLKSIZE = _SIZES["block_maximum"]
@@ -66,19 +66,19 @@ _LARGEST_SEED = 2**63 - 1
 
 
 def _check_recfm(value: str) -> str:
-    if value and not _RECFM.fullmatch(value.upper()):
+    if value and not re.fullmatch(_RECFM, value.upper()):
         raise refuse("must be F, FB, FS, FBS, V, VB, VS, VBS or U (A or M may follow), RDW, RDWLE, LF, CRLF or NL")
     return value.upper()
 
 
 def _check_module(value: str) -> str:
-    if not _MODULE.fullmatch(value):
+    if not re.fullmatch(_MODULE, value, re.ASCII):
         raise refuse("must be the name of a Python module, such as posting or package.posting")
     return value
 
 
 def _check_job(value: str) -> str:
-    if value and not re.fullmatch(rf"{_MODULE.pattern}:[A-Za-z_]\w*", value, re.ASCII):
+    if value and not re.fullmatch(rf"{_MODULE}:[A-Za-z_]\w*", value, re.ASCII):
         raise refuse("must be a Python module and a class in it, such as posting_job:Posting")
     return value
 

@@ -28,8 +28,9 @@ def json_schema() -> dict[str, Any]:
     group: dict[str, Any] = {
         "type": "object",
         "properties": {
-            "group": Name(LIMITS["group_name_length"]).schema(),
-            "description": {"type": "string"},
+            "group": Name(LIMITS["group_name_length"]).schema()
+            | {"description": "the group's name, 1 to 8 characters"},
+            "description": {"type": "string", "description": "text about the group"},
             **sections,
         },
         "additionalProperties": False,
@@ -37,15 +38,20 @@ def json_schema() -> dict[str, Any]:
     return {
         "$schema": _DIALECT,
         "title": "tdqsim resource definitions",
-        "anyOf": [
-            {"$ref": "#/$defs/group"},
-            {
-                "type": "object",
-                "properties": {"groups": {"type": "array", "items": {"$ref": "#/$defs/group"}}},
-                "required": ["groups"],
-                "additionalProperties": False,
+        "description": "One group of resource definitions, or several under groups.",
+        "type": "object",
+        "if": {"required": ["groups"]},
+        "then": {
+            "properties": {
+                "groups": {
+                    "type": "array",
+                    "items": {"$ref": "#/$defs/group"},
+                    "description": "the groups, in the order in which they are installed",
+                }
             },
-        ],
+            "additionalProperties": False,
+        },
+        "else": {"$ref": "#/$defs/group"},
         "$defs": {"group": group},
     }
 
@@ -66,6 +72,7 @@ def described_schema(model: type[BaseModel], title: str, parts: Iterable[type[Ba
     schema = model.model_json_schema()
     for each, own in ((model, schema), *((part, schema["$defs"][part.__name__]) for part in parts)):
         described = _descriptions(each)
+        own["description"] = _plain(inspect.cleandoc(each.__doc__ or "").partition("\n\n")[0])
         for key, value in own["properties"].items():
             value.pop("title", None)
             if key in described:
@@ -85,6 +92,7 @@ def pipeline_json_schema() -> dict[str, Any]:
     return {
         "$schema": _DIALECT,
         "title": "tdqsim pipeline file",
+        "description": "What tdq pipeline run needs to know of a region directory beside its region.yaml.",
         "type": "object",
         "properties": {"spread": spread},
         "required": ["spread"],
@@ -101,13 +109,17 @@ def _descriptions(model: type[BaseModel]) -> dict[str, str]:
     for each in reversed(model.__mro__):
         text = inspect.cleandoc(each.__doc__ or "") if issubclass(each, BaseModel) else ""
         for names, said in _ATTRIBUTE.findall(text):
-            sentence = " ".join(said.replace("``", "").split())
-            found |= dict.fromkeys(names.split(", "), re.sub(r":\w+:`([^`]*)`", r"\1", sentence))
+            found |= dict.fromkeys(names.split(", "), _plain(said))
     return found
 
 
+def _plain(text: str) -> str:
+    """Words of a docstring on one line, without its marks."""
+    return re.sub(r":\w+:`([^`]*)`", r"\1", " ".join(text.replace("``", "").split()))
+
+
 def _section(kind: str) -> dict[str, Any]:
-    return {"type": ["array", "null"], "items": _resource(kind)}
+    return {"type": ["array", "null"], "items": _resource(kind), "description": f"definitions of {kind}"}
 
 
 def _resource(kind: str) -> dict[str, Any]:
@@ -118,7 +130,7 @@ def _resource(kind: str) -> dict[str, Any]:
         idle = known_attributes(kind) - schema["properties"].keys()
         schema["properties"] |= {name: {"description": "accepted without effect"} for name in sorted(idle)}
         return schema
-    return {"type": "object", "properties": {"name": {}}, "required": ["name"]}
+    return {"type": "object", "properties": {"name": {"description": "the resource's name"}}, "required": ["name"]}
 
 
 def _by_type() -> dict[str, Any]:
