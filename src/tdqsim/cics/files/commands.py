@@ -19,7 +19,7 @@ from tdqsim.cics.files.requests import (
     started,
 )
 from tdqsim.cics.files.table import Browse
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.facts import Resp
 
@@ -36,12 +36,11 @@ __all__ = [
     "write_file",
 ]
 
-_FileName = Annotated[str, Opt("name", 8, "FILE")]
-_Key = Annotated[bytes, Opt("data", word="RIDFLD")]
-_Half = Annotated[int | None, Opt("halfword", 2)]
-_Token = Annotated[int | None, Opt("fullword", 4, "TOKEN")]
-_ReqId = Annotated[int, Opt("halfword", 2, "REQID")]
-_From = Annotated[bytes, Opt("data", word="FROM")]
+FileName = Annotated[str, Opt("name", 8, "FILE")]
+Key = Annotated[bytes, Opt("data", word="RIDFLD")]
+FileToken = Annotated[int | None, Opt("fullword", 4, "TOKEN")]
+ReqId = Annotated[int, Opt("halfword", 2, "REQID")]
+KeyOrNone = Annotated[bytes | None, Opt("data", word="RIDFLD")]
 _INTO: Final = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2)}
 _CONDITIONS: Final = "DISABLED FILENOTFOUND ILLOGIC INVREQ IOERR ISCINVREQ NOTAUTH NOTOPEN SYSIDERR"
 
@@ -60,18 +59,18 @@ def _cut(record: bytes, length: int | None) -> bytes:
 )
 def read_file(
     task: FileTask,
-    file: _FileName,
-    ridfld: _Key,
-    length: _Half = None,
+    file: FileName,
+    ridfld: Key,
+    length: HalfwordOrNone = None,
     *,
-    keylength: _Half = None,
+    keylength: HalfwordOrNone = None,
     generic: Flag = False,
     equal: Flag = False,  # noqa: ARG001  (the default)
     gteq: Flag = False,
     rba: Flag = False,
     rrn: Flag = False,
     update: Flag = False,
-    token: _Token = None,
+    token: FileToken = None,
     nohandle: Flag = False,
 ) -> FileRecord:
     """Read a record of a file.
@@ -104,12 +103,12 @@ def read_file(
 @command("WRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE SUPPRESSED", {"RIDFLD": Opt("data")}, resource="file")
 def write_file(
     task: FileTask,
-    file: _FileName,
-    from_: _From,
-    ridfld: _Key = b"",
-    length: _Half = None,
+    file: FileName,
+    from_: From,
+    ridfld: Key = b"",
+    length: HalfwordOrNone = None,
     *,
-    keylength: _Half = None,  # noqa: ARG001  (that of the file)
+    keylength: HalfwordOrNone = None,  # noqa: ARG001  (that of the file)
     rba: Flag = False,  # noqa: ARG001
     rrn: Flag = False,  # noqa: ARG001
     massinsert: Flag = False,  # noqa: ARG001  (a matter of speed)
@@ -140,11 +139,11 @@ def write_file(
 @command("REWRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE NOTFND RECORDBUSY", resource="file")
 def rewrite_file(
     task: FileTask,
-    file: _FileName,
-    from_: _From,
-    length: _Half = None,
+    file: FileName,
+    from_: From,
+    length: HalfwordOrNone = None,
     *,
-    token: _Token = None,
+    token: FileToken = None,
     nohandle: Flag = False,
 ) -> None:
     """Put other data in the place of the record that was read for update.
@@ -159,14 +158,14 @@ def rewrite_file(
 @command("DELETE", f"{_CONDITIONS} DUPKEY LOCKED NOTFND RECORDBUSY", {"NUMREC": Opt("halfword", 2)}, resource="file")
 def delete_file(
     task: FileTask,
-    file: _FileName,
-    ridfld: Annotated[bytes | None, Opt("data", word="RIDFLD")] = None,
+    file: FileName,
+    ridfld: KeyOrNone = None,
     *,
-    keylength: _Half = None,
+    keylength: HalfwordOrNone = None,
     generic: Flag = False,
     rba: Flag = False,
     rrn: Flag = False,
-    token: _Token = None,
+    token: FileToken = None,
     nohandle: Flag = False,
 ) -> dict[str, Any]:
     """Delete the record that was read for update, or those with a key.
@@ -185,7 +184,7 @@ def delete_file(
 
 
 @command("UNLOCK", _CONDITIONS, resource="file")
-def unlock(task: FileTask, file: _FileName, *, token: _Token = None, nohandle: Flag = False) -> None:
+def unlock(task: FileTask, file: FileName, *, token: FileToken = None, nohandle: Flag = False) -> None:
     """Let go of the record that was read for update.
 
     Raises:
@@ -200,16 +199,16 @@ def unlock(task: FileTask, file: _FileName, *, token: _Token = None, nohandle: F
 @command("STARTBR", f"{_CONDITIONS} LOADING NOTFND", resource="file")
 def startbr(
     task: FileTask,
-    file: _FileName,
-    ridfld: _Key,
+    file: FileName,
+    ridfld: Key,
     *,
-    keylength: _Half = None,
+    keylength: HalfwordOrNone = None,
     generic: Flag = False,
     equal: Flag = False,
     gteq: Flag = False,  # noqa: ARG001  (the default)
     rba: Flag = False,
     rrn: Flag = False,
-    reqid: _ReqId = 0,
+    reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> None:
     """Begin a browse; nothing is read yet.
@@ -234,16 +233,16 @@ def _browse(search: Search) -> Browse:
 @command("RESETBR", f"{_CONDITIONS} NOTFND", resource="file")
 def resetbr(
     task: FileTask,
-    file: _FileName,
-    ridfld: _Key,
+    file: FileName,
+    ridfld: Key,
     *,
-    keylength: _Half = None,
+    keylength: HalfwordOrNone = None,
     generic: Flag = False,
     equal: Flag = False,
     gteq: Flag = False,  # noqa: ARG001
     rba: Flag = False,
     rrn: Flag = False,
-    reqid: _ReqId = 0,
+    reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> None:
     """Put a browse somewhere else.
@@ -262,14 +261,14 @@ def resetbr(
 @command("READNEXT", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
 def readnext(
     task: FileTask,
-    file: _FileName,
-    ridfld: Annotated[bytes | None, Opt("data", word="RIDFLD")] = None,
-    length: _Half = None,
+    file: FileName,
+    ridfld: KeyOrNone = None,
+    length: HalfwordOrNone = None,
     *,
-    keylength: _Half = None,  # noqa: ARG001  (that of the browse)
+    keylength: HalfwordOrNone = None,  # noqa: ARG001  (that of the browse)
     rba: Flag = False,  # noqa: ARG001
     rrn: Flag = False,  # noqa: ARG001
-    reqid: _ReqId = 0,
+    reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> FileRecord:
     """Read the next record of a browse; a changed RIDFLD moves it there first.
@@ -285,14 +284,14 @@ def readnext(
 @command("READPREV", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
 def readprev(
     task: FileTask,
-    file: _FileName,
-    ridfld: Annotated[bytes | None, Opt("data", word="RIDFLD")] = None,
-    length: _Half = None,
+    file: FileName,
+    ridfld: KeyOrNone = None,
+    length: HalfwordOrNone = None,
     *,
-    keylength: _Half = None,  # noqa: ARG001
+    keylength: HalfwordOrNone = None,  # noqa: ARG001
     rba: Flag = False,  # noqa: ARG001
     rrn: Flag = False,  # noqa: ARG001
-    reqid: _ReqId = 0,
+    reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> FileRecord:
     """Read the record before; right after STARTBR it must be the very one that was named.
@@ -310,7 +309,7 @@ def readprev(
 
 
 @command("ENDBR", _CONDITIONS, resource="file")
-def endbr(task: FileTask, file: _FileName, *, reqid: _ReqId = 0, nohandle: Flag = False) -> None:
+def endbr(task: FileTask, file: FileName, *, reqid: ReqId = 0, nohandle: Flag = False) -> None:
     """End a browse.
 
     Raises:
