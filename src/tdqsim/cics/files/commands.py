@@ -148,6 +148,13 @@ def rewrite_file(
 ) -> None:
     """Put other data in the place of the record that was read for update.
 
+    Args:
+        file: 1 to 8 characters.
+        from_: the whole record; its key cannot change.
+        length: how many bytes of ``from_``; all when not given.
+        token: that of the READ UPDATE, where it had one.
+        nohandle: raise nothing; the response is in the EIB.
+
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 30, 47, LENGERR 12, 14, DUPREC 150.
     """
@@ -170,6 +177,15 @@ def delete_file(
 ) -> dict[str, Any]:
     """Delete the record that was read for update, or those with a key.
 
+    Args:
+        file: 1 to 8 characters.
+        ridfld: the key, or RBA or RRN as four bytes, big-endian; not given: the record that was read for update.
+        keylength: bytes of the key; required with ``generic``.
+        generic: delete all records whose keys begin so.
+        rba, rrn: what ``ridfld`` holds.
+        token: that of the READ UPDATE, where it had one.
+        nohandle: raise nothing; the response is in the EIB.
+
     Returns:
         NUMREC: how many went.
 
@@ -186,6 +202,11 @@ def delete_file(
 @command("UNLOCK", _CONDITIONS, resource="file")
 def unlock(task: FileTask, file: FileName, *, token: FileToken = None, nohandle: Flag = False) -> None:
     """Let go of the record that was read for update.
+
+    Args:
+        file: 1 to 8 characters.
+        token: that of the READ UPDATE, where it had one.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 47.
@@ -212,6 +233,17 @@ def startbr(
     nohandle: Flag = False,
 ) -> None:
     """Begin a browse; nothing is read yet.
+
+    Args:
+        file: 1 to 8 characters.
+        ridfld: where to begin: the key, or RBA or RRN as four bytes, big-endian.
+        keylength: bytes of the key; required with ``generic``.
+        generic: look for the first record whose key begins so.
+        equal: look for this key only.
+        gteq: the next higher one will do, as without ``equal``.
+        rba, rrn: what ``ridfld`` holds.
+        reqid: the number of the browse, where a program has several of one file.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 33, 42, NOTFND 80.
@@ -247,6 +279,17 @@ def resetbr(
 ) -> None:
     """Put a browse somewhere else.
 
+    Args:
+        file: 1 to 8 characters.
+        ridfld: where to: the key, or RBA or RRN as four bytes, big-endian.
+        keylength: bytes of the key; required with ``generic``.
+        generic: look for the first record whose key begins so.
+        equal: look for this key only.
+        gteq: the next higher one will do, as without ``equal``.
+        rba, rrn: what ``ridfld`` holds.
+        reqid: the number of the browse, where a program has several of one file.
+        nohandle: raise nothing; the response is in the EIB.
+
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 36, 42, NOTFND 80.
     """
@@ -273,6 +316,14 @@ def readnext(
 ) -> FileRecord:
     """Read the next record of a browse; a changed RIDFLD moves it there first.
 
+    Args:
+        file: 1 to 8 characters.
+        ridfld: where the browse is to go; where it stands when not given.
+        length: bytes of the area (INTO); the whole record is given when there is none.
+        keylength, rba, rrn: accepted: they are those of the browse.
+        reqid: the number of the browse, where a program has several of one file.
+        nohandle: raise nothing; the response is in the EIB.
+
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 34, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the record.
     """
@@ -296,6 +347,14 @@ def readprev(
 ) -> FileRecord:
     """Read the record before; right after STARTBR it must be the very one that was named.
 
+    Args:
+        file: 1 to 8 characters.
+        ridfld: where the browse is to go; where it stands when not given.
+        length: bytes of the area (INTO); the whole record is given when there is none.
+        keylength, rba, rrn: accepted: they are those of the browse.
+        reqid: the number of the browse, where a program has several of one file.
+        nohandle: raise nothing; the response is in the EIB.
+
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 24, 41, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the
             record.
@@ -311,6 +370,11 @@ def readprev(
 @command("ENDBR", _CONDITIONS, resource="file")
 def endbr(task: FileTask, file: FileName, *, reqid: ReqId = 0, nohandle: Flag = False) -> None:
     """End a browse.
+
+    Args:
+        file: 1 to 8 characters.
+        reqid: the number of the browse, where a program has several of one file.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 35.

@@ -136,7 +136,7 @@ def enq(
         resource: 1 to 255 bytes or characters that all users have agreed on.
         length: how many of them are the name; all when not given.
         uow: keep it to the end of the unit of work, as without ``task``.
-        task_: keep it to the end of the task rather than of the unit of work.
+        task: keep it to the end of the task rather than of the unit of work.
         nosuspend: ENQBUSY instead of waiting.
         nohandle: raise nothing; the response is in the EIB.
 

@@ -192,6 +192,13 @@ def send_text(
 ) -> None:
     """Send text.
 
+    Args:
+        from_: the text, in the region's code page.
+        length: how many bytes of ``from_``; all when not given.
+        erase, freekb, alarm: kept with what was sent.
+        cursor: where the cursor goes, from 0.
+        nohandle: raise nothing; the response is in the EIB.
+
     Raises:
         Condition: INVREQ: the task has no terminal. LENGERR: LENGTH is negative.
     """
@@ -218,6 +225,11 @@ def send_control(
 ) -> None:
     """Send control functions without data.
 
+    Args:
+        erase, eraseaup, freekb, alarm, frset: kept with what was sent.
+        cursor: where the cursor goes, from 0.
+        nohandle: raise nothing; the response is in the EIB.
+
     Raises:
         Condition: INVREQ: the task has no terminal.
     """
@@ -236,6 +248,13 @@ def send(
     nohandle: Flag = False,
 ) -> None:
     """Send data as it is.
+
+    Args:
+        from_: the data, in the region's code page.
+        length: how many bytes of ``from_``; all when not given.
+        erase: kept with what was sent.
+        wait: accepted: nothing is sent later.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: NOTALLOC: the task has no terminal.
