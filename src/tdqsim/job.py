@@ -27,7 +27,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What the user asked for.
+    """What a job class is asked for by the user of ``tdq run``.
 
     Attributes:
         directory: the region directory.
@@ -48,7 +48,7 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that must hold at the end: what, whether it does, and the figures it was seen by."""
+    """One thing that must hold at the end of a job: what, whether it does, and the figures it was seen by."""
 
     name: str
     ok: bool
@@ -57,7 +57,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What came out.
+    """What came out of a job: ``tdq run`` shows it.
 
     Attributes:
         figures: names and values for people and for ``--json``; amounts are text with two decimals.

@@ -48,7 +48,7 @@ _CLEAR = 0.9  # how near to the best a shorter length must come to be taken for 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What a file seems to be.
+    """What a file seems to be, by :func:`detect`.
 
     Attributes:
         dcb: the data control block to read it with.

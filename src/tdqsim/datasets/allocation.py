@@ -154,7 +154,7 @@ class DDCard:
 
 
 class Spooling:
-    """What SYSOUT goes to, made when it is first asked for.
+    """What SYSOUT goes to: the spool, and the log of the internal reader. Each is made when it is first asked for.
 
     Args:
         root: the directory that keeps both.

@@ -139,6 +139,10 @@ class Dcb(NamedTuple):
     def checked(self, path: object = "DCB", *, output: bool = False) -> Dcb:
         """The block complete: every default filled in and everything fitting together.
 
+        Args:
+            path: what messages name as the place.
+            output: for a data set that is to be written: a block size of 0 becomes a good one.
+
         Raises:
             DcbError: something needed is missing, out of range, or does not fit the rest.
         """
@@ -148,17 +152,17 @@ class Dcb(NamedTuple):
                 where,
                 f"no record format is known; give RECFM as one of {_FORMATS}, or say detect: YES for input",
             )
-        self._check_ranges(where)
+        _check_ranges(self, where)
         if self.recfm.fixed:
-            return self._checked_fixed(where)
+            return _checked_fixed(self, where)
         if self.recfm.variable:
-            return self._checked_variable(where, output=output)
-        return self._checked_plain(where)
+            return _checked_variable(self, where, output=output)
+        return _checked_plain(self, where)
 
     @property
     def text(self) -> str:
         """As a DD statement has it: ``RECFM=FBA,LRECL=133,BLKSIZE=1330``."""
-        return ",".join(f"{key}={value}" for key, value in self._parameters() if value)
+        return ",".join(f"{key}={value}" for key, value in _parameters(self) if value)
 
     @property
     def data_maximum(self) -> int:
@@ -183,86 +187,84 @@ class Dcb(NamedTuple):
             return "" if length == self.lrecl else f"a record of {length} bytes; all have {self.lrecl}"
         return "" if length <= self.data_maximum else f"a record of {length} bytes; the longest has {self.data_maximum}"
 
-    def _parameters(self) -> list[tuple[str, str]]:
-        lrecl = "X" if self.lrecl == LRECL_X else str(self.lrecl or "")
-        recfm = f"{self.recfm.value}{(self.control or PrintControl.NONE).value}" if self.recfm else ""
-        return [
-            ("RECFM", recfm),
-            ("LRECL", lrecl),
-            ("BLKSIZE", str(self.blksize or "")),
-            ("BUFNO", str(self.bufno or "")),
-            ("RDWPOS", "" if self.rdw_position is None else str(self.rdw_position)),
-            ("RDWINCL", "" if self.rdw_inclusive is None else "YES" if self.rdw_inclusive else "NO"),
-        ]
 
-    def _check_ranges(self, where: str) -> None:
-        for name, value, top in (
-            ("LRECL", self.lrecl, _LRECL_MAXIMUM[self.recfm or RecordFormat.F]),
-            ("BLKSIZE", self.blksize, limit("cics_length_maximum")),
-            ("BUFNO", self.bufno, limit("buffers_maximum")),
-        ):
-            if not 0 <= value <= top:
-                formats = self.recfm.value if self.recfm else ""
-                raise DcbError(where, f"{name} is {value}; with RECFM={formats} it is at most {top} (0: not given)")
-        if self.rdw_position not in {None, 0, 2}:
-            raise DcbError(where, f"the length of a record stands at byte 0 or 2 of its RDW, not {self.rdw_position}")
+def _parameters(dcb: Dcb) -> list[tuple[str, str]]:
+    lrecl = "X" if dcb.lrecl == LRECL_X else str(dcb.lrecl or "")
+    recfm = f"{dcb.recfm.value}{(dcb.control or PrintControl.NONE).value}" if dcb.recfm else ""
+    return [
+        ("RECFM", recfm),
+        ("LRECL", lrecl),
+        ("BLKSIZE", str(dcb.blksize or "")),
+        ("BUFNO", str(dcb.bufno or "")),
+        ("RDWPOS", "" if dcb.rdw_position is None else str(dcb.rdw_position)),
+        ("RDWINCL", "" if dcb.rdw_inclusive is None else "YES" if dcb.rdw_inclusive else "NO"),
+    ]
 
-    def _checked_fixed(self, where: str) -> Dcb:
-        if not self.lrecl:
-            raise DcbError(where, "fixed-length records need LRECL, 1-32760")
-        blksize = self.blksize or (self.lrecl if not self.recfm or not self.recfm.blocked else _good_block(self.lrecl))
-        if blksize % self.lrecl:
-            raise DcbError(
-                where, f"BLKSIZE {blksize} is no multiple of LRECL {self.lrecl}, as fixed-length records need"
-            )
-        if self.recfm is RecordFormat.F and blksize != self.lrecl:
-            raise DcbError(
-                where, f"BLKSIZE {blksize} is not LRECL {self.lrecl}: RECFM=F has one record a block, FB several"
-            )
-        return self._complete(self.lrecl, blksize)
 
-    def _checked_variable(self, where: str, *, output: bool) -> Dcb:
-        assert self.recfm is not None
-        lrecl, blksize, smallest = self.lrecl, self.blksize, _RDW + 1
-        if not lrecl:
-            top = limit("spanned_record_maximum" if self.recfm.spanned else "variable_record_maximum")
-            lrecl = min(blksize - _BDW, top) if blksize and not self.recfm.spanned else top
-        if lrecl < smallest:
-            raise DcbError(
-                where, f"LRECL is {lrecl}; it counts the 4-byte RDW, so variable-length records need 5 or more"
-            )
-        if not blksize and output:
-            blksize = _variable_block(lrecl, blocked=self.recfm.blocked)
-        if blksize and blksize < _BDW + smallest:
-            raise DcbError(where, f"BLKSIZE is {blksize}; it counts the 4-byte BDW and an RDW, so it is 9 or more")
-        if blksize and not self.recfm.spanned and blksize < lrecl + _BDW:
-            raise DcbError(where, f"BLKSIZE {blksize} is less than LRECL {lrecl} and the 4-byte BDW: {lrecl + _BDW}")
-        return self._complete(lrecl, blksize)
+def _check_ranges(dcb: Dcb, where: str) -> None:
+    for name, value, top in (
+        ("LRECL", dcb.lrecl, _LRECL_MAXIMUM[dcb.recfm or RecordFormat.F]),
+        ("BLKSIZE", dcb.blksize, limit("cics_length_maximum")),
+        ("BUFNO", dcb.bufno, limit("buffers_maximum")),
+    ):
+        if not 0 <= value <= top:
+            formats = dcb.recfm.value if dcb.recfm else ""
+            raise DcbError(where, f"{name} is {value}; with RECFM={formats} it is at most {top} (0: not given)")
+    if dcb.rdw_position not in {None, 0, 2}:
+        raise DcbError(where, f"the length of a record stands at byte 0 or 2 of its RDW, not {dcb.rdw_position}")
 
-    def _checked_plain(self, where: str) -> Dcb:
-        assert self.recfm is not None
-        top = _LRECL_MAXIMUM[self.recfm]
-        if self.recfm is RecordFormat.U:
-            blksize = self.blksize or self.lrecl or limit("block_maximum")
-            if self.lrecl > blksize:
-                raise DcbError(
-                    where, f"LRECL {self.lrecl} is more than BLKSIZE {blksize}: with RECFM=U a block is a record"
-                )
-            return self._complete(self.lrecl or blksize, blksize)
-        if self.recfm in _RDW_FORMATS and 0 < self.lrecl < _RDW:
-            raise DcbError(where, f"LRECL is {self.lrecl}; it counts the 4-byte RDW, so it is 4 or more")
-        return self._complete(self.lrecl or top, self.blksize or limit("half_track_block"))
 
-    def _complete(self, lrecl: int, blksize: int) -> Dcb:
-        headed = self.recfm in _RDW_FORMATS
-        return self._replace(
-            lrecl=lrecl,
-            blksize=blksize,
-            control=self.control or PrintControl.NONE,
-            bufno=self.bufno or limit("buffers_default"),
-            rdw_position=(self.rdw_position or 0) if headed else None,
-            rdw_inclusive=(self.rdw_inclusive is not False) if headed else None,
-        )
+def _checked_fixed(dcb: Dcb, where: str) -> Dcb:
+    if not dcb.lrecl:
+        raise DcbError(where, "fixed-length records need LRECL, 1-32760")
+    blksize = dcb.blksize or (dcb.lrecl if not dcb.recfm or not dcb.recfm.blocked else _good_block(dcb.lrecl))
+    if blksize % dcb.lrecl:
+        raise DcbError(where, f"BLKSIZE {blksize} is no multiple of LRECL {dcb.lrecl}, as fixed-length records need")
+    if dcb.recfm is RecordFormat.F and blksize != dcb.lrecl:
+        raise DcbError(where, f"BLKSIZE {blksize} is not LRECL {dcb.lrecl}: RECFM=F has one record a block, FB several")
+    return _complete(dcb, dcb.lrecl, blksize)
+
+
+def _checked_variable(dcb: Dcb, where: str, *, output: bool) -> Dcb:
+    assert dcb.recfm is not None
+    lrecl, blksize, smallest = dcb.lrecl, dcb.blksize, _RDW + 1
+    if not lrecl:
+        top = limit("spanned_record_maximum" if dcb.recfm.spanned else "variable_record_maximum")
+        lrecl = min(blksize - _BDW, top) if blksize and not dcb.recfm.spanned else top
+    if lrecl < smallest:
+        raise DcbError(where, f"LRECL is {lrecl}; it counts the 4-byte RDW, so variable-length records need 5 or more")
+    if not blksize and output:
+        blksize = _variable_block(lrecl, blocked=dcb.recfm.blocked)
+    if blksize and blksize < _BDW + smallest:
+        raise DcbError(where, f"BLKSIZE is {blksize}; it counts the 4-byte BDW and an RDW, so it is 9 or more")
+    if blksize and not dcb.recfm.spanned and blksize < lrecl + _BDW:
+        raise DcbError(where, f"BLKSIZE {blksize} is less than LRECL {lrecl} and the 4-byte BDW: {lrecl + _BDW}")
+    return _complete(dcb, lrecl, blksize)
+
+
+def _checked_plain(dcb: Dcb, where: str) -> Dcb:
+    assert dcb.recfm is not None
+    top = _LRECL_MAXIMUM[dcb.recfm]
+    if dcb.recfm is RecordFormat.U:
+        blksize = dcb.blksize or dcb.lrecl or limit("block_maximum")
+        if dcb.lrecl > blksize:
+            raise DcbError(where, f"LRECL {dcb.lrecl} is more than BLKSIZE {blksize}: with RECFM=U a block is a record")
+        return _complete(dcb, dcb.lrecl or blksize, blksize)
+    if dcb.recfm in _RDW_FORMATS and 0 < dcb.lrecl < _RDW:
+        raise DcbError(where, f"LRECL is {dcb.lrecl}; it counts the 4-byte RDW, so it is 4 or more")
+    return _complete(dcb, dcb.lrecl or top, dcb.blksize or limit("half_track_block"))
+
+
+def _complete(dcb: Dcb, lrecl: int, blksize: int) -> Dcb:
+    headed = dcb.recfm in _RDW_FORMATS
+    return dcb._replace(
+        lrecl=lrecl,
+        blksize=blksize,
+        control=dcb.control or PrintControl.NONE,
+        bufno=dcb.bufno or limit("buffers_default"),
+        rdw_position=(dcb.rdw_position or 0) if headed else None,
+        rdw_inclusive=(dcb.rdw_inclusive is not False) if headed else None,
+    )
 
 
 _RDW_FORMATS = frozenset({RecordFormat.RDW, RecordFormat.RDWLE})
@@ -300,6 +302,10 @@ _KEYS = ("RECFM", "LRECL", "BLKSIZE", "BUFNO", "RDWPOS", "RDWINCL")
 def parse_recfm(text: str, where: str = "RECFM") -> tuple[RecordFormat, PrintControl]:
     """RECFM as JCL writes it, such as ``FBA``; ``FBS`` is read as FB.
 
+    Args:
+        text: the parameter as JCL writes it.
+        where: what messages name as the place.
+
     Raises:
         DcbError: it is none of the formats.
     """
@@ -312,6 +318,10 @@ def parse_recfm(text: str, where: str = "RECFM") -> tuple[RecordFormat, PrintCon
 
 def parse_dcb(text: str, where: str = "DCB") -> Dcb:
     """DCB parameters as JCL writes them: ``RECFM=FB,LRECL=80,BLKSIZE=8000``, in any order.
+
+    Args:
+        text: the parameter as JCL writes it.
+        where: what messages name as the place.
 
     Raises:
         DcbError: a parameter is unknown, given twice, or its value is not one that is allowed.

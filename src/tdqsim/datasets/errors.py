@@ -23,7 +23,7 @@ __all__ = [
 
 
 class DatasetFault(DatasetError):
-    """Root of this room's errors.
+    """Root of the errors of ``tdqsim.datasets``.
 
     Attributes:
         path: the file (or DD or DSNAME where no file is known yet), as text.

@@ -62,6 +62,10 @@ _SPACE = re.compile(r"\(?(TRK|CYL|BLK|BYTES),\(?([0-9]{1,9})(?:,([0-9]{1,9}))?\)
 def parse_space(text: str, where: str = "SPACE") -> Space:
     """SPACE as JCL writes it, ``(TRK,(10,5))`` or ``CYL,1``, or a plain number of bytes.
 
+    Args:
+        text: the parameter as JCL writes it.
+        where: what messages name as the place.
+
     Raises:
         DcbError: it is not of that form, or holds nothing.
     """

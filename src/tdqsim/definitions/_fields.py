@@ -43,6 +43,11 @@ def _characters(kind: str) -> tuple[re.Pattern[str], str]:
 class _Kind:
     """An annotation whose ``check`` does all the work."""
 
+    def __repr__(self) -> str:
+        """What ``help()`` of a definition shows: ``Number(0, 255)``, ``Name(8)``."""
+        bounds = [str(value) for value in vars(self).values() if isinstance(value, int) and not isinstance(value, bool)]
+        return f"{type(self).__name__}({', '.join(bounds)})"
+
     def check(self, value: object) -> object:
         raise NotImplementedError
 

@@ -122,7 +122,7 @@ def define_tsmodel(**attributes: Unpack[TsmodelAttributes]) -> Tsmodel:
 
 
 def define_file(**attributes: Unpack[FileAttributes]) -> File:
-    """A FILE definition; see :func:`define_tdqueue`."""
+    """A FILE definition from its attributes in lower case; ``help(tdqsim.definitions.File)`` tells them."""
     return cast("File", _define("FILE", attributes))
 
 

@@ -19,7 +19,7 @@ ENFORCE_DATA_QUEUE_LOCKS = LIMITS["enforce_key"]
 
 
 class Change(NamedTuple):
-    """One record of the requested changes: a key and the new value's bytes."""
+    """One record of the changes that QMHQCDQ is asked for: a key and the new value's bytes."""
 
     key: int
     value: bytes

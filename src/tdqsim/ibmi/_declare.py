@@ -51,7 +51,7 @@ class MessageUse(NamedTuple):
 
 
 class Declaration(NamedTuple):
-    """One API or command.
+    """One API or command of a job, as declared: ``print(DECLARATIONS['QRCVDTAQ'].help())``.
 
     Attributes:
         name: the vendor's name.

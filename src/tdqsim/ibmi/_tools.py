@@ -32,7 +32,7 @@ class _Converting(Protocol):
 
 
 class SeedEntry(NamedTuple):
-    """One entry to be sent."""
+    """One entry that :func:`seed_entries` is to send."""
 
     data: bytes
     key: bytes | None

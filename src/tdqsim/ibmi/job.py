@@ -117,7 +117,7 @@ class Job(ProgramCalls):
 
 
 class StartedJob(Generic[T_co]):
-    """The handle of a job that was started.
+    """The handle of a job that ``system.start`` has started.
 
     Attributes:
         job: the job.

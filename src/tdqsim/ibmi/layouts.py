@@ -25,7 +25,7 @@ _BINARY_MAXIMUM = 2**31 - 1
 
 
 class FormatField(NamedTuple):
-    """One field of a format.
+    """One field of a format of an API.
 
     Attributes:
         offset: from the start of the format, in bytes.
@@ -79,7 +79,7 @@ def _text(data: bytes, page: CodePage) -> str:
 
 
 class Format:
-    """One format: its fields in order.
+    """One format of an API, such as RDQD0100: its fields in order.
 
     Attributes:
         name: the manual's name, such as ``RDQD0100``.

@@ -54,7 +54,7 @@ __all__ = ["Parm", "check_parms"]
 
 @dataclass(frozen=True, slots=True)
 class Parm:
-    """One parameter of a program.
+    """One parameter of a program that ``system.register_program`` registers.
 
     Attributes:
         name: for messages about it.

@@ -344,7 +344,7 @@ def _encode_national_digits(field: Field, value: object, rules: Rules) -> bytes:
 
 
 def byte_order(field: Field, rules: Rules) -> Literal["big", "little"]:
-    """Of a binary number: the low byte comes first in COMP-9, and in COMP-5 where the rules say so."""
+    """The byte order of a binary number: the low byte comes first in COMP-9, and in COMP-5 where the rules say so."""
     native = field.usage is Usage.COMP_5 and rules.native_little_endian
     return "little" if native or field.usage is Usage.COMP_9 else "big"
 

@@ -157,7 +157,7 @@ def _check_jobs(system: System, allowed: frozenset[str]) -> None:
 
 
 class Stage:
-    """What a scenario has to work with. It is new for each schedule.
+    """What a scenario has to work with: it makes regions and systems. It is new for each schedule.
 
     Attributes:
         dispatcher: what decides who goes on.

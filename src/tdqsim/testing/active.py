@@ -43,7 +43,7 @@ _ROLLEDBACK: Final = ("SYNCPOINT", Resp.ROLLEDBACK.name)
 
 
 class ActivePlan:
-    """A plan at work.
+    """A fault plan at work: ``with plan.on(region) as active`` gives it.
 
     Attributes:
         plan: the plan.

@@ -63,7 +63,7 @@ class Anomaly(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What came of a check.
+    """What came of the check of a history.
 
     Attributes:
         anomalies: what is wrong, in the order of the history.

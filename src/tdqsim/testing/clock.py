@@ -98,7 +98,7 @@ def frozen(moment: str | datetime = "2026-01-01 08:00:00") -> Iterator[FrozenClo
 
 
 class Waiting(NamedTuple):
-    """Somebody that waits.
+    """A task or job that waits, as :func:`waiting` tells it.
 
     Attributes:
         who: the task or job.

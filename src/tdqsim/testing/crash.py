@@ -64,7 +64,7 @@ class CrashFailure(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class CrashReport:
-    """What was tried.
+    """What an enumeration of crashes has tried.
 
     Attributes:
         points: every point in words; the last is the normal end.

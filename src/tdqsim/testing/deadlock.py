@@ -21,7 +21,7 @@ __all__ = ["Deadlock", "find_deadlock", "lost_triggers", "stuck"]
 
 
 class Deadlock(NamedTuple):
-    """A ring of tasks.
+    """A ring of tasks that wait for each other.
 
     Attributes:
         tasks: the tasks, each waits for the next, the last for the first.

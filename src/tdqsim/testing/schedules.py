@@ -61,7 +61,7 @@ class ScheduleFailure(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong, and in which order.
+    """What went wrong in a scenario, and in which order of its tasks.
 
     Attributes:
         kind: ``assertion``, ``deadlock``, ``endless wait``, ``lost trigger``, ``abend``, or an exception's name.
@@ -92,7 +92,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What came of it.
+    """What came of :func:`explore`.
 
     Attributes:
         schedules: how many were run, those of minimising not counted.

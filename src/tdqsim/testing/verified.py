@@ -44,7 +44,7 @@ _OPERATIONS = ("writeq_td", "readq_td", "deleteq_td", "inquire_tdqueue", "syncpo
 
 
 class Answer(NamedTuple):
-    """What a request was answered with.
+    """What a request of a verified test was answered with.
 
     Attributes:
         resp: the name of the condition.
@@ -91,7 +91,7 @@ class Target(Protocol):
 
 
 class SimulatedTarget:
-    """The simulator as a target."""
+    """The simulator as a target of verified tests of transient data."""
 
     def __init__(self, region: Region) -> None:
         self.region = region
@@ -152,7 +152,7 @@ class SimulatedTarget:
 
 
 class Call(NamedTuple):
-    """One line of a transcript.
+    """One line of a transcript: a request of a verified test, and its answer.
 
     Attributes:
         test: the test it belongs to.

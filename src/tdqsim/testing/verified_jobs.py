@@ -33,7 +33,7 @@ _DESCRIBED = (
 
 
 class JobAnswer(NamedTuple):
-    """What an API or command was answered with.
+    """What an API or command of a verified test was answered with.
 
     Attributes:
         message: id of the escape message that ended it; empty when it worked.
@@ -99,7 +99,7 @@ class JobTarget(Protocol):
 
 
 class SimulatedJobTarget:
-    """The simulator as a target.
+    """The simulator as a target of verified tests of data queues.
 
     Args:
         system: a new one.

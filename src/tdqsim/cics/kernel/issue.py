@@ -39,7 +39,11 @@ class Hook(Protocol):
 
 
 class Recorder(Protocol):
-    """What writes down what happens. Unlike a hook it changes nothing, and queues go on taking the short way."""
+    """What writes down what happens. Unlike a hook it changes nothing.
+
+    Transient data requests and SYNCPOINT that go well may take a short way, and tell :attr:`trace`; whatever else ends,
+    with a result or a condition, tells :meth:`command`.
+    """
 
     @property
     def trace(self) -> Callable[[tuple[Any, ...]], object] | None:
