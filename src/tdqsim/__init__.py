@@ -1,4 +1,10 @@
-"""tdqsim: CICS transient data queues and IBM i data queues, off the mainframe.
+"""CICS transient data queues and IBM i data queues, off the mainframe.
+
+Begin with :class:`Region` (a CICS region), :class:`Task` (its commands), :func:`define_tdqueue`, and
+:class:`Condition` (what a command raises); on IBM i with :class:`System` and ``tdqsim.ibmi.Job``. The rooms are
+``tdqsim.cics``, ``tdqsim.ibmi``, ``tdqsim.definitions``, ``tdqsim.datasets``, ``tdqsim.layouts``, ``tdqsim.testing``
+(the pytest fixtures and what goes with them) and ``tdqsim.facts``; ``help(...)`` of each tells more, and ``tdq guide``
+in a shell shows the guide.
 
 This is the catalogue of public names; each is imported from its room when it is first used, so that ``import tdqsim``
 costs next to nothing.

@@ -3,6 +3,21 @@
 Nothing is decided in code here: the tables beside this module (``*.tsv``) hold the facts, one row each, with a source
 and how sure we are of it (``confirmed``, ``second-hand``, ``choice``, ``unconfirmed``). This package loads them once
 into enumerations and records. :func:`table` reads any other table.
+
+===========================  =====================================================================================
+``Resp``, ``Cvda``           conditions and CICS-value data areas, with their numbers
+``ABEND_CODES``              the abend code of each condition that nobody handles; one without is ignored by default
+``ATTRIBUTE_CVDA``           what INQUIRE shows for an attribute's keyword: its option, and the CVDA
+``EIBFN``, ``EIBRCODE``      the bytes that the EIB has for a command, and for a condition of transient data
+``INQUIRE_OPTIONS``          the options of INQUIRE by resource type and name; ``INQUIRE_TDQUEUE_OPTIONS``: of TDQUEUE
+``LIMITS``                   limits and lengths that no attribute table holds
+``QUEUE_TYPES``              the four kinds of queue
+``REGION_DEFAULTS``          what a region has when nobody says otherwise
+``RELEASES``                 CHANGEAGREL numbers to CICS TS releases
+``SUPPLIED_QUEUES``          the queues of group DFHDCTG by name
+``TDQUEUE_ATTRIBUTES``       the attributes of a TDQUEUE definition: types, range, values, default
+``rules()``                  all rules of behaviour by id
+===========================  =====================================================================================
 """
 
 from __future__ import annotations
