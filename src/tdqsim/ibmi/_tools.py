@@ -23,7 +23,7 @@ _LONGEST_LINE = 400_000
 _KNOWN = frozenset({"data", "text", "key", "key_text", "time", "sender"})
 
 
-class _Converting(Protocol):
+class Converting(Protocol):
     """Who reads text: a job here, or one elsewhere."""
 
     @property
@@ -58,7 +58,7 @@ def dump_entries(job: Job, name: str, library: str = "") -> Iterator[dict[str, A
         yield line
 
 
-def parse_seed(job: _Converting, lines: Iterable[str], *, file: str = "<seed>") -> list[SeedEntry]:
+def parse_seed(job: Converting, lines: Iterable[str], *, file: str = "<seed>") -> list[SeedEntry]:
     """The entries of JSON lines, or of plain lines of text (a line that does not begin with a brace).
 
     Raises:
@@ -72,7 +72,7 @@ def parse_seed(job: _Converting, lines: Iterable[str], *, file: str = "<seed>") 
     return found
 
 
-def _seed_entry(job: _Converting, text: str, place: str) -> SeedEntry:
+def _seed_entry(job: Converting, text: str, place: str) -> SeedEntry:
     if len(text) > _LONGEST_LINE:
         raise ParameterError(f"{place}: a line has at most {_LONGEST_LINE} characters, this one {len(text)}")
     try:
@@ -83,7 +83,7 @@ def _seed_entry(job: _Converting, text: str, place: str) -> SeedEntry:
         raise ParameterError(f"{place}: {error}") from None
 
 
-def _from_object(job: _Converting, values: dict[str, Any]) -> SeedEntry:
+def _from_object(job: Converting, values: dict[str, Any]) -> SeedEntry:
     stray = sorted(set(values) - _KNOWN)
     if stray:
         raise ValueError(f"{stray[0]!r} is not known; allowed are {', '.join(sorted(_KNOWN))}")
@@ -93,7 +93,7 @@ def _from_object(job: _Converting, values: dict[str, Any]) -> SeedEntry:
     return SeedEntry(data, key)
 
 
-def _bytes(job: _Converting, values: dict[str, Any], as_hex: str, as_text: str) -> bytes | None:
+def _bytes(job: Converting, values: dict[str, Any], as_hex: str, as_text: str) -> bytes | None:
     for name, convert in ((as_hex, bytes.fromhex), (as_text, job.page.encode)):
         if name in values:
             if not isinstance(values[name], str):

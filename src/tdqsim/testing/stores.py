@@ -16,7 +16,7 @@ _KEPT: Final = 8
 _LARGEST: Final = 16 * 2**20
 
 
-class _Recycled(Store):
+class RecycledStore(Store):
     """A temporary store that goes back to its owner when its region closes."""
 
     def __init__(self, owner: RecycledStores, durability: Durability) -> None:
@@ -37,18 +37,18 @@ class RecycledStores:
     """Hands out temporary stores, for one thread of one process. Use it in a ``with`` statement, or close it."""
 
     def __init__(self) -> None:
-        self._idle: list[_Recycled] = []
+        self._idle: list[RecycledStore] = []
         self._closed = False
 
     def take(self, durability: Durability = "process") -> Store:
         """An empty temporary store; ``close()`` gives it back."""
         if durability != "process" or not self._idle:
-            return _Recycled(self, durability)
+            return RecycledStore(self, durability)
         store = self._idle.pop()
         store.clear()
         return store
 
-    def give_back(self, store: _Recycled) -> bool:
+    def give_back(self, store: RecycledStore) -> bool:
         """Keep a store for the next user; False when it is not fit for that."""
         durable = store.durable
         if self._closed or len(self._idle) >= _KEPT or durable.fault is not None or store.volatile.overflowed:
