@@ -26,6 +26,9 @@ ASKED = [
     ("tdq write --region pay DO", {"DONE"}),
     ("tdq run pay --start PA", {"PAYP"}),
     ("tdq explain pa", {"pay"}),
+    ("tdq guide start-c", {"start-cics"}),
+    ("tdq new mine --example cobol", {"cobol_orders"}),
+    ("tdq pipeline decode --engine sp", {"spark"}),
 ]
 """A line that is being typed, and what may be its last word."""
 

@@ -51,7 +51,20 @@ class _CommandsRegion(
 
 
 class Task(TaskBase):
-    """One task with its commands; see :class:`~tdqsim.cics.kernel.task.TaskBase` for what it is and how it ends."""
+    """One task and its EXEC CICS commands: ``with region.task() as task: task.writeq_td("PAYQ", b"...")``.
+
+    A handler gets one, as does a function that ``region.start`` runs. At the normal end of the block or function its
+    unit of work is committed; a condition or exception that leaves it abends the task and backs out.
+
+    Each command is a method, its options are parameters in lower case: an option that is a keyword alone is True or
+    False. The first parameter of the method, ``task`` or ``issuer``, is the task itself. Names in the signatures say
+    the CICS form: ``Name4`` is text of at most 4 characters, ``Halfword`` a number of 2 bytes (-32768 to 32767),
+    ``Fullword`` one of 4, ``From`` bytes, ``Flag`` a keyword, ``...OrNone`` an option that may be left out.
+
+    Attributes:
+        region: where it runs.
+        eib: the EXEC interface block after its last command.
+    """
 
     __slots__ = ()
 

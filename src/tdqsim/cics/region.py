@@ -63,9 +63,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Region", "StartType"]
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-_T = TypeVar("_T")
-_Arguments = TypeVarTuple("_Arguments")
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 
 class Region(RegionCommands, RegionParts):
@@ -258,10 +258,10 @@ class Region(RegionCommands, RegionParts):
         self._check("install")
         install(self, as_definitions(definitions), way=way, user=self.task_manager.user_for(user))
 
-    def transaction(self, transid: str) -> Callable[[_F], _F]:
+    def transaction(self, transid: str) -> Callable[[F], F]:
         """Decorator: the function is the program of a transaction."""
 
-        def take(handler: _F) -> _F:
+        def take(handler: F) -> F:
             self.register(transid, handler)
             return handler
 
@@ -313,13 +313,13 @@ class Region(RegionCommands, RegionParts):
     @overload
     def start(
         self,
-        program: Callable[[Task, Unpack[_Arguments]], _T],
-        *args: *_Arguments,
+        program: Callable[[Task, Unpack[Arguments]], T],
+        *args: *Arguments,
         transid: str = "",
         userid: str = "",
         terminal: str = "",
         data: bytes | None = None,
-    ) -> Strand[_T]: ...
+    ) -> Strand[T]: ...
     @overload
     def start(
         self,
@@ -332,13 +332,13 @@ class Region(RegionCommands, RegionParts):
     ) -> Strand: ...
     def start(
         self,
-        program: str | Callable[[Task, Unpack[_Arguments]], _T],
-        *args: *_Arguments,
+        program: str | Callable[[Task, Unpack[Arguments]], T],
+        *args: *Arguments,
         transid: str = "",
         userid: str = "",
         terminal: str = "",
         data: bytes | None = None,
-    ) -> Strand[_T]:
+    ) -> Strand[T]:
         """Start a task that runs beside the program outside.
 
         Args:
@@ -365,11 +365,11 @@ class Region(RegionCommands, RegionParts):
 
     def stepped(
         self,
-        program: Callable[[Task, Unpack[_Arguments]], _T],
-        *args: *_Arguments,
+        program: Callable[[Task, Unpack[Arguments]], T],
+        *args: *Arguments,
         transid: str = "",
         userid: str = "",
-    ) -> Stepped[_T]:
+    ) -> Stepped[T]:
         """Start a task that is held before each of its commands, to be let go by hand: ``first.step()``.
 
         Args:

@@ -18,7 +18,15 @@ from tdqsim.errors import TdqError
 if TYPE_CHECKING:
     from tdqsim.cli.place import Place
 
-__all__ = ["offered_data_queues", "offered_directories", "offered_options", "offered_queues", "offered_transactions"]
+__all__ = [
+    "beginning",
+    "offered_data_queues",
+    "offered_directories",
+    "offered_options",
+    "offered_queues",
+    "offered_transactions",
+    "offering",
+]
 
 Offer = tuple[str, str]
 """A word, and what it is."""
@@ -28,20 +36,20 @@ _REGION_FILE: Final = "region.yaml"
 def offered_queues(ctx: Any, incomplete: str) -> list[Offer]:
     """The queues that the definitions have; region directories too where one may stand first."""
     place, may_be_directory = _place(ctx)
-    own = [] if place is None else _beginning(_read(lambda: _queues(place)), incomplete.upper())
+    own = [] if place is None else beginning(_read(lambda: _queues(place)), incomplete.upper())
     return own + offered_directories(incomplete) if may_be_directory else own
 
 
 def offered_transactions(ctx: Any, incomplete: str) -> list[Offer]:
     """The transaction ids that the definitions have, and those that queues start."""
     place, _ = _place(ctx)
-    return [] if place is None else _beginning(_read(lambda: _transactions(place)), incomplete.upper())
+    return [] if place is None else beginning(_read(lambda: _transactions(place)), incomplete.upper())
 
 
 def offered_directories(incomplete: str) -> list[Offer]:
     """The region directories in the current one; of anything else, a path, the shell knows more."""
     found = ((path.parent.name, "region directory") for path in sorted(Path().glob(f"*/{_REGION_FILE}")))
-    return [] if "/" in incomplete else _beginning(found, incomplete)
+    return [] if "/" in incomplete else beginning(found, incomplete)
 
 
 def offered_options(incomplete: str) -> list[Offer]:
@@ -49,7 +57,7 @@ def offered_options(incomplete: str) -> list[Offer]:
     from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS  # noqa: PLC0415  (a completion is short, too)
 
     before, comma, last = incomplete.rpartition(",")
-    found = _beginning(((name, "") for name in sorted(INQUIRE_TDQUEUE_OPTIONS)), last.upper())
+    found = beginning(((name, "") for name in sorted(INQUIRE_TDQUEUE_OPTIONS)), last.upper())
     return [(f"{before}{comma}{name}", about) for name, about in found]
 
 
@@ -58,7 +66,7 @@ def offered_data_queues(ctx: Any, incomplete: str) -> list[Offer]:
     store = ctx.params.get("store")
     if store is None or not Path(store).is_dir():
         return []
-    return _beginning(_read(lambda: _data_queues(Path(store))), incomplete.upper())
+    return beginning(_read(lambda: _data_queues(Path(store))), incomplete.upper())
 
 
 def _read(offers: Callable[[], Iterable[Offer]]) -> Iterable[Offer]:
@@ -68,7 +76,17 @@ def _read(offers: Callable[[], Iterable[Offer]]) -> Iterable[Offer]:
     return ()
 
 
-def _beginning(offers: Iterable[Offer], start: str) -> list[Offer]:
+def offering(offers: Iterable[Offer]) -> Callable[[str], list[Offer]]:
+    """What completes a value of which there are a few: words and what they are."""
+
+    def offered(incomplete: str) -> list[Offer]:
+        return beginning(offers, incomplete)
+
+    return offered
+
+
+def beginning(offers: Iterable[Offer], start: str) -> list[Offer]:
+    """The offers that go on from what has been typed."""
     return [offer for offer in offers if offer[0].startswith(start)]
 
 

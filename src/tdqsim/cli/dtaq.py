@@ -186,7 +186,7 @@ _LISTED: Final = (
 @_at_system
 def list_queues(
     at: _At,
-    library: Annotated[str, typer.Argument(metavar="[LIBRARY]", help="A library, or a generic name (APP*).")] = "*",
+    library: Annotated[str, typer.Argument(metavar="LIBRARY", help="A library, or a generic name (APP*).")] = "*",
     as_json: JsonOption = False,
 ) -> None:
     """List data queues: the rows of DATA_QUEUE_INFO."""

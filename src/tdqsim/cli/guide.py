@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tdqsim.cli.completing import beginning
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_table, on_terminal
 
@@ -40,9 +41,18 @@ def _folder() -> resources.abc.Traversable:
     return resources.files("tdqsim").joinpath("guide")
 
 
+def _offered_chapters(incomplete: str) -> list[tuple[str, str]]:
+    return beginning(chapters().items(), incomplete)
+
+
 @app.command("guide")
 def guide(
-    name: Annotated[str, typer.Argument(metavar="[CHAPTER]", help="The chapter to show; without it, the list.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="CHAPTER", help="The chapter to show; without it, the list.", autocompletion=_offered_chapters
+        ),
+    ] = "",
     html: Annotated[Path | None, typer.Option(metavar="DIR", help="Write all of it as a site.")] = None,
 ) -> None:
     """Read the guide: queues, definitions, handlers, recovery, data sets and the rest."""

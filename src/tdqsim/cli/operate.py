@@ -26,7 +26,9 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-Text = Annotated[str | None, typer.Argument(metavar="[COMMAND]", help="One command; without it, a session.")]
+Text = Annotated[
+    str | None, typer.Argument(metavar="COMMAND", help="One command; without it, a session, which END ends.")
+]
 
 
 def _session(prompt: str, act: Callable[[str], bool]) -> bool:
@@ -171,7 +173,7 @@ _COUNTED: Final = ("writes", "reads", "deletes", "triggers", "items", "peak_item
 def jobs(
     place: Place,
     job: Annotated[
-        str, typer.Argument(metavar="[JOB]", help="Show the cards of this job: JOB00001, or a job name.")
+        str, typer.Argument(metavar="JOB", help="Show the cards of this job: JOB00001, or a job name.")
     ] = "",
     as_json: Json = False,
 ) -> None:
@@ -233,7 +235,7 @@ def _jobs_there(served: ServedRegion) -> list[tuple[dict[str, Any], list[str]]]:
 def sysout(
     place: Place,
     number: Annotated[
-        int, typer.Argument(metavar="[NUMBER]", min=0, help="Print this data set, as its print control says.")
+        int, typer.Argument(metavar="NUMBER", min=0, help="Print this data set, as its print control says.")
     ] = 0,
     letter: Annotated[str, typer.Option("--class", metavar="CLASS", help="Only data sets of this class.")] = "",
     as_json: Json = False,

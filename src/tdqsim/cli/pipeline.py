@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tdqsim.cli.completing import offering
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.examples import example
 from tdqsim.cli.output import emit, emit_json, emit_table
@@ -23,7 +24,14 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Production-sized data on Spark.")
 
 EngineOption = Annotated[
-    str, typer.Option("--engine", help="local: in this process. spark: Spark tasks. auto: by the size of the input.")
+    str,
+    typer.Option(
+        "--engine",
+        help="local: in this process. spark: Spark tasks. auto: by the size of the input.",
+        autocompletion=offering(
+            [("local", "in this process"), ("spark", "Spark tasks"), ("auto", "by the size of the input")]
+        ),
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON object, on the last line.")]
 RunOption = Annotated[Path, typer.Option("--run", metavar="DIR", help="The run's directory.")]
@@ -238,11 +246,23 @@ def decode(
 
 @app.command("load")
 def load(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="dataset, seed or dtaq.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="dataset, seed or dtaq.",
+            autocompletion=offering([("dataset", "data sets"), ("seed", "a seed file"), ("dtaq", "a data queue")]),
+        ),
+    ],
     run: RunOption,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where what is made goes.")],
     table: Annotated[
-        str, typer.Option("--table", help="records: what replay left. events: what ingest brought.")
+        str,
+        typer.Option(
+            "--table",
+            help="records: what replay left. events: what ingest brought.",
+            autocompletion=offering([("records", "what replay left"), ("events", "what ingest brought")]),
+        ),
     ] = "records",
     queue: Annotated[list[str] | None, typer.Option("--queue", help="Only this queue or DD name; repeatable.")] = None,
     recfm: Annotated[str, typer.Option("--recfm", help="Of data sets: FB, VB and the others.")] = "FB",

@@ -29,14 +29,14 @@ Page = Annotated[
     str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")
 ]
 Directory = Annotated[
-    str | None, typer.Argument(metavar="[DIR]", help="A region directory.", autocompletion=offered_directories)
+    str | None, typer.Argument(metavar="DIR", help="A region directory.", autocompletion=offered_directories)
 ]
 All = Annotated[bool, typer.Option("--all", help="Also the supplied queues that nobody used.")]
 Names = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[DIR] [QUEUE...]",
-        help="Queues; * and + stand for any letters and for one; default: all.",
+        metavar="DIR|QUEUE",
+        help="A region directory, then queues; * and + stand for any letters and for one; default: all.",
         autocompletion=offered_queues,
     ),
 ]

@@ -26,7 +26,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=offered_queues)]
 Texts = Annotated[
-    list[str] | None, typer.Argument(metavar="[RECORD...]", help="Records as text, or hexadecimal with --hex.")
+    list[str] | None, typer.Argument(metavar="RECORD", help="Records as text, or hexadecimal with --hex.")
 ]
 Hex = Annotated[bool, typer.Option("--hex", help="Hexadecimal digits, not text.")]
 Page = Annotated[

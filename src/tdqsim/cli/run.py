@@ -40,7 +40,7 @@ def run(
     region: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[DIR]",
+            metavar="DIR",
             help="The region directory; default: the current one.",
             autocompletion=offered_directories,
         ),

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from tdqsim.cli.completing import beginning
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.examples import examples, folder
 from tdqsim.cli.output import emit
@@ -93,10 +94,17 @@ def _as_json(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
+def _offered_examples(incomplete: str) -> list[tuple[str, str]]:
+    return beginning(((name, "example") for name in examples()), incomplete)
+
+
 @app.command("new")
 def new(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory; it must not be there, or be empty.")],
-    source: Annotated[str, typer.Option("--example", metavar="NAME", help="Copy this example instead.")] = "",
+    source: Annotated[
+        str,
+        typer.Option("--example", metavar="NAME", help="Copy this example instead.", autocompletion=_offered_examples),
+    ] = "",
 ) -> None:
     """Write a small region directory to begin with: definitions, a handler, a test, settings of an editor."""
     copied = _example(source) if source else None

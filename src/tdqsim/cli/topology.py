@@ -27,7 +27,7 @@ app = typer.Typer(rich_markup_mode=None)
 def topology(
     directories: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[DIR]...", help="Region or system directories; the current one when none is given."),
+        typer.Argument(metavar="DIR", help="Region or system directories; the current one when none is given."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it as one HTML page.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write nodes and edges as JSON.")] = False,

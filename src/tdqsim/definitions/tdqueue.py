@@ -42,6 +42,8 @@ def _default(attribute: str) -> int:
 class Tdqueue(Resource):
     """What the definitions of all queue types share.
 
+    ``tdqsim.facts.TDQUEUE_ATTRIBUTES["TRIGGERLEVEL"]`` tells the range, the values and the default of an attribute.
+
     Attributes:
         type: ``INTRA``, ``EXTRA``, ``INDIRECT``, or empty for a remote-only definition.
         remotesystem: the SYSID of the region that has the queue; empty for a queue of this region.
@@ -96,6 +98,8 @@ class Tdqueue(Resource):
 class IntraQueue(Tdqueue):
     """TYPE(INTRA): an intrapartition queue, kept by CICS and able to start transactions.
 
+    ``help(tdqsim.definitions.Tdqueue)`` tells what all queues have, and where the ranges and defaults are.
+
     Attributes:
         atifacility: what a triggered task has as principal facility: TERMINAL, FILE (none) or SYSTEM (a session).
         facilityid: the terminal or connection; see :attr:`facility`.
@@ -140,6 +144,8 @@ class IntraQueue(Tdqueue):
 
 class ExtraQueue(Tdqueue):
     """TYPE(EXTRA): an extrapartition queue, which is a sequential data set.
+
+    ``help(tdqsim.definitions.Tdqueue)`` tells what all queues have, and where the ranges and defaults are.
 
     Sizes count the descriptor words: a variable RECORDSIZE includes the 4 bytes of the RDW, a variable BLOCKSIZE the 4
     bytes of the BDW too. 0 is to be taken from the data set.

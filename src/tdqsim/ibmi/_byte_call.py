@@ -44,7 +44,7 @@ class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeAp
 
         Args:
             api: its name, such as ``QRCVDTAQ``.
-            parameters: storage for each parameter, in the manual's order; see the module's text. An input of characters
+            parameters: storage for each parameter, in the manual's order. An input of characters
                 or a number may be the value itself: storage of the declared length is made of it.
 
         Raises:

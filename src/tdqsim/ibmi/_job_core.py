@@ -36,7 +36,7 @@ _NS = 1_000_000_000
 
 
 class JobCore:
-    """One job; see the module's text.
+    """What all APIs and commands of a job share.
 
     Attributes:
         system: where it runs.

@@ -85,7 +85,7 @@ def maximum_entries(attributes: Attributes) -> int:
 
 @dataclass(slots=True, eq=False, repr=False)
 class DataQueue(SystemObject):
-    """One *DTAQ object; see the module's text.
+    """One data queue (*DTAQ object), as CRTDTAQ gives it; programs use it through the methods of a job.
 
     Attributes:
         attributes: what CRTDTAQ said.

@@ -25,8 +25,8 @@ __all__ = ["SystemRecorder"]
 
 
 class SystemRecorder(Protocol):
-    """What the slot takes."""
+    """What may be put into ``system.recorder``, and is told what jobs do: such as ``tdqsim.testing.History``."""
 
     @property
     def trace(self) -> Callable[[tuple[Any, ...]], object]:
-        """Takes one tuple; see the module's text."""
+        """Takes one tuple for each thing that happens; ``help('tdqsim.ibmi._recorder')`` tells what it has."""

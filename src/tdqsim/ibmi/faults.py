@@ -16,7 +16,7 @@ __all__ = ["FaultHook", "MessagePlan"]
 
 
 class FaultHook(Protocol):
-    """What the slot takes."""
+    """What may be put into ``system.faults``, and is asked before each API and command: such as a MessagePlan."""
 
     def __call__(self, job: Who, operation: str, name: str, library: str, /) -> Message | None:
         """The message that ends the command now, or None to let it go on."""

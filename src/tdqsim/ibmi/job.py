@@ -26,7 +26,24 @@ __all__ = ["Job", "StartedJob"]
 class Job(ProgramCalls):
     """A job: every API in Python form as a method, in byte form through :meth:`call`, and the CL commands.
 
-    Made by :meth:`System.job` and :meth:`System.start`.
+    Made by :meth:`System.job` and :meth:`System.start`; ended by :meth:`end`, or by the end of a ``with`` block.
+
+    Args:
+        system: where it runs.
+        name: job name.
+        user: its user profile.
+        number: six digits, unique on the system.
+        current_library: name, or empty for none.
+        library_list: the user part of its library list.
+        ccsid: the CCSID of its characters; 65535 says that none are converted.
+        run_priority: 1 to 99, the lowest number is served first.
+        default_wait: seconds that it waits for a lock.
+
+    Attributes:
+        qualified_name: ``number/user/name``.
+        joblog: messages that were sent to it, oldest first; the last few thousand of them.
+        ended: it can do no more.
+        started: its handle when it was started by :meth:`System.start`, else None.
     """
 
     system: System

@@ -58,7 +58,7 @@ class Parm:
 
     Attributes:
         name: for messages about it.
-        type: as RPG writes it; see the module's text.
+        type: as RPG writes it, such as ``CHAR(10)``; ``help("tdqsim.ibmi.parms")`` tells them all.
         use: ``in``, ``out`` or ``inout``.
         optional: it, and all after it, may be left out (OPTIONS(*NOPASS)); the value is None then.
         omissible: it may be null (OPTIONS(*OMIT)); the value is None then.

@@ -28,8 +28,8 @@ from tdqsim.ibmi.messages import message
 __all__ = ["System"]
 
 J = TypeVar("J", bound=Job)
-_T = TypeVar("_T")
-_Arguments = TypeVarTuple("_Arguments")
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 _PLAIN_LIBRARY = Library(0, "", "QSYS", SECURITY_OFFICER)  # one that is to be made
 _JOB_NUMBER = re.compile(r"[0-9]{6}")
 
@@ -148,12 +148,12 @@ class System(Machine):
 
     def start(
         self,
-        call: Callable[[Job, Unpack[_Arguments]], _T],
-        *args: *_Arguments,
+        call: Callable[[Job, Unpack[Arguments]], T],
+        *args: *Arguments,
         name: str = "QDFTJOBD",
         user: str = "QPGMR",
         **options: Unpack[JobOptions],
-    ) -> StartedJob[_T]:
+    ) -> StartedJob[T]:
         """Start a job that runs ``call(job, *args)`` and then ends; it runs when it is dispatched.
 
         Args:
@@ -167,12 +167,12 @@ class System(Machine):
 
     def stepped(
         self,
-        call: Callable[[Job, Unpack[_Arguments]], _T],
-        *args: *_Arguments,
+        call: Callable[[Job, Unpack[Arguments]], T],
+        *args: *Arguments,
         name: str = "QDFTJOBD",
         user: str = "QPGMR",
         **options: Unpack[JobOptions],
-    ) -> Stepped[_T]:
+    ) -> Stepped[T]:
         """Start a job that is held before each of its APIs and commands: ``step()`` lets it do the next one.
 
         For tests of locks, waits and deadlocks, where the order in which two jobs do their commands is the point.

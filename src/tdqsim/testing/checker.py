@@ -46,7 +46,7 @@ class Anomaly(NamedTuple):
     """One thing that should not have happened.
 
     Attributes:
-        kind: see the module's text.
+        kind: what sort of thing; ``help("tdqsim.testing.checker")`` tells them.
         queue: where.
         event: number of the event in the history, from 0; the number of events for what shows at the end.
         text: in words.

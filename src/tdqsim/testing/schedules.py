@@ -227,7 +227,7 @@ def explore(
     """Run a scenario in many orders of its tasks, up to the first that fails.
 
     Args:
-        scenario: the function; see the module's text.
+        scenario: a function of a Stage, on which it makes regions; ``help("tdqsim.testing.schedules")`` shows one.
         schedules: at most so many; the first is CICS order.
         method: ``pct`` or ``exhaustive``.
         seed: of the first random schedule; the others have the seeds that follow.

@@ -13,10 +13,9 @@ from tdqsim.cics.kernel.abstime import (
     format_abstime,
     local_time,
     pack_abstime,
-    time_zone,
     unpack_abstime,
 )
-from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.core.clock import NS_PER_SECOND, time_zone
 from tdqsim.errors import TdqError
 
 IBM_EXAMPLE = 2837962864820  # 002837962864820: 1989-12-06 19:01:04.820

@@ -19,7 +19,7 @@ from tdqsim.cics.files.requests import (
     started,
 )
 from tdqsim.cics.files.table import Browse
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.facts import Resp
 
@@ -36,12 +36,11 @@ __all__ = [
     "write_file",
 ]
 
-_FileName = Annotated[str, Opt("name", 8, "FILE")]
-_Key = Annotated[bytes, Opt("data", word="RIDFLD")]
-_Half = Annotated[int | None, Opt("halfword", 2)]
-_Token = Annotated[int | None, Opt("fullword", 4, "TOKEN")]
-_ReqId = Annotated[int, Opt("halfword", 2, "REQID")]
-_From = Annotated[bytes, Opt("data", word="FROM")]
+FileName = Annotated[str, Opt("name", 8, "FILE")]
+Key = Annotated[bytes, Opt("data", word="RIDFLD")]
+FileToken = Annotated[int | None, Opt("fullword", 4, "TOKEN")]
+ReqId = Annotated[int, Opt("halfword", 2, "REQID")]
+KeyOrNone = Annotated[bytes | None, Opt("data", word="RIDFLD")]
 _INTO: Final = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2)}
 _CONDITIONS: Final = "DISABLED FILENOTFOUND ILLOGIC INVREQ IOERR ISCINVREQ NOTAUTH NOTOPEN SYSIDERR"
 
@@ -60,18 +59,18 @@ def _cut(record: bytes, length: int | None) -> bytes:
 )
 def read_file(
     task: FileTask,
-    file: _FileName,
-    ridfld: _Key,
-    length: _Half = None,
+    file: FileName,
+    ridfld: Key,
+    length: HalfwordOrNone = None,
     *,
-    keylength: _Half = None,
+    keylength: HalfwordOrNone = None,
     generic: Flag = False,
     equal: Flag = False,  # noqa: ARG001  (the default)
     gteq: Flag = False,
     rba: Flag = False,
     rrn: Flag = False,
     update: Flag = False,
-    token: _Token = None,
+    token: FileToken = None,
     nohandle: Flag = False,
 ) -> FileRecord:
     """Read a record of a file.
@@ -104,12 +103,12 @@ def read_file(
 @command("WRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE SUPPRESSED", {"RIDFLD": Opt("data")}, resource="file")
 def write_file(
     task: FileTask,
-    file: _FileName,
-    from_: _From,
-    ridfld: _Key = b"",
-    length: _Half = None,
+    file: FileName,
+    from_: From,
+    ridfld: Key = b"",
+    length: HalfwordOrNone = None,
     *,
-    keylength: _Half = None,  # noqa: ARG001  (that of the file)
+    keylength: HalfwordOrNone = None,  # noqa: ARG001  (that of the file)
     rba: Flag = False,  # noqa: ARG001
     rrn: Flag = False,  # noqa: ARG001
     massinsert: Flag = False,  # noqa: ARG001  (a matter of speed)
@@ -140,14 +139,21 @@ def write_file(
 @command("REWRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE NOTFND RECORDBUSY", resource="file")
 def rewrite_file(
     task: FileTask,
-    file: _FileName,
-    from_: _From,
-    length: _Half = None,
+    file: FileName,
+    from_: From,
+    length: HalfwordOrNone = None,
     *,
-    token: _Token = None,
+    token: FileToken = None,
     nohandle: Flag = False,
 ) -> None:
     """Put other data in the place of the record that was read for update.
+
+    Args:
+        file: 1 to 8 characters.
+        from_: the whole record; its key cannot change.
+        length: how many bytes of ``from_``; all when not given.
+        token: that of the READ UPDATE, where it had one.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 30, 47, LENGERR 12, 14, DUPREC 150.
@@ -159,17 +165,26 @@ def rewrite_file(
 @command("DELETE", f"{_CONDITIONS} DUPKEY LOCKED NOTFND RECORDBUSY", {"NUMREC": Opt("halfword", 2)}, resource="file")
 def delete_file(
     task: FileTask,
-    file: _FileName,
-    ridfld: Annotated[bytes | None, Opt("data", word="RIDFLD")] = None,
+    file: FileName,
+    ridfld: KeyOrNone = None,
     *,
-    keylength: _Half = None,
+    keylength: HalfwordOrNone = None,
     generic: Flag = False,
     rba: Flag = False,
     rrn: Flag = False,
-    token: _Token = None,
+    token: FileToken = None,
     nohandle: Flag = False,
 ) -> dict[str, Any]:
     """Delete the record that was read for update, or those with a key.
+
+    Args:
+        file: 1 to 8 characters.
+        ridfld: the key, or RBA or RRN as four bytes, big-endian; not given: the record that was read for update.
+        keylength: bytes of the key; required with ``generic``.
+        generic: delete all records whose keys begin so.
+        rba, rrn: what ``ridfld`` holds.
+        token: that of the READ UPDATE, where it had one.
+        nohandle: raise nothing; the response is in the EIB.
 
     Returns:
         NUMREC: how many went.
@@ -185,8 +200,13 @@ def delete_file(
 
 
 @command("UNLOCK", _CONDITIONS, resource="file")
-def unlock(task: FileTask, file: _FileName, *, token: _Token = None, nohandle: Flag = False) -> None:
+def unlock(task: FileTask, file: FileName, *, token: FileToken = None, nohandle: Flag = False) -> None:
     """Let go of the record that was read for update.
+
+    Args:
+        file: 1 to 8 characters.
+        token: that of the READ UPDATE, where it had one.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 47.
@@ -200,19 +220,30 @@ def unlock(task: FileTask, file: _FileName, *, token: _Token = None, nohandle: F
 @command("STARTBR", f"{_CONDITIONS} LOADING NOTFND", resource="file")
 def startbr(
     task: FileTask,
-    file: _FileName,
-    ridfld: _Key,
+    file: FileName,
+    ridfld: Key,
     *,
-    keylength: _Half = None,
+    keylength: HalfwordOrNone = None,
     generic: Flag = False,
     equal: Flag = False,
     gteq: Flag = False,  # noqa: ARG001  (the default)
     rba: Flag = False,
     rrn: Flag = False,
-    reqid: _ReqId = 0,
+    reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> None:
     """Begin a browse; nothing is read yet.
+
+    Args:
+        file: 1 to 8 characters.
+        ridfld: where to begin: the key, or RBA or RRN as four bytes, big-endian.
+        keylength: bytes of the key; required with ``generic``.
+        generic: look for the first record whose key begins so.
+        equal: look for this key only.
+        gteq: the next higher one will do, as without ``equal``.
+        rba, rrn: what ``ridfld`` holds.
+        reqid: the number of the browse, where a program has several of one file.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 33, 42, NOTFND 80.
@@ -234,19 +265,30 @@ def _browse(search: Search) -> Browse:
 @command("RESETBR", f"{_CONDITIONS} NOTFND", resource="file")
 def resetbr(
     task: FileTask,
-    file: _FileName,
-    ridfld: _Key,
+    file: FileName,
+    ridfld: Key,
     *,
-    keylength: _Half = None,
+    keylength: HalfwordOrNone = None,
     generic: Flag = False,
     equal: Flag = False,
     gteq: Flag = False,  # noqa: ARG001
     rba: Flag = False,
     rrn: Flag = False,
-    reqid: _ReqId = 0,
+    reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> None:
     """Put a browse somewhere else.
+
+    Args:
+        file: 1 to 8 characters.
+        ridfld: where to: the key, or RBA or RRN as four bytes, big-endian.
+        keylength: bytes of the key; required with ``generic``.
+        generic: look for the first record whose key begins so.
+        equal: look for this key only.
+        gteq: the next higher one will do, as without ``equal``.
+        rba, rrn: what ``ridfld`` holds.
+        reqid: the number of the browse, where a program has several of one file.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 36, 42, NOTFND 80.
@@ -262,17 +304,25 @@ def resetbr(
 @command("READNEXT", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
 def readnext(
     task: FileTask,
-    file: _FileName,
-    ridfld: Annotated[bytes | None, Opt("data", word="RIDFLD")] = None,
-    length: _Half = None,
+    file: FileName,
+    ridfld: KeyOrNone = None,
+    length: HalfwordOrNone = None,
     *,
-    keylength: _Half = None,  # noqa: ARG001  (that of the browse)
+    keylength: HalfwordOrNone = None,  # noqa: ARG001  (that of the browse)
     rba: Flag = False,  # noqa: ARG001
     rrn: Flag = False,  # noqa: ARG001
-    reqid: _ReqId = 0,
+    reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> FileRecord:
     """Read the next record of a browse; a changed RIDFLD moves it there first.
+
+    Args:
+        file: 1 to 8 characters.
+        ridfld: where the browse is to go; where it stands when not given.
+        length: bytes of the area (INTO); the whole record is given when there is none.
+        keylength, rba, rrn: accepted: they are those of the browse.
+        reqid: the number of the browse, where a program has several of one file.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 34, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the record.
@@ -285,17 +335,25 @@ def readnext(
 @command("READPREV", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
 def readprev(
     task: FileTask,
-    file: _FileName,
-    ridfld: Annotated[bytes | None, Opt("data", word="RIDFLD")] = None,
-    length: _Half = None,
+    file: FileName,
+    ridfld: KeyOrNone = None,
+    length: HalfwordOrNone = None,
     *,
-    keylength: _Half = None,  # noqa: ARG001
+    keylength: HalfwordOrNone = None,  # noqa: ARG001
     rba: Flag = False,  # noqa: ARG001
     rrn: Flag = False,  # noqa: ARG001
-    reqid: _ReqId = 0,
+    reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> FileRecord:
     """Read the record before; right after STARTBR it must be the very one that was named.
+
+    Args:
+        file: 1 to 8 characters.
+        ridfld: where the browse is to go; where it stands when not given.
+        length: bytes of the area (INTO); the whole record is given when there is none.
+        keylength, rba, rrn: accepted: they are those of the browse.
+        reqid: the number of the browse, where a program has several of one file.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 24, 41, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the
@@ -310,8 +368,13 @@ def readprev(
 
 
 @command("ENDBR", _CONDITIONS, resource="file")
-def endbr(task: FileTask, file: _FileName, *, reqid: _ReqId = 0, nohandle: Flag = False) -> None:
+def endbr(task: FileTask, file: FileName, *, reqid: ReqId = 0, nohandle: Flag = False) -> None:
     """End a browse.
+
+    Args:
+        file: 1 to 8 characters.
+        reqid: the number of the browse, where a program has several of one file.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 35.

@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 _CVDA: Final = {row["name"]: int(row["value"]) for row in table("files")}
-_FileName = Annotated[str, Opt("name", 8, "FILE")]
-_Cvda = Annotated[int | None, Opt("cvda", 4)]
+FileName = Annotated[str, Opt("name", 8, "FILE")]
+CvdaOrNone = Annotated[int | None, Opt("cvda", 4)]
 
 
 FileOption = Literal[
@@ -88,7 +88,7 @@ def _named(task: FileTask, name: str, resp2: int) -> FileEntry:
 
 
 @command("INQUIRE FILE", "END FILENOTFOUND ILLOGIC NOTAUTH", _RECEIVERS, resource="file")
-def inquire_file(task: FileTask, file: _FileName, *options: FileOption, nohandle: Flag = False) -> dict[str, Any]:
+def inquire_file(task: FileTask, file: FileName, *options: FileOption, nohandle: Flag = False) -> dict[str, Any]:
     """What a file is.
 
     Args:
@@ -146,10 +146,10 @@ def inquire_file_end(task: Any, *, nohandle: Flag = False) -> None:
 @command("SET FILE", "FILENOTFOUND INVREQ IOERR NOTAUTH", resource="file")
 def set_file(
     task: FileTask,
-    file: _FileName,
+    file: FileName,
     *,
-    openstatus: _Cvda = None,
-    enablestatus: _Cvda = None,
+    openstatus: CvdaOrNone = None,
+    enablestatus: CvdaOrNone = None,
     nohandle: Flag = False,
 ) -> None:
     """Open, close, enable or disable a file.

@@ -42,11 +42,18 @@ __all__ = [
     "CommandOption",
     "Cvda4",
     "Flag",
+    "From",
     "Fullword",
+    "FullwordOrNone",
     "Halfword",
+    "HalfwordOrNone",
     "Name1",
+    "Name1OrNone",
     "Name4",
+    "Name4OrNone",
     "Name8",
+    "Name8OrNone",
+    "Name16OrNone",
     "Opt",
     "OptionKind",
     "command",
@@ -78,11 +85,19 @@ class Opt(NamedTuple):
     required: bool = False
 
 
+# What the signatures of commands are written with; ``help()`` shows these names, and the task's docstring tells them.
 Name1 = Annotated[str, Opt("name", 1)]
+Name1OrNone = Annotated[str | None, Opt("name", 1)]
 Name4 = Annotated[str, Opt("name", 4)]
+Name4OrNone = Annotated[str | None, Opt("name", 4)]
 Name8 = Annotated[str, Opt("name", 8)]
+Name8OrNone = Annotated[str | None, Opt("name", 8)]
+Name16OrNone = Annotated[str | None, Opt("name", 16)]
 Halfword = Annotated[int, Opt("halfword", 2)]
+HalfwordOrNone = Annotated[int | None, Opt("halfword", 2)]
 Fullword = Annotated[int, Opt("fullword", 4)]
+FullwordOrNone = Annotated[int | None, Opt("fullword", 4)]
+From = Annotated[bytes, Opt("data", word="FROM")]
 Flag = Annotated[bool, Opt("flag")]
 Cvda4 = Annotated[int, Opt("cvda", 4)]
 

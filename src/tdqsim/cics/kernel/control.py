@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal, NoReturn
 
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.enqueue import acquire, give_up
 from tdqsim.cics.kernel.issue import check_options
@@ -27,6 +27,8 @@ __all__ = [
     "syncpoint",
     "syncpoint_rollback",
 ]
+
+ResourceName = Annotated[str | bytes, Opt("data", 255)]
 
 AssignOption = Literal[
     "ABCODE", "abcode", "APPLID", "applid", "FACILITY", "facility", "FCI", "fci", "NETNAME", "netname", "PROGRAM",
@@ -95,7 +97,7 @@ def syncpoint_rollback(task: TaskBase, *, nohandle: Flag = False) -> None:
 @command("ABEND")
 def abend(
     task: TaskBase,
-    abcode: Annotated[str, Opt("name", 4)] = "????",
+    abcode: Name4 = "????",
     *,
     cancel: Flag = False,
     nodump: Flag = False,  # noqa: ARG001  (there are no dumps; accepted for what it is)
@@ -120,8 +122,8 @@ def abend(
 @command("ENQ", "ENQBUSY INVREQ LENGERR")
 def enq(
     issuer: TaskBase,
-    resource: Annotated[str | bytes, Opt("data", 255)],
-    length: Annotated[int | None, Opt("halfword", 2)] = None,
+    resource: ResourceName,
+    length: HalfwordOrNone = None,
     *,
     uow: Flag = False,  # noqa: ARG001  (what it is without TASK)
     task: Flag = False,
@@ -134,7 +136,7 @@ def enq(
         resource: 1 to 255 bytes or characters that all users have agreed on.
         length: how many of them are the name; all when not given.
         uow: keep it to the end of the unit of work, as without ``task``.
-        task_: keep it to the end of the task rather than of the unit of work.
+        task: keep it to the end of the task rather than of the unit of work.
         nosuspend: ENQBUSY instead of waiting.
         nohandle: raise nothing; the response is in the EIB.
 
@@ -147,8 +149,8 @@ def enq(
 @command("DEQ", "INVREQ LENGERR")
 def deq(
     issuer: TaskBase,
-    resource: Annotated[str | bytes, Opt("data", 255)],
-    length: Annotated[int | None, Opt("halfword", 2)] = None,
+    resource: ResourceName,
+    length: HalfwordOrNone = None,
     *,
     uow: Flag = False,  # noqa: ARG001  (what it is without TASK)
     task: Flag = False,

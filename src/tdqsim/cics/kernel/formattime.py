@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from tdqsim.cics.kernel.abstime import FormattedTime, format_abstime
-from tdqsim.cics.kernel.command import Opt, command
+from tdqsim.cics.kernel.command import Name1OrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import Resp
 
 __all__ = ["formattime"]
+
+Abstime = Annotated[int, Opt("abstime", 8)]
 
 _NUMBERS: Final = ("daycount", "dayofweek", "dayofmonth", "monthofyear", "year")
 _RECEIVERS: Final = {
@@ -24,10 +26,10 @@ _INVALID_ABSTIME: Final = 1
 @command("FORMATTIME", "INVREQ", _RECEIVERS)
 def formattime(
     task: TaskBase,  # noqa: ARG001  (every command has it first)
-    abstime: Annotated[int, Opt("abstime", 8)],
+    abstime: Abstime,
     *,
-    datesep: Annotated[str | None, Opt("name", 1)] = None,
-    timesep: Annotated[str | None, Opt("name", 1)] = None,
+    datesep: Name1OrNone = None,
+    timesep: Name1OrNone = None,
     nohandle: bool = False,
 ) -> FormattedTime | None:
     """Turn an ABSTIME into dates and times, rounded to the second.

@@ -39,6 +39,7 @@ __all__ = [
 
 Label = Callable[[Condition], Any]
 AbendExit = Callable[[Abend], Any]
+AbendLabel = Annotated[AbendExit | None, Opt("label")]
 AidLabel = Callable[[Any], Any]
 
 AID_NAMES: Final = ("ANYKEY", *(row["name"] for row in table("aids") if row["name"] != "NULL"))
@@ -156,7 +157,7 @@ def handle_aid(task: TaskBase, /, **labels: AidLabel | None) -> None:
 @command("HANDLE ABEND")
 def handle_abend(
     task: TaskBase,
-    program: Annotated[AbendExit | None, Opt("label")] = None,
+    program: AbendLabel = None,
     *,
     cancel: Flag = False,
     reset: Flag = False,

@@ -10,7 +10,19 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import (
+    Flag,
+    Fullword,
+    FullwordOrNone,
+    HalfwordOrNone,
+    Name4,
+    Name4OrNone,
+    Name8,
+    Name8OrNone,
+    Name16OrNone,
+    Opt,
+    command,
+)
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import ProgramLevel, passed
@@ -27,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "moment_of_day", "retrieve", "start"]
 
+FromOrNone = Annotated[bytes | None, Opt("data", word="FROM")]
+
 _NS = 10**9
 _UNKNOWN = 8
 _NO_SURROGATE = 9
@@ -35,7 +49,7 @@ _PAST_NS = 6 * 3600 * _NS
 _ICWAIT = "ICWAIT"
 _NAMES = {"RTRANSID": Opt("name", 4), "RTERMID": Opt("name", 4), "QUEUE": Opt("name", 8)}
 _RECEIVED = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2), **_NAMES}
-_RetrieveOption = Literal["INTO", "SET", "LENGTH", "RTRANSID", "RTERMID", "QUEUE"]
+RetrieveOption = Literal["INTO", "SET", "LENGTH", "RTRANSID", "RTERMID", "QUEUE"]
 
 
 class StartData(bytes):
@@ -200,24 +214,24 @@ _MOST_MILLISECS: Final = 2**31 - 1
 )
 def start(
     task: TaskBase,
-    transid: Annotated[str, Opt("name", 4)],
-    from_: Annotated[bytes | None, Opt("data", word="FROM")] = None,
+    transid: Name4,
+    from_: FromOrNone = None,
     *,
-    interval: Annotated[int, Opt("fullword", 4)] = 0,
-    hours: Annotated[int | None, Opt("fullword", 4)] = None,
-    minutes: Annotated[int | None, Opt("fullword", 4)] = None,
-    seconds: Annotated[int | None, Opt("fullword", 4)] = None,
-    reqid: Annotated[str, Opt("name", 8)] = "",
-    termid: Annotated[str, Opt("name", 4)] = "",
-    userid: Annotated[str, Opt("name", 8)] = "",
+    interval: Fullword = 0,
+    hours: FullwordOrNone = None,
+    minutes: FullwordOrNone = None,
+    seconds: FullwordOrNone = None,
+    reqid: Name8 = "",
+    termid: Name4 = "",
+    userid: Name8 = "",
     protect: Flag = False,
-    time: Annotated[int | None, Opt("fullword", 4)] = None,
+    time: FullwordOrNone = None,
     at: Flag = False,
-    length: Annotated[int | None, Opt("halfword", 2)] = None,
-    channel: Annotated[str | None, Opt("name", 16)] = None,
-    rtransid: Annotated[str | None, Opt("name", 4)] = None,
-    rtermid: Annotated[str | None, Opt("name", 4)] = None,
-    queue: Annotated[str | None, Opt("name", 8)] = None,
+    length: HalfwordOrNone = None,
+    channel: Name16OrNone = None,
+    rtransid: Name4OrNone = None,
+    rtermid: Name4OrNone = None,
+    queue: Name8OrNone = None,
     nocheck: Flag = False,  # noqa: ARG001  (it concerns remote transactions)
     nohandle: Flag = False,
 ) -> str:
@@ -277,8 +291,8 @@ def start(
 )
 def retrieve(
     task: TaskBase,
-    *options: _RetrieveOption,
-    length: Annotated[int | None, Opt("halfword", 2)] = None,
+    *options: RetrieveOption,
+    length: HalfwordOrNone = None,
     wait: Flag = False,  # noqa: ARG001  (a task without terminal gets no more data)
     nohandle: Flag = False,
 ) -> Any:
@@ -318,7 +332,7 @@ def retrieve(
 
 
 @command("CANCEL", "NOTFND")
-def cancel(task: TaskBase, reqid: Annotated[str, Opt("name", 8)] = "", *, nohandle: Flag = False) -> None:
+def cancel(task: TaskBase, reqid: Name8 = "", *, nohandle: Flag = False) -> None:
     """Take back a START whose interval is not over, or end a DELAY or POST as if it were over.
 
     Args:
@@ -346,15 +360,15 @@ def cancel(task: TaskBase, reqid: Annotated[str, Opt("name", 8)] = "", *, nohand
 @command("DELAY", "EXPIRED INVREQ")
 def delay(
     task: TaskBase,
-    interval: Annotated[int, Opt("fullword", 4)] = 0,
+    interval: Fullword = 0,
     *,
-    hours: Annotated[int | None, Opt("fullword", 4)] = None,
-    minutes: Annotated[int | None, Opt("fullword", 4)] = None,
-    seconds: Annotated[int | None, Opt("fullword", 4)] = None,
-    millisecs: Annotated[int, Opt("fullword", 4)] = 0,
-    time: Annotated[int | None, Opt("fullword", 4)] = None,
+    hours: FullwordOrNone = None,
+    minutes: FullwordOrNone = None,
+    seconds: FullwordOrNone = None,
+    millisecs: Fullword = 0,
+    time: FullwordOrNone = None,
     until: Flag = False,
-    reqid: Annotated[str, Opt("name", 8)] = "",
+    reqid: Name8 = "",
     nohandle: Flag = False,
 ) -> None:
     """Wait for a time on the region's clock; other tasks run meanwhile.

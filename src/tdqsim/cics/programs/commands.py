@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any, Final, NoReturn, Protocol
 
 from tdqsim.cics.kernel.channels import Channel
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
 from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit, Handles, HandleStack
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
@@ -23,9 +23,9 @@ from tdqsim.facts import Resp, table
 __all__ = ["abend_program", "link", "xctl"]
 
 _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
-_ProgramName = Annotated[str, Opt("name", 8, "PROGRAM")]
-_Area = Annotated[bytearray | memoryview | bytes | None, Opt("data", word="COMMAREA")]
-_Half = Annotated[int | None, Opt("halfword", 2)]
+ProgramName = Annotated[str, Opt("name", 8, "PROGRAM")]
+Synconreturn = Annotated[bool, Opt("flag", word="SYNCONRETURN")]
+Commarea = Annotated[bytearray | memoryview | bytes | None, Opt("data", word="COMMAREA")]
 
 
 class ProgramRegion(WatchedRegion, Protocol):
@@ -60,7 +60,7 @@ class ProgramTask(Issuer, Protocol):
         """The abend that an exception leaving a program is."""
 
 
-_ChannelName = Annotated[str | None, Opt("name", 16, "CHANNEL")]
+ChannelName = Annotated[str | None, Opt("name", 16, "CHANNEL")]
 
 
 def _area(commarea: bytearray | memoryview | bytes | None, length: int | None) -> memoryview | None:
@@ -134,13 +134,13 @@ def _run(task: ProgramTask, program: Program) -> Any:
 @command("LINK", "INVREQ LENGERR NOTAUTH PGMIDERR ROLLEDBACK SYSIDERR TERMERR", resource="program")
 def link(
     task: ProgramTask,
-    program: _ProgramName,
-    commarea: _Area = None,
-    length: _Half = None,
+    program: ProgramName,
+    commarea: Commarea = None,
+    length: HalfwordOrNone = None,
     *,
-    channel: _ChannelName = None,
-    datalength: _Half = None,  # noqa: ARG001  (remote programs)
-    syncpointonreturn: Annotated[bool, Opt("flag", word="SYNCONRETURN")] = False,  # noqa: ARG001  (remote programs)
+    channel: ChannelName = None,
+    datalength: HalfwordOrNone = None,  # noqa: ARG001  (remote programs)
+    syncpointonreturn: Synconreturn = False,  # noqa: ARG001  (remote programs)
     nohandle: Flag = False,
 ) -> Any:
     """Run another program on a level below; then go on.
@@ -169,11 +169,11 @@ def link(
 @command("XCTL", "INVREQ LENGERR NOTAUTH PGMIDERR", resource="program")
 def xctl(
     task: ProgramTask,
-    program: _ProgramName,
-    commarea: _Area = None,
-    length: _Half = None,
+    program: ProgramName,
+    commarea: Commarea = None,
+    length: HalfwordOrNone = None,
     *,
-    channel: _ChannelName = None,
+    channel: ChannelName = None,
     nohandle: Flag = False,
 ) -> NoReturn:
     """Give the level to another program; this one does not go on.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.channels import Channel, Container, checked_name
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, From, Fullword, FullwordOrNone, Name16OrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.levels import LevelTask, level_of
 from tdqsim.facts import Resp
@@ -26,9 +26,12 @@ __all__ = [
     "startbrowse_container",
 ]
 
-_Name = Annotated[str, Opt("name", 16, "CONTAINER")]
-_Channel = Annotated[str | None, Opt("name", 16, "CHANNEL")]
-_Full = Annotated[int | None, Opt("fullword", 4, "FLENGTH")]
+ContainerName = Annotated[str, Opt("name", 16, "CONTAINER")]
+ChannelName = Annotated[str | None, Opt("name", 16, "CHANNEL")]
+FlengthOrNone = Annotated[int | None, Opt("fullword", 4, "FLENGTH")]
+CodepageOrNone = Annotated[str | None, Opt("name", 56)]
+CvdaOrNone = Annotated[int | None, Opt("cvda", 4)]
+NewName = Annotated[str, Opt("name", 16, "AS")]
 _CONDITIONS: Final = "CCSIDERR CHANNELERR CODEPAGEERR CONTAINERERR INVREQ LENGERR LOCKED"
 _KINDS: Final = ("BIT", "CHAR")
 
@@ -85,15 +88,15 @@ def _container(channel: Channel, name: str) -> Container:
 @command("PUT CONTAINER", _CONDITIONS)
 def put_container(
     task: ContainerTask,
-    container: _Name,
-    from_: Annotated[bytes, Opt("data", word="FROM")],
+    container: ContainerName,
+    from_: From,
     *,
-    channel: _Channel = None,
-    length: _Full = None,
+    channel: ChannelName = None,
+    length: FlengthOrNone = None,
     bit: Flag = False,
     char: Flag = False,
-    fromccsid: Annotated[int | None, Opt("fullword", 4)] = None,
-    fromcodepage: Annotated[str | None, Opt("name", 56)] = None,
+    fromccsid: FullwordOrNone = None,
+    fromcodepage: CodepageOrNone = None,
     append: Flag = False,
     prepend: Flag = False,
     nohandle: Flag = False,
@@ -155,15 +158,15 @@ def _made(task: ContainerTask, channel: str | None) -> Channel:
 )
 def get_container(
     task: ContainerTask,
-    container: _Name,
+    container: ContainerName,
     *,
-    channel: _Channel = None,
-    length: _Full = None,
+    channel: ChannelName = None,
+    length: FlengthOrNone = None,
     nodata: Flag = False,
-    byteoffset: Annotated[int, Opt("fullword", 4)] = 0,
-    intoccsid: Annotated[int | None, Opt("fullword", 4)] = None,  # noqa: ARG001  (data is given as it was put)
-    intocodepage: Annotated[str | None, Opt("name", 56)] = None,  # noqa: ARG001
-    convertst: Annotated[int | None, Opt("cvda", 4)] = None,  # noqa: ARG001
+    byteoffset: Fullword = 0,
+    intoccsid: FullwordOrNone = None,  # noqa: ARG001  (data is given as it was put)
+    intocodepage: CodepageOrNone = None,  # noqa: ARG001
+    convertst: CvdaOrNone = None,  # noqa: ARG001
     nohandle: Flag = False,
 ) -> Contents | bytes:
     """Get the data of a container, which stays there.
@@ -201,7 +204,7 @@ def get_container(
 
 @command("DELETE CONTAINER", _CONDITIONS)
 def delete_container(
-    task: ContainerTask, container: _Name, *, channel: _Channel = None, nohandle: Flag = False
+    task: ContainerTask, container: ContainerName, *, channel: ChannelName = None, nohandle: Flag = False
 ) -> None:
     """Delete a container.
 
@@ -216,11 +219,11 @@ def delete_container(
 @command("MOVE CONTAINER", _CONDITIONS)
 def move_container(
     task: ContainerTask,
-    container: _Name,
-    as_: Annotated[str, Opt("name", 16, "AS")],
+    container: ContainerName,
+    as_: NewName,
     *,
-    channel: _Channel = None,
-    tochannel: Annotated[str | None, Opt("name", 16)] = None,
+    channel: ChannelName = None,
+    tochannel: Name16OrNone = None,
     nohandle: Flag = False,
 ) -> None:
     """Give a container another name, or another channel, replacing one that has that name.
@@ -247,7 +250,7 @@ def move_container(
 
 
 @command("STARTBROWSE CONTAINER", "ACTIVITYERR CHANNELERR INVREQ", {"BROWSETOKEN": Opt("fullword", 4)})
-def startbrowse_container(task: ContainerTask, *, channel: _Channel = None, nohandle: Flag = False) -> int:
+def startbrowse_container(task: ContainerTask, *, channel: ChannelName = None, nohandle: Flag = False) -> int:
     """Begin to go over the containers of a channel, those that are there now.
 
     Returns:
@@ -271,9 +274,7 @@ def _browse(task: ContainerTask, token: int) -> Any:
 
 
 @command("GETNEXT CONTAINER", "END INVREQ TOKENERR", {"CONTAINER": Opt("name", 16)}, otherwise="")
-def getnext_container(
-    task: ContainerTask, browsetoken: Annotated[int, Opt("fullword", 4)], *, nohandle: Flag = False
-) -> str:
+def getnext_container(task: ContainerTask, browsetoken: Fullword, *, nohandle: Flag = False) -> str:
     """The next container of a browse.
 
     Returns:
@@ -289,9 +290,7 @@ def getnext_container(
 
 
 @command("ENDBROWSE CONTAINER", "INVREQ TOKENERR")
-def endbrowse_container(
-    task: ContainerTask, browsetoken: Annotated[int, Opt("fullword", 4)], *, nohandle: Flag = False
-) -> None:
+def endbrowse_container(task: ContainerTask, browsetoken: Fullword, *, nohandle: Flag = False) -> None:
     """End a browse.
 
     Raises:

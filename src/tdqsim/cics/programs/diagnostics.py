@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections import deque
 from typing import Annotated, Any, Final, NamedTuple, Protocol
 
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import (
+    Flag,
+    From,
+    FullwordOrNone,
+    Halfword,
+    HalfwordOrNone,
+    Name4,
+    Name8,
+    Name8OrNone,
+    Opt,
+    command,
+)
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.facts import Resp, table
@@ -28,9 +39,16 @@ __all__ = [
     "write_operator",
 ]
 
+OperatorText = Annotated[str, Opt("name", 0)]
+Routecodes = Annotated[Any, Opt("data")]
+Action = Annotated[Any, Opt("cvda", 4)]
+FlengthOrNone = Annotated[int | None, Opt("fullword", 4, "FLENGTH")]
+ShortLengthOrNone = Annotated[int | None, Opt("halfword", 2, "LENGTH")]
+JournalName = Annotated[str, Opt("name", 8, "JOURNALNAME")]
+Name2 = Annotated[str, Opt("name", 2)]
+Field = Annotated[bytes, Opt("data", word="FIELD")]
+
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("programs")}
-_Full = Annotated[int | None, Opt("fullword", 4)]
-_Half = Annotated[int | None, Opt("halfword", 2)]
 
 
 class TraceEntry(NamedTuple):
@@ -112,18 +130,18 @@ def _cut(data: bytes, length: int | None, resp2: int) -> bytes:
 )
 def write_operator(
     task: DiagnosticsTask,
-    text: Annotated[str, Opt("name", 0)],
-    textlength: _Full = None,
+    text: OperatorText,
+    textlength: FullwordOrNone = None,
     *,
-    routecodes: Annotated[Any, Opt("data")] = None,  # noqa: ARG001  (there is one operator)
-    numroutes: _Full = None,  # noqa: ARG001
-    consname: Annotated[str | None, Opt("name", 8)] = None,  # noqa: ARG001
-    action: Annotated[Any, Opt("cvda", 4)] = None,  # noqa: ARG001
+    routecodes: Routecodes = None,  # noqa: ARG001  (there is one operator)
+    numroutes: FullwordOrNone = None,  # noqa: ARG001
+    consname: Name8OrNone = None,  # noqa: ARG001
+    action: Action = None,  # noqa: ARG001
     eventual: Flag = False,  # noqa: ARG001
     immediate: Flag = False,  # noqa: ARG001
     critical: Flag = False,  # noqa: ARG001
-    maxlength: _Full = None,
-    timeout: _Full = None,
+    maxlength: FullwordOrNone = None,
+    timeout: FullwordOrNone = None,
     nohandle: Flag = False,
 ) -> dict[str, Any]:
     """Write a text to the operator, who may answer.
@@ -162,11 +180,11 @@ def write_operator(
 @command("ENTER TRACENUM", "INVREQ LENGERR")
 def enter_tracenum(
     task: DiagnosticsTask,
-    tracenum: Annotated[int, Opt("halfword", 2)],
-    from_: Annotated[bytes, Opt("data", word="FROM")] = b"",
-    fromlength: _Half = None,
+    tracenum: Halfword,
+    from_: From = b"",
+    fromlength: HalfwordOrNone = None,
     *,
-    resource: Annotated[str, Opt("name", 8)] = "",
+    resource: Name8 = "",
     exception: Flag = False,
     nohandle: Flag = False,
 ) -> None:
@@ -192,11 +210,11 @@ def enter_tracenum(
 @command("DUMP TRANSACTION", "INVREQ IOERR NOSPACE NOSTG NOTOPEN OPENERR SUPPRESSED", {"DUMPID": Opt("name", 9)})
 def dump_transaction(
     task: DiagnosticsTask,
-    dumpcode: Annotated[str, Opt("name", 4)],
-    from_: Annotated[bytes, Opt("data", word="FROM")] = b"",
-    length: Annotated[int | None, Opt("fullword", 4, "FLENGTH")] = None,
+    dumpcode: Name4,
+    from_: From = b"",
+    length: FlengthOrNone = None,
     *,
-    short: Annotated[int | None, Opt("halfword", 2, "LENGTH")] = None,
+    short: ShortLengthOrNone = None,
     complete: Flag = False,  # noqa: ARG001  (what is kept is what FROM names)
     nohandle: Flag = False,
 ) -> str:
@@ -230,10 +248,10 @@ def dump_transaction(
 )
 def write_journalname(
     task: DiagnosticsTask,
-    journal: Annotated[str, Opt("name", 8, "JOURNALNAME")],
-    jtypeid: Annotated[str, Opt("name", 2)],
-    from_: Annotated[bytes, Opt("data", word="FROM")],
-    length: Annotated[int | None, Opt("fullword", 4, "FLENGTH")] = None,
+    journal: JournalName,
+    jtypeid: Name2,
+    from_: From,
+    length: FlengthOrNone = None,
     *,
     wait: Flag = False,  # noqa: ARG001  (it is there at once)
     nosuspend: Flag = False,  # noqa: ARG001
@@ -255,9 +273,9 @@ def write_journalname(
 @command("WAIT JOURNALNAME", "INVREQ IOERR JIDERR NOTOPEN", resource="journal")
 def wait_journalname(
     task: DiagnosticsTask,
-    journal: Annotated[str, Opt("name", 8, "JOURNALNAME")],
+    journal: JournalName,
     *,
-    reqid: _Full = None,
+    reqid: FullwordOrNone = None,
     nohandle: Flag = False,
 ) -> None:
     """Wait until a record is in its journal, which it is."""
@@ -266,8 +284,8 @@ def wait_journalname(
 @command("BIF DEEDIT", "LENGERR", {"FIELD": Opt("data")}, otherwise=b"")
 def bif_deedit(
     task: DiagnosticsTask,
-    field: Annotated[bytes, Opt("data", word="FIELD")],
-    length: _Half = None,
+    field: Field,
+    length: HalfwordOrNone = None,
     *,
     nohandle: Flag = False,
 ) -> dict[str, bytes]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from _thread import get_ident
 from typing import Annotated, Any, Final
 
-from tdqsim.cics.kernel.command import Flag, Opt, declared
+from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, declared
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.issue import check_flag
@@ -22,8 +22,8 @@ from tdqsim.facts import LIMITS, Resp
 
 __all__ = ["deleteq_td", "readq_td", "writeq_td"]
 
-_QueueName = Annotated[str, Opt("name", 4, "QUEUE")]
-_Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
+QueueName = Annotated[str, Opt("name", 4, "QUEUE")]
+Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
 _LONGEST: Final = LIMITS["length_option_maximum"]
 _WRITEQ, _READQ, _DELETEQ = "WRITEQ TD", "READQ TD", "DELETEQ TD"
 
@@ -34,11 +34,11 @@ _WRITEQ, _READQ, _DELETEQ = "WRITEQ TD", "READQ TD", "DELETEQ TD"
 )
 def writeq_td(
     task: TaskBase,
-    queue: _QueueName,
-    from_: Annotated[bytes, Opt("data", word="FROM")],
-    length: Annotated[int | None, Opt("halfword", 2)] = None,
+    queue: QueueName,
+    from_: From,
+    length: HalfwordOrNone = None,
     *,
-    sysid: _Sysid = None,
+    sysid: Sysid = None,
     nohandle: Flag = False,
 ) -> None:
     """Write a record to the end of a queue.
@@ -84,10 +84,10 @@ def writeq_td(
 )
 def readq_td(
     task: TaskBase,
-    queue: _QueueName,
-    length: Annotated[int | None, Opt("halfword", 2)] = None,
+    queue: QueueName,
+    length: HalfwordOrNone = None,
     *,
-    sysid: _Sysid = None,
+    sysid: Sysid = None,
     nosuspend: Flag = False,
     nohandle: Flag = False,
 ) -> bytes:
@@ -141,7 +141,7 @@ def readq_td(
 
 
 @declared(_DELETEQ, "DISABLED INVREQ ISCINVREQ LOCKED NOTAUTH QIDERR SYSIDERR")
-def deleteq_td(task: TaskBase, queue: _QueueName, *, sysid: _Sysid = None, nohandle: Flag = False) -> None:
+def deleteq_td(task: TaskBase, queue: QueueName, *, sysid: Sysid = None, nohandle: Flag = False) -> None:
     """Remove every record of an intrapartition queue; the queue itself stays.
 
     Args:

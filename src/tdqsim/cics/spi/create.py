@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
-from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
+from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_discard", "create_tdqueue", "discard_tdqueue"]
 
+Attributes = Annotated[str, Opt("name", 0)]
+Logmessage = Annotated[Cvda | str | int | None, Opt("cvda", 4)]
+
 _CREATE: Final = "CREATE TDQUEUE"
 _DISCARD: Final = "DISCARD TDQUEUE"
 _LOG_QUEUE: Final = "CSMT"
@@ -50,10 +53,10 @@ _LOG_QUEUE: Final = "CSMT"
 def create_tdqueue(
     task: SpiTask,
     tdqueue: Name4,
-    attributes: Annotated[str, Opt("name", 0)],
-    attrlen: Annotated[int | None, Opt("halfword", 2)] = None,
+    attributes: Attributes,
+    attrlen: HalfwordOrNone = None,
     *,
-    logmessage: Annotated[Cvda | str | int | None, Opt("cvda", 4)] = None,
+    logmessage: Logmessage = None,
     nohandle: Flag = False,
 ) -> None:
     """Define and install a queue in this region; the CSD is neither read nor changed.

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final, NamedTuple
 
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.enqueue import Enqueue
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
@@ -50,9 +50,8 @@ __all__ = [
 
 _NAME_LENGTH: Final = 4
 _NOTHING: Final = UowenqInfo()
-_Resource = Annotated[str | None, Opt("name", 255)]
-_Reslen = Annotated[int | None, Opt("halfword", 2)]
-_Enqscope = Annotated[str | None, Opt("name", 4)]
+ResourceName = Annotated[str | None, Opt("name", 255)]
+Enqscope = Annotated[str | None, Opt("name", 4)]
 
 
 class HeldOrAwaited(NamedTuple):
@@ -208,9 +207,9 @@ def _start(task: SpiTask, uow: bytes | None, resource: str | None, reslen: int |
 def inquire_uowenq_start(
     task: SpiTask,
     uow: UowId = None,
-    resource: _Resource = None,
-    reslen: _Reslen = None,
-    enqscope: _Enqscope = None,
+    resource: ResourceName = None,
+    reslen: HalfwordOrNone = None,
+    enqscope: Enqscope = None,
     *,
     nohandle: Flag = False,
 ) -> None:
@@ -254,9 +253,9 @@ def inquire_uowenq_end(task: SpiTask, *, nohandle: Flag = False) -> None:
 def inquire_enq_start(
     task: SpiTask,
     uow: UowId = None,
-    resource: _Resource = None,
-    reslen: _Reslen = None,
-    enqscope: _Enqscope = None,
+    resource: ResourceName = None,
+    reslen: HalfwordOrNone = None,
+    enqscope: Enqscope = None,
     *,
     nohandle: Flag = False,
 ) -> None:

@@ -43,7 +43,7 @@ __all__ = [
 
 _TOKEN_LENGTH: Final = 4
 Action = Annotated[Literal["DELETE", "delete"] | Cvda | int, Opt("cvda", 4)]
-_Token = Annotated[bytes, Opt("data", _TOKEN_LENGTH)]
+LinkToken = Annotated[bytes, Opt("data", _TOKEN_LENGTH)]
 _NOTHING: Final = UowlinkInfo()
 _XID_LENGTH: Final = 64
 _NETNAME_LENGTH: Final = 8
@@ -144,7 +144,7 @@ UOWLINK: Final = ResourceType.of(
 
 
 @command("INQUIRE UOWLINK", "NOTAUTH UOWLNOTFOUND", receivers("UOWLINK"), otherwise=_NOTHING)
-def inquire_uowlink(task: SpiTask, uowlink: _Token, *options: UowlinkOption, nohandle: bool = False) -> UowlinkInfo:
+def inquire_uowlink(task: SpiTask, uowlink: LinkToken, *options: UowlinkOption, nohandle: bool = False) -> UowlinkInfo:
     """Retrieve information about a connection that a unit of work uses.
 
     Args:
@@ -200,7 +200,7 @@ def inquire_uowlink_end(task: SpiTask, *, nohandle: Flag = False) -> None:
 
 
 @command("SET UOWLINK", "INVREQ NOTAUTH UOWLNOTFOUND")
-def set_uowlink(task: SpiTask, uowlink: _Token, *, action: Action = Cvda.DELETE, nohandle: Flag = False) -> None:
+def set_uowlink(task: SpiTask, uowlink: LinkToken, *, action: Action = Cvda.DELETE, nohandle: Flag = False) -> None:
     """Delete a link whose connection is no longer defined: nobody will ever ask or hear over it.
 
     What this region has decided without its coordinator is forgotten then, and so is that a region has not heard of

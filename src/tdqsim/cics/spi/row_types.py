@@ -54,10 +54,19 @@ def row_types_source() -> str:
     quoted = ", ".join(f'"{name}"' for name in sorted([*names.values(), *words]))
     lines = [f"__all__ = [{quoted}]", "", *(f"{name} = {said}" for name, said in words.items())]
     for resource, name in names.items():
-        said = f"What one INQUIRE {resource} returned; attributes are the options in lower case."
-        lines += ["", "", f"class {name}(Info):", f'    """{said}"""', "", "    __slots__ = ()", ""]
+        lines += ["", "", f"class {name}(Info):", *_said(resource), "", "    __slots__ = ()", ""]
         lines += _attributes(resource)
     return _HEAD + "\n".join(lines) + "\n"
+
+
+def _said(resource: str) -> tuple[str, ...]:
+    return (
+        f'    """What one INQUIRE {resource} returned; attributes are the options in lower case.',
+        "",
+        f'    ``tdqsim.facts.INQUIRE_OPTIONS["{resource}"]`` tells each option. Those asked for are there, by',
+        "    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).",
+        '    """',
+    )
 
 
 def option_words_source() -> str:

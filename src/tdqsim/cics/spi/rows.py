@@ -244,7 +244,11 @@ UowlinkOption = Literal[
 
 
 class TdqueueInfo(Info):
-    """What one INQUIRE TDQUEUE returned; attributes are the options in lower case."""
+    """What one INQUIRE TDQUEUE returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["TDQUEUE"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
 
     __slots__ = ()
 
@@ -291,7 +295,11 @@ class TdqueueInfo(Info):
 
 
 class ConnectionInfo(Info):
-    """What one INQUIRE CONNECTION returned; attributes are the options in lower case."""
+    """What one INQUIRE CONNECTION returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["CONNECTION"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
 
     __slots__ = ()
 
@@ -303,7 +311,11 @@ class ConnectionInfo(Info):
 
 
 class TaskInfo(Info):
-    """What one INQUIRE TASK returned; attributes are the options in lower case."""
+    """What one INQUIRE TASK returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["TASK"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
 
     __slots__ = ()
 
@@ -326,7 +338,11 @@ class TaskInfo(Info):
 
 
 class TransactionInfo(Info):
-    """What one INQUIRE TRANSACTION returned; attributes are the options in lower case."""
+    """What one INQUIRE TRANSACTION returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["TRANSACTION"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
 
     __slots__ = ()
 
@@ -340,7 +356,11 @@ class TransactionInfo(Info):
 
 
 class UowInfo(Info):
-    """What one INQUIRE UOW returned; attributes are the options in lower case."""
+    """What one INQUIRE UOW returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["UOW"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
 
     __slots__ = ()
 
@@ -363,7 +383,11 @@ class UowInfo(Info):
 
 
 class UowenqInfo(Info):
-    """What one INQUIRE UOWENQ returned; attributes are the options in lower case."""
+    """What one INQUIRE UOWENQ returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["UOWENQ"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
 
     __slots__ = ()
 
@@ -384,7 +408,11 @@ class UowenqInfo(Info):
 
 
 class UowlinkInfo(Info):
-    """What one INQUIRE UOWLINK returned; attributes are the options in lower case."""
+    """What one INQUIRE UOWLINK returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["UOWLINK"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
 
     __slots__ = ()
 

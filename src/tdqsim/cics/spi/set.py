@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from tdqsim.cics.kernel.command import Name4, Opt, command
+from tdqsim.cics.kernel.command import FullwordOrNone, Name4, Name4OrNone, Name8OrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
@@ -42,9 +42,6 @@ _CVDA: Final = Opt("cvda", 4)
 Facility = Annotated[Literal["NOTERMINAL", "noterminal", "TERMINAL", "terminal"] | Cvda | int | None, _CVDA]
 Enablestatus = Annotated[Literal["DISABLED", "disabled", "ENABLED", "enabled"] | Cvda | int | None, _CVDA]
 Openstatus = Annotated[Literal["CLOSED", "closed", "OPEN", "open"] | Cvda | int | None, _CVDA]
-Name4Value = Annotated[str | None, Opt("name", 4)]
-Name8Value = Annotated[str | None, Opt("name", 8)]
-NumberValue = Annotated[int | None, Opt("fullword", 4)]
 
 
 class _SetRequest(KeptChange):
@@ -92,12 +89,12 @@ def set_tdqueue(
     tdqueue: Name4,
     *,
     atifacility: Facility = None,
-    atitermid: Name4Value = None,
-    atitranid: Name4Value = None,
-    atiuserid: Name8Value = None,
+    atitermid: Name4OrNone = None,
+    atitranid: Name4OrNone = None,
+    atiuserid: Name8OrNone = None,
     enablestatus: Enablestatus = None,
     openstatus: Openstatus = None,
-    triggerlevel: NumberValue = None,
+    triggerlevel: FullwordOrNone = None,
     nohandle: bool = False,
 ) -> None:
     """Change attributes and states of a queue.

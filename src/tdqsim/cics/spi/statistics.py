@@ -9,10 +9,10 @@ global statistics (IBM Docs); the general reset rule.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, Name4OrNone, Opt, command
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.spi.parts import SpiRegion, SpiTask
@@ -219,7 +219,7 @@ class Statistics:
 @command("EXTRACT STATISTICS", "NOTAUTH NOTFND", {"SET": Opt("pointer", 0)}, resource="resid")
 def extract_statistics(
     task: SpiTask,
-    resid: Annotated[str | None, Opt("name", 4)] = None,
+    resid: Name4OrNone = None,
     *,
     tdqueue: Flag = True,
     nohandle: bool = False,

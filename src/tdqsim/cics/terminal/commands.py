@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, check_sent
 from tdqsim.cics.kernel.handling import AidLabel, Handles
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["receive", "receive_map", "send", "send_control", "send_map", "send_text"]
 
-_MapName = Annotated[str, Opt("name", 7, "MAP")]
-_MapsetName = Annotated[str | None, Opt("name", 7, "MAPSET")]
-_From = Annotated[bytes, Opt("data", word="FROM")]
-_Half = Annotated[int | None, Opt("halfword", 2)]
+MapName = Annotated[str, Opt("name", 7, "MAP")]
+MapsetName = Annotated[str | None, Opt("name", 7, "MAPSET")]
 
 
 class TerminalRegion(WatchedRegion, Protocol):
@@ -105,10 +103,10 @@ def _options(**given: bool) -> tuple[str, ...]:
 @command("SEND MAP", "INVMPSZ INVREQ")
 def send_map(
     task: TerminalTask,
-    map: _MapName,  # noqa: A002  (the vendor's word)
-    mapset: _MapsetName = None,
-    from_: Annotated[bytes, Opt("data", word="FROM")] = b"",
-    length: _Half = None,
+    map: MapName,  # noqa: A002  (the vendor's word)
+    mapset: MapsetName = None,
+    from_: From = b"",
+    length: HalfwordOrNone = None,
     *,
     maponly: Flag = False,
     dataonly: Flag = False,
@@ -117,7 +115,7 @@ def send_map(
     freekb: Flag = False,
     alarm: Flag = False,
     frset: Flag = False,
-    cursor: Annotated[int | None, Opt("halfword", 2)] = None,
+    cursor: HalfwordOrNone = None,
     nohandle: Flag = False,
 ) -> None:
     """Send a map with the program's data.
@@ -149,8 +147,8 @@ def send_map(
 @command("RECEIVE MAP", "INVMPSZ INVREQ MAPFAIL", {"INTO": Opt("data"), "SET": Opt("pointer", 4)})
 def receive_map(
     task: TerminalTask,
-    map: _MapName,  # noqa: A002
-    mapset: _MapsetName = None,
+    map: MapName,  # noqa: A002
+    mapset: MapsetName = None,
     *,
     asis: Flag = False,  # noqa: ARG001  (text is never turned into capitals)
     terminal: Flag = False,  # noqa: ARG001  (where input comes from anyway)
@@ -183,16 +181,23 @@ def receive_map(
 @command("SEND TEXT", "INVREQ LENGERR")
 def send_text(
     task: TerminalTask,
-    from_: _From,
-    length: _Half = None,
+    from_: From,
+    length: HalfwordOrNone = None,
     *,
     erase: Flag = False,
     freekb: Flag = False,
     alarm: Flag = False,
-    cursor: Annotated[int | None, Opt("halfword", 2)] = None,
+    cursor: HalfwordOrNone = None,
     nohandle: Flag = False,
 ) -> None:
     """Send text.
+
+    Args:
+        from_: the text, in the region's code page.
+        length: how many bytes of ``from_``; all when not given.
+        erase, freekb, alarm: kept with what was sent.
+        cursor: where the cursor goes, from 0.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: INVREQ: the task has no terminal. LENGERR: LENGTH is negative.
@@ -215,10 +220,15 @@ def send_control(
     freekb: Flag = False,
     alarm: Flag = False,
     frset: Flag = False,
-    cursor: Annotated[int | None, Opt("halfword", 2)] = None,
+    cursor: HalfwordOrNone = None,
     nohandle: Flag = False,
 ) -> None:
     """Send control functions without data.
+
+    Args:
+        erase, eraseaup, freekb, alarm, frset: kept with what was sent.
+        cursor: where the cursor goes, from 0.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: INVREQ: the task has no terminal.
@@ -230,14 +240,21 @@ def send_control(
 @command("SEND", "INVREQ LENGERR NOTALLOC")
 def send(
     task: TerminalTask,
-    from_: _From = b"",
-    length: _Half = None,
+    from_: From = b"",
+    length: HalfwordOrNone = None,
     *,
     erase: Flag = False,
     wait: Flag = False,  # noqa: ARG001  (nothing is sent later)
     nohandle: Flag = False,
 ) -> None:
     """Send data as it is.
+
+    Args:
+        from_: the data, in the region's code page.
+        length: how many bytes of ``from_``; all when not given.
+        erase: kept with what was sent.
+        wait: accepted: nothing is sent later.
+        nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: NOTALLOC: the task has no terminal.
@@ -252,9 +269,9 @@ def send(
 )
 def receive(
     task: TerminalTask,
-    length: _Half = None,
+    length: HalfwordOrNone = None,
     *,
-    maxlength: _Half = None,
+    maxlength: HalfwordOrNone = None,
     notruncate: Flag = False,
     asis: Flag = False,  # noqa: ARG001  (text is never turned into capitals)
     nohandle: Flag = False,

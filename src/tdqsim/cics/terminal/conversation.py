@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, NoReturn, Protocol
 
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4OrNone, Name16OrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.kernel.levels import ProgramLevel, passed
@@ -16,6 +16,8 @@ from tdqsim.cics.terminal.screen import Screens
 from tdqsim.facts import Resp, table
 
 __all__ = ["return_"]
+
+Commarea = Annotated[bytes | bytearray | memoryview | None, Opt("data")]
 
 _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
 
@@ -56,10 +58,10 @@ def return_(
     task: ConversationTask,
     value: Any = None,
     *,
-    transid: Annotated[str | None, Opt("name", 4)] = None,
-    commarea: Annotated[bytes | bytearray | memoryview | None, Opt("data")] = None,
-    length: Annotated[int | None, Opt("halfword", 2)] = None,
-    channel: Annotated[str | None, Opt("name", 16)] = None,
+    transid: Name4OrNone = None,
+    commarea: Commarea = None,
+    length: HalfwordOrNone = None,
+    channel: Name16OrNone = None,
     immediate: Flag = False,
     nohandle: Flag = False,
 ) -> NoReturn:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, Protocol
 
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.ts.storage import TemporaryStorage
@@ -18,9 +18,8 @@ from tdqsim.facts import Resp
 
 __all__ = ["TsItem", "TsWritten", "deleteq_ts", "readq_ts", "writeq_ts"]
 
-_QueueName = Annotated[str, Opt("name", 16, "QUEUE")]
-_Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
-_Half = Annotated[int | None, Opt("halfword", 2)]
+QueueName = Annotated[str, Opt("name", 16, "QUEUE")]
+Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
 
 
 class TsRegion(WatchedRegion, Protocol):
@@ -116,16 +115,16 @@ def _check_system(task: TsTask, sysid: str | None) -> None:
 )
 def writeq_ts(
     task: TsTask,
-    queue: _QueueName,
-    from_: Annotated[bytes, Opt("data", word="FROM")],
-    length: _Half = None,
+    queue: QueueName,
+    from_: From,
+    length: HalfwordOrNone = None,
     *,
-    item: _Half = None,
+    item: HalfwordOrNone = None,
     rewrite: Flag = False,
     main: Flag = False,
     auxiliary: Flag = False,  # noqa: ARG001  (the default)
     nosuspend: Flag = False,  # noqa: ARG001  (there is always space)
-    sysid: _Sysid = None,
+    sysid: Sysid = None,
     nohandle: Flag = False,
 ) -> TsWritten:
     """Write an item to a queue, which is made by its first item.
@@ -164,12 +163,12 @@ def writeq_ts(
 )
 def readq_ts(
     task: TsTask,
-    queue: _QueueName,
-    length: _Half = None,
+    queue: QueueName,
+    length: HalfwordOrNone = None,
     *,
-    item: _Half = None,
+    item: HalfwordOrNone = None,
     next: Flag = False,  # noqa: A002  (the vendor's word)
-    sysid: _Sysid = None,
+    sysid: Sysid = None,
     nohandle: Flag = False,
 ) -> TsItem:
     """Read an item of a queue, which stays there.
@@ -202,9 +201,9 @@ def readq_ts(
 @command("DELETEQ TS", "INVREQ ISCINVREQ LOCKED NOTAUTH QIDERR SYSIDERR", resource="queue")
 def deleteq_ts(
     task: TsTask,
-    queue: _QueueName,
+    queue: QueueName,
     *,
-    sysid: _Sysid = None,
+    sysid: Sysid = None,
     nohandle: Flag = False,
 ) -> None:
     """Remove a queue with all its items.
