@@ -436,7 +436,6 @@ def test_sources_and_cache_may_be_relative(workshop, monkeypatch):
     assert workshop.out() == [b"HERE"]
 
 
-
 RUNG = """
 import signal, sys
 from pathlib import Path
