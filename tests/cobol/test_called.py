@@ -273,11 +273,12 @@ def test_where_a_program_failed_is_told_when_its_memory_is_given_back(workshop):
 
 
 INTERRUPTED = """
-import os, subprocess, sys
+import os, signal, subprocess, sys
 from pathlib import Path
 from tdqsim import Region
 from tdqsim.cobol import CobolPrograms
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started all of this behind itself, deaf
 folder = Path(sys.argv[1])
 with Region() as region:
     programs = CobolPrograms(region, sources=[folder], cache=folder / "compiled", runaway=0)
@@ -433,3 +434,37 @@ def test_sources_and_cache_may_be_relative(workshop, monkeypatch):
     workshop.region.start(programs.handler("HERE"))
     workshop.region.run()
     assert workshop.out() == [b"HERE"]
+
+
+RUNG = """
+import signal, sys
+from pathlib import Path
+from tdqsim import Region
+from tdqsim.cobol import CobolPrograms
+
+class Rung(BaseException):
+    pass
+
+def ring(*_):
+    raise Rung
+
+folder = Path(sys.argv[1])
+signal.signal(signal.SIGALRM, ring)
+with Region() as region:
+    programs = CobolPrograms(region, sources=[folder], cache=folder / "compiled", runaway=0)
+    region.register("LOOP", programs.handler("LOOPS"))
+    for microseconds in (1_000_000, *range(10, 610, 20)):  # the first waits for the compiler too
+        try:
+            signal.setitimer(signal.ITIMER_REAL, microseconds / 1_000_000)
+            region.start("LOOP")
+            region.run()
+        except Rung:
+            print("RUNG")
+"""
+
+
+def test_a_signal_just_before_a_program_begins_is_not_lost(workshop):
+    workshop.program("LOOPS", "77 X PIC 9(4) VALUE 0.", "AGAIN.\n    MOVE 1 TO X.\n    GO TO AGAIN.")
+    command = [sys.executable, "-c", RUNG, str(workshop.folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "RUNG\n" * 31), done.stderr

@@ -61,6 +61,7 @@ static FILE *console, *spoken;
 static char *text;
 static size_t size;
 static volatile sig_atomic_t running;
+static volatile sig_atomic_t outside; /* a signal came while no program ran, so that nobody may have told Python yet */
 static volatile unsigned commands, interrupted_at;
 static unsigned serials, below;
 static cob_module *failing;
@@ -72,10 +73,24 @@ static const char *last_statement = "";
 /* -- what libcob says -------------------------------------------------------------------------------------------- */
 
 /* libcob tells what was wrong on stderr, and only the first time to a handler: while COBOL runs, stderr is ours. */
+static void leave(int why);
+
+/* What Python is to hear of has come before, and it is asked; or it comes while a program runs, and ends that. */
 static void into_program(void) {
+    struct level *mine = current;
     if (spoken != NULL)
         stderr = spoken;
     running = 1;
+    while (outside) {
+        int raised;
+        outside = running = 0;
+        current = NULL;
+        raised = PyErr_CheckSignals();
+        current = mine;
+        if (raised)
+            leave(LEAVE);
+        running = 1;
+    }
 }
 
 static void out_of_program(void) {
@@ -223,7 +238,8 @@ static void told(int number, siginfo_t *info, void *context) {
     if (running && current != NULL) {
         interrupted_at = commands;
         set_timer(patience, 100, 0);
-    }
+    } else
+        outside = 1;
 }
 
 static void make_timer(timer_t *timer, clockid_t clock, int why) {
@@ -691,8 +707,10 @@ int dfh_run(int (*program)(void *, void *), unsigned char *eib, void *commarea, 
     here.eib = eib;
     here.frame = 0;
     here.begun_count = here.begun_room = here.depth = 0;
-    if (runs == 0)
+    if (runs == 0) {
         guard();
+        outside = 1; /* before this nobody looked */
+    }
     if (runs++ == 0 && runaway && (!armed || runaway != runaway_ms)) {
         runaway_ms = runaway;
         set_timer(runaway_timer, runaway, runaway);
