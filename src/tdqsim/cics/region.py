@@ -204,6 +204,9 @@ class Region(RegionCommands, RegionParts):
     def from_directory(cls, path: Path | str, **overrides: Any) -> Region:
         """The region that ``region.yaml`` in a directory describes.
 
+        The modules that ``handlers:`` names are imported from where Python looks: ``tdqsim.job.importable(path)`` around
+        all of the region's use adds the directory.
+
         Args:
             path: the directory.
             overrides: arguments that win over the file's; ``dd`` is added to the file's.

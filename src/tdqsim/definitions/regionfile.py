@@ -268,7 +268,8 @@ class RegionFile(_Strict):
         applid: APPLID, 1 to 8 characters.
         sysid: SYSIDNT, 1 to 4 characters.
         definitions: definition files, in the order in which their groups are installed.
-        handlers: Python modules to import, looked for in the directory first.
+        handlers: Python modules to import. ``tdq``, the fixtures and the server look for them in the directory first;
+            ``Region.from_directory`` where Python does.
         datasets: the data set directory, absolute once loaded; empty for none.
         gdg: generation groups that keep so many generations and no more.
         dd: DD cards by DD name.
