@@ -158,6 +158,14 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path, region_directory:
     assert list(path.parent.glob(".*")) == [other]
 
 
+def test_nobodys_link_is_the_lock_of_a_run(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".lock").symlink_to(tmp_path / "outside")
+    with pytest.raises(OSError, match=r"symbolic link"), holding(tmp_path / "run"):
+        pass
+    assert not (tmp_path / "outside").exists()
+
+
 def test_a_command_waits_for_another_one_in_the_same_run(tmp_path: Path, region_directory: Path) -> None:
     pytest.importorskip("fcntl")
     run = tmp_path / "run"
