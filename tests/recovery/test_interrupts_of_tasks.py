@@ -1,14 +1,15 @@
 """Whatever is raised while a task is made, at whatever line: there is such a task, whole, or there is none.
 
-An exception is raised at every line of the package that runs while tasks are started, one line after the other. A task
-that is listed can be waited for and ends; one that began ran once; its terminal and its queue's cycle are free for the
-next; and the name of a request that began no task can be used again.
+An exception is raised at each line of the package that runs while tasks are started, one after the other; by default at
+some of them, at all in the slow tests. A task that is listed can be waited for and ends; one that began ran once; its
+terminal and its queue's cycle are free for the next; and the name of a request that began no task can be used again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -150,11 +151,9 @@ WAYS: dict[str, tuple[Callable[[World], Callable[[], object]], tuple[str, bytes,
 }  # fmt: skip
 
 
-def interrupted(way: str) -> Iterator[tuple[World, RaiseAt]]:
-    """A world after each line at which the call can be interrupted, and last one in which it was not."""
-    number = 0
-    while True:
-        number += 1
+def interrupted(way: str, step: int) -> Iterator[tuple[World, RaiseAt]]:
+    """A world after each, or some, of the lines at which the call can be interrupted; in the last one it was not."""
+    for number in count(1, step):
         world = World()
         call = WAYS[way][0](world)
         interrupt = RaiseAt(number, Boom, PACKAGE)
@@ -167,10 +166,11 @@ def interrupted(way: str) -> Iterator[tuple[World, RaiseAt]]:
     assert number > 10
 
 
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)], ids=["some lines", "all"])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_task_is_made_whole_or_not_at_all(way: str) -> None:
+def test_a_task_is_made_whole_or_not_at_all(way: str, step: int) -> None:
     _, expected, certain = WAYS[way]
-    for world, interrupt in interrupted(way):
+    for world, interrupt in interrupted(way, step):
         region = world.region
         world.end()
         assert len(world.begun) == 1 or (not world.begun and interrupt.where and not certain), interrupt.where
