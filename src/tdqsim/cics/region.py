@@ -204,8 +204,8 @@ class Region(RegionCommands, RegionParts):
     def from_directory(cls, path: Path | str, **overrides: Any) -> Region:
         """The region that ``region.yaml`` in a directory describes.
 
-        The modules that ``handlers:`` names are imported from where Python looks: ``tdqsim.job.importable(path)`` around
-        all of the region's use adds the directory.
+        The modules that ``handlers:`` names are imported from where Python looks; ``tdqsim.job.importable(path)``
+        around all of the region's use adds the directory.
 
         Args:
             path: the directory.
