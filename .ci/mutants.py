@@ -6,8 +6,9 @@ Places and alterations are drawn by the commit's hash, so that a commit is alway
 commit by others. First the tests run once against a copy in which each drawn place says which test has come to it (a
 child process has the name from its parent's environment). Then each mutant is run against tests that come to its place:
 quick ones first, of every module some, as many as fit a few seconds. It is killed when one fails; it survives when none
-does, or when no test comes there; it is undecided when its time runs out. The check ends with what it has when the time
-is over, and fails when fewer of the decided ones were killed than must be.
+does, or when no test comes there; it is undecided when its time runs out, or when the first run was cut short before a
+test came there. The check ends with what it has when the time is over, and fails when fewer of the decided ones were
+killed than must be.
 Rows of facts/rules.tsv are drawn in the same way and altered by tests/facts/test_rule_alterations.py.
 """
 
@@ -168,7 +169,7 @@ class Witnesses:
         times.touch()
         folders = [f"tests/{each}" for each in WITNESSES]
         variables = {"TDQ_MUTANTS_COME": str(come), "TDQ_MUTANTS_TIMES": str(times)}
-        run(["-p", "_mutant_plugin", "-n", str(jobs), *folders], there, seconds, **variables)
+        self.whole = run(["-p", "_mutant_plugin", "-n", str(jobs), *folders], there, seconds, **variables) is not None
         self.seconds = {test: float(taken) for taken, test in pairs(times)}
         self.come: dict[int, set[str]] = defaultdict(set)
         for place, test in pairs(come):
@@ -254,14 +255,15 @@ def main() -> int:
             make_copy(Path(work) / f"copy{number}")
             copies.put(Path(work) / f"copy{number}")
         rows = rows_noticed(chance, Path(work) / "copy0", given.rows, given.seconds / 3) if given.rows else True
-        witnesses = Witnesses(drawn, Path(work), given.jobs, given.seconds)
+        witnesses = Witnesses(drawn, Path(work), given.jobs, given.seconds * 2 / 3)
 
         def verdict(place: int) -> None:
             left = given.seconds - (time.monotonic() - begun)
             if left < 1:
                 return
+            tests = witnesses.of(place)
             there = copies.get()
-            said = judge(drawn[place], witnesses.of(place), there, min(LONGEST, left))
+            said = judge(drawn[place], tests, there, min(LONGEST, left)) if tests or witnesses.whole else "undecided"
             copies.put(there)
             found[said] += 1
             print(f"{said:9} {drawn[place]} ({len(witnesses.come[place])} tests come there)", flush=True)
