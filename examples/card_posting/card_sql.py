@@ -1,14 +1,14 @@
 """What must come out of the posting, as Spark SQL over the three inputs.
 
-Whether a transaction is over the limit depends on those of its account before it: they are collected in the order of
-the file, number and amount alone, and folded by ``aggregate``. All other reasons are seen from the transaction and its
-account. So records travel from the file to what is written and nowhere else. Records are put together as hexadecimal
-text, since a JVM need not know EBCDIC.
+Whether a transaction is over the limit depends on those of its account before it: they are brought together in the
+order of the file, number and amount alone, and gone through once (an ``aggregate`` of Spark's would copy what it has
+found for each one more). All other reasons are seen from the transaction and its account. So records travel from the
+file to what is written and nowhere else. They are put together as hexadecimal text, since a JVM need not know EBCDIC.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from card_pipeline import ACCOUNT, PAGE, TEXTS, XREF
 
 __all__ = ["expected"]
 
-MONEY: Final = "decimal(20,2)"
 TRANSACTION: Final = """
  01 TRAN. 05 FILLER PIC X(132). 05 AMOUNT PIC S9(9)V99. 05 FILLER PIC X(119). 05 CARD PIC X(16). 05 ORIG-TS PIC X(26).
  05 FILLER PIC X(46).
@@ -35,8 +34,9 @@ def expected(spark: Any, files: Mapping[str, Path], regions: int) -> Any:
         options = {"copybook_contents": copybook, "record_format": "F", "generate_record_id": "true"}
         whole = {} if name == "amounts" else {"generate_record_bytes": "true"}
         spark.read.format("qsam").options(**options, **whole).load(str(files[file])).createOrReplaceTempView(name)
-    for name, query in (("cards", _CARDS), ("folded", _FOLDED)):  # small, and each is wanted twice
-        spark.sql(query).persist().createOrReplaceTempView(name)
+    spark.sql(_CARDS).persist().createOrReplaceTempView("cards")  # small and wanted twice, as are the accounts
+    in_order = spark.sql(_IN_ORDER).repartition("account").sortWithinPartitions("account", "seq")
+    in_order.mapInArrow(_accounts(), _ACCOUNTS).persist().createOrReplaceTempView("accounts")
     spark.sql(_DECIDED).createOrReplaceTempView("decided")
     texts = ", ".join(f"{reason}, '{_hex(f'{reason:04d}{text:76}')}'" for reason, text in TEXTS.items())
     number = f"lpad(cast(pmod(crc32(place), {regions}) as string), 4, '0')"
@@ -64,28 +64,60 @@ _CARDS: Final = """
     left join acctdata a on x.ACCT_ID = a.ACCT_ID
 """
 
-_OVER: Final = "credit_limit < s.credit - s.debit + t.amount"
+_IN_ORDER: Final = """
+    select c.account, t.Record_Id + 1 seq, cast(100 * t.AMOUNT as bigint) amount,
+           cast(100 * c.credit_limit as bigint) credit_limit, cast(100 * c.credit as bigint) credit,
+           cast(100 * c.debit as bigint) debit
+    from amounts t join cards c on t.CARD = c.card where c.expires >= substring(t.ORIG_TS, 1, 10)
+"""
 
-_FOLDED: Final = f"""
-    select account, aggregate(
-        array_sort(collect_list(struct(seq, amount))),
-        struct(cast(first(credit) as {MONEY}) credit, cast(first(debit) as {MONEY}) debit,
-               cast(array() as array<bigint>) over),
-        (s, t) -> struct(
-            cast(s.credit + if(not {_OVER} and t.amount >= 0, t.amount, 0) as {MONEY}) credit,
-            cast(s.debit + if(not {_OVER} and t.amount < 0, t.amount, 0) as {MONEY}) debit,
-            if({_OVER}, array_append(s.over, t.seq), s.over) over)) outcome
-    from (select t.Record_Id + 1 seq, t.AMOUNT amount, c.account, c.credit_limit, c.credit, c.debit
-          from amounts t join cards c on t.CARD = c.card where c.expires >= substring(t.ORIG_TS, 1, 10))
-    group by account, credit_limit
-"""  # noqa: S608  (nothing in it comes from outside)
+_ACCOUNTS: Final = "account bigint, over bigint, credit bigint, debit bigint"
+"""A row for each transaction that is over the limit, by its number, and one for each account, with its end."""
+
+
+def _accounts() -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What goes through transactions by account and number; a function of its own, so that workers need not find it."""
+
+    def accounts(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa  # noqa: PLC0415  (on a worker)
+
+        names = ["account", "over", "credit", "debit"]
+        now, credit, debit = None, 0, 0
+        found: list[tuple[int | None, ...]] = []
+
+        def rows() -> Any:
+            columns = zip(*found, strict=True) if found else ((),) * len(names)
+            return pa.RecordBatch.from_arrays([pa.array(column, pa.int64()) for column in columns], names)
+
+        for batch in batches:
+            found.clear()
+            for account, seq, amount, limit, credit_before, debit_before in zip(
+                *(column.to_pylist() for column in batch.columns), strict=True
+            ):
+                if account != now:
+                    if now is not None:
+                        found.append((now, None, credit, debit))
+                    now, credit, debit = account, credit_before, debit_before
+                if limit < credit - debit + amount:
+                    found.append((account, seq, None, None))
+                elif amount >= 0:
+                    credit += amount
+                else:
+                    debit += amount
+            yield rows()
+        if now is not None:
+            found[:] = [(now, None, credit, debit)]
+            yield rows()
+
+    return accounts
+
 
 _DECIDED: Final = """
     select t.Record_Id + 1 seq, t.Record_Bytes data, coalesce(c.place, substring(t.Record_Bytes, 263, 16)) place,
            case when c.account is null then 100 when c.expires is null then 101
-                when c.expires < substring(t.ORIG_TS, 1, 10) then 103 when o.seq is not null then 102 else 0 end reason
+                when c.expires < substring(t.ORIG_TS, 1, 10) then 103 when o.over is not null then 102 else 0 end reason
     from dalytran t left join cards c on t.CARD = c.card
-    left join (select explode(outcome.over) seq from folded) o on t.Record_Id + 1 = o.seq
+    left join (select over from accounts where over is not null) o on t.Record_Id + 1 = o.over
 """
 
 
@@ -106,9 +138,11 @@ _MASTER: Final = f"""
         {_field("a.BALANCE", "balance_now", 13)}, hex(substring(a.Record_Bytes, 25, 54)),
         {_field("a.CYCLE_CREDIT", "f_credit", 79)}, {_field("a.CYCLE_DEBIT", "f_debit", 91)},
         hex(substring(a.Record_Bytes, 103, 198)))) data
-    from (select m.*, coalesce(f.outcome.credit, m.CYCLE_CREDIT) f_credit,
-                 coalesce(f.outcome.debit, m.CYCLE_DEBIT) f_debit,
-                 m.BALANCE + coalesce(f.outcome.credit - m.CYCLE_CREDIT + f.outcome.debit - m.CYCLE_DEBIT, 0)
-                     balance_now
-          from acctdata m left join folded f on f.account = m.ACCT_ID) a
+    from (select m.*, coalesce(f.credit, m.CYCLE_CREDIT) f_credit, coalesce(f.debit, m.CYCLE_DEBIT) f_debit,
+                 m.BALANCE + coalesce(f.credit - m.CYCLE_CREDIT + f.debit - m.CYCLE_DEBIT, 0) balance_now
+          from acctdata m
+          left join (select account, cast(0.01 * credit as decimal(20,2)) credit,
+                            cast(0.01 * debit as decimal(20,2)) debit
+                     from accounts where over is null) f
+          on f.account = m.ACCT_ID) a
 """  # noqa: S608  (nothing in it comes from outside)

@@ -58,39 +58,45 @@ def without_docstring(node: ast.AST) -> ast.AST:
 
 
 @cache
-def parts(module: str) -> tuple[str, dict[str, tuple[str, frozenset[str]]]]:
-    """A module's text, and what each of its functions, classes and tables says and which names it uses."""
+def parts(module: str) -> tuple[ast.AST, dict[str, ast.AST]]:
+    """A module, and its functions, classes and tables by name."""
     tree: ast.AST = without_docstring(ast.parse((TESTS.parent / module).read_text("utf-8")))
-    found: dict[str, tuple[str, frozenset[str]]] = {}
+    found: dict[str, ast.AST] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names = [node.name]
+            found.setdefault(node.name, node)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
-        else:
-            continue
-        used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        used |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
-        used |= {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
-        found |= {name: (ast.unparse(node), frozenset(used)) for name in names if name not in found}
-    return ast.unparse(tree), found
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                found |= {
+                    each.id: node for each in ast.walk(target) if isinstance(each, ast.Name) and each.id not in found
+                }
+    return tree, found
+
+
+@cache
+def used(node: ast.AST) -> frozenset[str]:
+    """The names that a part of a module uses."""
+    names = {ast.Name: "id", ast.arg: "arg", ast.Attribute: "attr"}
+    return frozenset(getattr(each, names[type(each)]) for each in ast.walk(node) if type(each) in names)
+
+
+text_of = cache(ast.unparse)
 
 
 @cache
 def said(test: str) -> str:
     """What a test says, with everything of its module that it uses."""
     module, *names = test.split("::")
-    whole, found = parts(module)
+    tree, found = parts(module)
     if not names:
-        return whole
+        return text_of(tree)
     left, seen = [names[-1]], set()
     while left:
         name = left.pop()
         if name in found and name not in seen:
             seen.add(name)
-            left += found[name][1]
-    return "\n".join(found[name][0] for name in seen)
+            left += used(found[name])
+    return "\n".join(text_of(found[name]) for name in seen)
 
 
 def stands(term: str, text: str) -> bool:
