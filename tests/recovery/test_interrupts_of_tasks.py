@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from freezegun import freeze_time
 
 import tdqsim
 from tdqsim.cics import Region, Task
@@ -238,8 +239,35 @@ def test_a_wait_that_was_interrupted_leaves_nothing_listed() -> None:
                 with suppress(Boom), interrupt_again:
                     waiting_for_delay(task)
                 assert task.suspended is None, interrupt.where
+                task.cancel("NAME", nohandle=True)
+                assert task.eib.eibresp == Resp.NOTFND, interrupt_again.where
                 task.delay(seconds=1, reqid="NAME")
             assert not region.tasks, interrupt.where
+        if not interrupt.where:
+            break
+    assert number > 10
+
+
+@freeze_time("2026-01-01")
+def test_a_cancel_that_was_interrupted_ended_the_wait_or_can_be_issued_again() -> None:
+    number = 0
+    while True:
+        number += 1
+        with Region(supplied_queues=False) as region:
+            region.start(waiting_for_delay)
+            region.dispatcher.run_ready()
+            with region.task() as task:
+                interrupt = RaiseAt(number, Boom, PACKAGE)
+                with suppress(Boom), interrupt:
+                    task.cancel("NAME")
+                began = region.clock.time_ns()
+                task.cancel("NAME", nohandle=True)
+                assert task.eib.eibresp in {Resp.NORMAL, Resp.NOTFND}, interrupt.where
+                region.dispatcher.run_ready()
+                assert list(region.tasks.values()) == [task], interrupt.where
+                assert region.clock.time_ns() == began, interrupt.where
+                task.cancel("NAME", nohandle=True)
+                assert task.eib.eibresp == Resp.NOTFND, interrupt.where
         if not interrupt.where:
             break
     assert number > 10

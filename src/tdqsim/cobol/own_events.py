@@ -14,6 +14,7 @@ anybody. Sources: POST, CANCEL, WAIT EVENT, LOAD, RELEASE (IBM Docs), as remembe
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
@@ -65,22 +66,22 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     pointer, given = options.get("SET"), options.get("REQID")
     reqid = "" if given is None else given.read().decode("latin-1")[:8].rstrip(" ")
 
-    def end(*, posted: bool) -> None:
+    def end(*, posted: bool) -> bool:
         for key in (task, reqid):
             if waits.get(key) in (expire, take_back):
                 del waits[key]
         ctypes.memmove(address, _POSTED if posted else bytes(_SIZE), _SIZE)
-        storage.timer.cancel()
+        if storage.timer is not None:  # an interrupted end may be done again
+            storage.timer.cancel()
         storage.timer = None  # which keeps the storage until now
         events.wake_all()
+        return True
 
-    def expire() -> None:
+    def over() -> None:
         end(posted=True)
 
-    def take_back() -> None:
-        end(posted=False)
-
-    storage.timer = dispatcher.call_at(moment, expire)
+    expire, take_back = partial(end, posted=True), partial(end, posted=False)
+    storage.timer = dispatcher.call_at(moment, over)
     waits[task] = take_back
     if pointer is not None:
         pointer.point(address)

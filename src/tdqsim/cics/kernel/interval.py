@@ -150,13 +150,14 @@ class Starts:
 
     Attributes:
         requests: by name (REQID).
-        waits: what CANCEL ends otherwise: a DELAY or POST by its name, and the POST of a task by the task.
+        waits: what CANCEL ends otherwise: a DELAY or POST by its name, and the POST of a task by the task. Each says
+            whether anybody was waiting still, and takes itself out.
     """
 
     def __init__(self, region: TaskRegion) -> None:
         self._region = region
         self.requests: dict[str, StartRequest] = {}
-        self.waits: dict[Any, Callable[[], None]] = {}
+        self.waits: dict[Any, Callable[[], bool]] = {}
         self._names = 0
 
     def next_reqid(self) -> str:
@@ -342,9 +343,8 @@ def cancel(task: TaskBase, reqid: Name8 = "", *, nohandle: Flag = False) -> None
     Raises:
         Condition: NOTFND: there is no such request any more, or it is a START PROTECT that is not committed yet.
     """
-    waits = task.region.starts.waits.pop(reqid or task, None)
-    if waits is not None:
-        waits()
+    end = task.region.starts.waits.get(reqid or task)
+    if end is not None and end():
         return
     requests = task.region.starts.requests
     request = requests.get(reqid)
@@ -405,10 +405,14 @@ def _wait(task: TaskBase, pause: int, reqid: str) -> None:
     """Wait, but no longer than to the CANCEL of this name."""
     queue, over, waits = WaitQueue("DELAY"), False, task.region.starts.waits
 
-    def end() -> None:
+    def end() -> bool:
         nonlocal over
+        waited = len(queue) > 0
         over = True
         queue.wake_all()
+        if waits.get(reqid) is end:
+            del waits[reqid]
+        return waited
 
     try:
         if reqid:
