@@ -4,7 +4,7 @@ An account's transactions all go to one region, so that they stay in order: the 
 modulo the number of regions. A card that is in no cross-reference goes by its own number; its transactions are
 rejected wherever they are.
 
-What must come out is computed twice over: by Spark SQL, with the account's transactions folded by ``aggregate``, or in
+What must come out is computed twice over: by Spark SQL, which sees the transactions of an account in their order, or in
 this process, by a plain loop over columns that the layout decodes. Neither uses the programs, their rules, or their
 way of reading a zoned number. They end as records, byte for byte, which reconcile compares with what the regions wrote.
 """

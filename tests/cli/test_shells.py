@@ -30,7 +30,9 @@ ASKED = [
     ("tdq new mine --example cobol", {"cobol_orders"}),
     ("tdq pipeline decode --engine sp", {"spark"}),
 ]
-"""A line that is being typed, and what may be its last word."""
+"""A line that is being typed, and what may be its last word: bash is asked all of them."""
+SOME = ASKED[:4]
+"""A command, one below it, an option and a queue of a region: what the other shells are asked, as each answer is a process."""
 
 
 @pytest.fixture(scope="module")
@@ -98,11 +100,11 @@ def test_bash(place: Path) -> None:
 def test_fish(place: Path) -> None:
     fish = shell("fish")
     lines = [f"source '{script(place, 'fish')}'"]
-    for line, _ in ASKED:
+    for line, _ in SOME:
         lines += [f"complete --do-complete '{line}'", "echo @@@@"]
     offered = told(place, [fish, "--no-config", "-c", "\n".join(lines)]).split("@@@@\n")[:-1]
     seen = [{row.partition("\t")[0] for row in each.splitlines()} for each in offered]
-    assert seen == [wanted for _, wanted in ASKED]
+    assert seen == [wanted for _, wanted in SOME]
 
 
 # zsh completes only for somebody who types; zpty is a terminal in which a script does.
@@ -130,11 +132,11 @@ def test_zsh(place: Path) -> None:
     filled = {
         "home": place / "home",
         "script": script(place, "zsh"),
-        "lines": " ".join(f"'{line}'" for line, _ in ASKED),
+        "lines": " ".join(f"'{line}'" for line, _ in SOME),
     }
     environment(place)
     shown = told(place, [zsh, "-f", "-c", ZSH % filled]).split("@@@@\n")[:-1]
-    for (line, wanted), screen in zip(ASKED, shown, strict=True):
+    for (line, wanted), screen in zip(SOME, shown, strict=True):
         (word,) = wanted
         completed = " ".join([*line.split(" ")[:-1], word])
         assert re.search(rf"^< {re.escape(completed)} *>", screen, re.MULTILINE), screen
@@ -143,12 +145,12 @@ def test_zsh(place: Path) -> None:
 def test_powershell(place: Path) -> None:
     pwsh = shell("pwsh")
     lines = [f". '{script(place, 'pwsh')}'"]
-    for line, _ in ASKED:
+    for line, _ in SOME:
         lines.append(
             f"([System.Management.Automation.CommandCompletion]::CompleteInput('{line}', {len(line)}, $null)).CompletionMatches.CompletionText -join ' '"
         )
     offered = told(place, [pwsh, "-NoProfile", "-Command", "\n".join(lines)]).splitlines()
-    assert [set(each.split()) for each in offered] == [wanted for _, wanted in ASKED]
+    assert [set(each.split()) for each in offered] == [wanted for _, wanted in SOME]
 
 
 def asked_as_powershell_does(place: Path, line: str) -> list[str]:
@@ -161,7 +163,7 @@ def asked_as_powershell_does(place: Path, line: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize(("line", "wanted"), ASKED)
+@pytest.mark.parametrize(("line", "wanted"), SOME)
 def test_what_the_script_of_powershell_is_given(place: Path, line: str, wanted: set[str]) -> None:
     """Its part of the work without it: it splits each row at ``:::``, and refuses a row that tells nothing."""
     rows = [row.split(":::") for row in asked_as_powershell_does(place, line)]

@@ -17,7 +17,6 @@ from types import MappingProxyType
 from typing import Any
 
 from tdqsim.cics import Abend, Condition, Region
-from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.store import Durable
 from tdqsim.definitions import define_tdqueue, define_transaction
@@ -249,14 +248,11 @@ def forget_the_last_read() -> None:
 
 
 def acknowledge_before_the_commit() -> None:
-    share, waiting = Hardening.share, []
+    def sync(self: Life, task: Any, number: int) -> None:
+        self.told(number, ("sync",), lambda: None)
+        task.syncpoint()
 
-    def later(self: Any, works: Any, meta: Any, party: Any) -> None:
-        waiting.append((works, meta, party))
-        while len(waiting) > 1:
-            share(self, *waiting.pop(0))
-
-    Hardening.share = later  # type: ignore[method-assign,assignment]
+    Life.sync = sync  # type: ignore[method-assign]
 
 
 def keep_what_was_rolled_back() -> None:
