@@ -197,7 +197,7 @@ def live_through_all(seed: int, times: int) -> set[str]:
 
 
 @freeze_time("2026-01-01")
-@pytest.mark.parametrize("times", [2, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [1, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", [0, 5])
 def test_an_interrupt_at_every_line_loses_nobody(seed, times):
     assert len(live_through_all(seed, times)) > 150

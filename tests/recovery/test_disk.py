@@ -136,8 +136,9 @@ def test_a_limit_of_the_store_is_nospace_too(tmp_path):
 @pytest.mark.parametrize(
     ("size", "start"),
     [
-        (12, "AUTO"),
-        pytest.param(12, "COLD", marks=pytest.mark.slow),  # tens of thousands of records, only to be thrown away
+        (150, "AUTO"),
+        pytest.param(12, "AUTO", marks=pytest.mark.slow),  # tens of thousands of records
+        pytest.param(12, "COLD", marks=pytest.mark.slow),
         *((size, start) for size in (1500, 3900) for start in ("AUTO", "COLD")),
     ],
 )

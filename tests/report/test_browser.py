@@ -27,8 +27,7 @@ def browser() -> Iterator[Any]:
         made.close()
 
 
-@pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
 def test_a_page_of_hostile_names(browser: Any, tmp_path: Path, width: int, scheme: str) -> None:
     page = page_with(HOSTILE[1])
     for text in HOSTILE:
