@@ -230,6 +230,27 @@ def test_who_has_waited_and_is_refused_then_is_in_nobodys_way(tmp_path):
         assert held == [("LOCKED", [])] * 2
 
 
+@pytest.mark.rule("LOCK-REFUSED-KEEPS-NOTHING")
+@pytest.mark.parametrize("room", [{"dfhintra": {"control_intervals": 3}}, {"limit_bytes": 4 << 20}], ids=str)
+def test_who_finds_no_space_is_in_nobodys_way(tmp_path, room):
+    """Neither with nothing else done nor with a record read."""
+    with make(store=tmp_path / "store", **room) as region:
+        region.writeq_td("LOGQ", b"one")
+        while outcome(region.writeq_td, "PHYQ", b"x" * 4000) != "NOSPACE":
+            pass
+        record = b"y" * region.intra.longest  # for which it takes another control interval
+        with region.task() as first, region.task() as second:
+            for task in (first, second):
+                assert outcome(task.writeq_td, "LOGQ", record) == "NOSPACE"
+                assert task.uow.locks == []
+            assert first.readq_td("LOGQ") == b"one"
+            assert outcome(first.writeq_td, "LOGQ", record) == "NOSPACE"
+            assert [lock.end for lock in first.uow.locks] == ["FROMQ"]
+            assert outcome(second.writeq_td, "LOGQ", record) == "NOSPACE"
+            first.syncpoint_rollback()
+        assert region.peek("LOGQ") == [b"one"]
+
+
 def test_those_who_wait_already_are_refused_when_the_lock_is_retained(tmp_path):
     with indoubt_region(tmp_path / "store", "REJECT") as region:
         branch = prepared(region, (WRITEQ, "LOGQ"))

@@ -25,24 +25,32 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
     if uow is None or uow.ended:
         uow = task.uow
     size = len(data)
-    if queue.write_end.taken_by is not uow:
+    had = queue.write_end.taken_by is uow
+    if had:
+        work = uow.works[queue]
+    else:
         if not 0 < size <= queue.ci_left:
             check_size(task.region.intra.longest, size, length)  # nobody waits for what is refused anyhow
         work = uow.on(queue)
         if not queue.write_end.take_free(uow, task.region.clock):
             _acquire(task, uow, queue.write_end)
-    else:
-        work = uow.works[queue]
     left = queue.ci_left
-    if not 0 < size <= left:
-        task.region.intra.extend(queue, size, length, work)
-    if work.left_before is None:
-        work.left_before = left
     try:
+        if not 0 < size <= left:
+            task.region.intra.extend(queue, size, length, work)
+        if work.left_before is None:
+            work.left_before = left
         work.put(data)
-    except StoreFull as error:
-        task.region.intra.refused(queue, work)
-        raise Condition(Resp.NOSPACE, detail=str(error)) from error
+    except (Condition, StoreFull) as error:
+        full = isinstance(error, StoreFull)
+        if full:
+            task.region.intra.refused(queue, work)
+        if not had:
+            work.left_before = None
+            _give_back(task, queue, queue.write_end)
+        if full:
+            raise Condition(Resp.NOSPACE, detail=str(error)) from error
+        raise
     queue.ci_left -= size
     queue.writes += 1
 
@@ -75,10 +83,10 @@ def _read_first(queue: Any, task: Any, uow: Any, busy: bool) -> bytes | None:
         data = work.take()
         return _read_out(queue, task, work, busy) if data is None else data
     except StoreDamaged as error:
-        _give_back(task, queue, work, queue.read_end)
+        _give_back(task, queue, queue.read_end)
         raise Condition(Resp.IOERR, detail=str(error)) from error
     except Condition:
-        _give_back(task, queue, work, queue.read_end)
+        _give_back(task, queue, queue.read_end)
         raise
 
 
@@ -124,7 +132,7 @@ def clear(queue: Any, task: Any) -> None:
         _acquire(task, uow, queue.write_end)
     except Condition:
         if not had:
-            _give_back(task, queue, work, queue.read_end)
+            _give_back(task, queue, queue.read_end)
         raise
     if work.left_before is None:
         work.left_before = queue.ci_left
@@ -171,9 +179,9 @@ def _try(task: Any, lock: Lock) -> Any:
     return WAIT
 
 
-def _give_back(task: Any, queue: Any, work: LogicalWork, lock: Lock) -> None:
+def _give_back(task: Any, queue: Any, lock: Lock) -> None:
     """Give back an end that a refused request had just taken."""
-    if not work.changed and lock.owner is task.unit:
+    if lock.owner is task.unit:
         lock.give_back()
         if queue.enablestatus is Cvda.DISABLING:
             task.region.settle_disable(queue)
