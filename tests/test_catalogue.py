@@ -76,6 +76,7 @@ def modules_after(statement: str) -> set[str]:
         ("import tdqsim", ["pydantic", "yaml", "structlog", "lmdb", "greenlet", "typer", "rich", "tdqsim.cics"]),
         ("import tdqsim; tdqsim.Region", ["pydantic", "structlog", "typer", "rich", "tdqsim.ibmi", "tdqsim.cli"]),
         ("import tdqsim; tdqsim.Region", ["importlib.metadata", "sortedcontainers"]),
+        ("import tdqsim; tdqsim.Region", ["logging", "random", "tempfile", "threading", "tdqsim.cics.stepped_task"]),
         ("import tdqsim; tdqsim.System", ["typer", "rich", "tdqsim.cics", "tdqsim.cli"]),
         ("import tdqsim.cli", ["pydantic", "rich", "tdqsim.cics", "tdqsim.ibmi"]),
     ],

@@ -266,7 +266,7 @@ def test_discarding_that_is_interrupted_brings_nothing_back(place: Path, monkeyp
         def interrupt(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("tdqsim.core.store._volatile.shutil.rmtree", interrupt)
+        monkeypatch.setattr("shutil.rmtree", interrupt)
         with pytest.raises(KeyboardInterrupt):
             store.discard_volatile()
         monkeypatch.undo()

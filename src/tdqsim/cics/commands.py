@@ -9,9 +9,7 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from tdqsim.cics.files import commands as files
 from tdqsim.cics.files import inquire as file_states
@@ -37,11 +35,8 @@ from tdqsim.cics.terminal import commands as terminal
 from tdqsim.cics.terminal import conversation
 from tdqsim.cics.text import execute as text
 from tdqsim.cics.ts import commands as ts
-from tdqsim.core.stepping import Stepped
 
-__all__ = ["SteppedTask", "Task"]
-
-T = TypeVar("T")
+__all__ = ["Task"]
 
 
 class _CommandsRegion(
@@ -187,28 +182,3 @@ class Task(TaskBase):
     receive = terminal.receive
 
     execute = text.execute
-
-
-# -- stepped by hand --------------------------------------------------------------------------------------------------
-
-
-class SteppedTask(Task):
-    """A task that stands before each of its commands until it is let go; see :class:`~tdqsim.core.stepping.Stepped`."""
-
-    __slots__ = ("stepped",)
-
-    stepped: Stepped
-
-
-def _held(name: str, command: Callable[..., T]) -> Callable[..., T]:
-    @wraps(command)
-    def hold(task: SteppedTask, /, *args: Any, **kwargs: Any) -> T:
-        task.stepped.stand_before(name)
-        return command(task, *args, **kwargs)
-
-    return hold
-
-
-for _name, _command in tuple(vars(Task).items()):
-    if callable(_command) and not _name.startswith("_") and _name != "execute":  # it issues one of the others
-        setattr(SteppedTask, _name, _held(_name, _command))

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, TypeVarTuple, Unpack, overload
 
-from tdqsim.cics.commands import SteppedTask, Task
+from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.handlers import (
     Handler,
@@ -387,6 +387,8 @@ class Region(RegionCommands, RegionParts):
         Raises:
             TdqError: the security policy does not know the user.
         """
+        from tdqsim.cics.stepped_task import SteppedTask  # noqa: PLC0415  (it wraps every command)
+
         self._check("stepped")
         user = self.task_manager.user_for(userid)
         stepped: Stepped = Stepped(self.dispatcher)

@@ -6,10 +6,9 @@ their turns here, one at a time, and end; waiting and time are the upper half's.
 
 from __future__ import annotations
 
-import random
+from _thread import get_ident
 from collections import deque
 from collections.abc import Callable, Collection
-from threading import get_ident
 from typing import Any, Final, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -42,7 +41,7 @@ class Turns:
         self.seed = seed
         self.on_idle: list[Callable[[], None]] = []
         self.on_dispatch: Callable[[Strand], None] | None = None
-        self._random = random.Random(seed)  # noqa: S311  (repeatable on purpose)
+        self._random: Any = None if seed == 0 else _random(seed)
         self.ready: deque[Strand] = deque()
         self.chooser = None
         self._live: dict[int, Strand] = {}
@@ -245,6 +244,12 @@ class Turns:
         self.ready.extend(strands)
         for _ in range(before):
             self.ready.popleft()
+
+
+def _random(seed: int) -> Any:
+    from random import Random  # noqa: PLC0415  (an order of its own is for few)
+
+    return Random(seed)  # noqa: S311  (repeatable on purpose)
 
 
 def _running() -> set[greenlet]:

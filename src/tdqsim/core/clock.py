@@ -16,8 +16,8 @@ A clock belongs to the thread of the dispatcher it was given to, like everything
 from __future__ import annotations
 
 import os
-import threading
 import time
+from _thread import allocate_lock, get_ident
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Protocol
@@ -47,7 +47,7 @@ _owned: WeakSet[_Owned] = WeakSet()
 
 def belongs_here(owned: _Owned) -> None:
     """Let something belong to the calling thread; in a child that is forked it will belong to nobody."""
-    owned.thread = threading.get_ident()
+    owned.thread = get_ident()
     _owned.add(owned)
 
 
@@ -96,7 +96,7 @@ class Clock:
         self.thread = 0
         self._jumped_ns = 0
         self._stood_ns: int | None = None
-        self._alarm = threading.Lock()  # locked unless somebody has called wake(): one bit, and no lock of ours to leak
+        self._alarm = allocate_lock()  # locked unless somebody has called wake(): one bit, and no lock of ours to leak
         self._alarm.acquire()
 
     def time_ns(self) -> int:
@@ -116,7 +116,7 @@ class Clock:
         Raises:
             WrongThread: it is another one, or a forked child.
         """
-        if self.thread and self.thread != threading.get_ident():
+        if self.thread and self.thread != get_ident():
             raise WrongThread("a clock is moved only in the thread of its dispatcher; use Engine.submit from others")
 
     def advance(self, seconds: float) -> None:

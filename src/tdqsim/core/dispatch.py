@@ -48,10 +48,10 @@ Threads
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from threading import get_ident
 from typing import Any, Final, TypeVar
 
 from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue

@@ -22,6 +22,8 @@ into enumerations and records. :func:`table` reads any other table.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tdqsim.facts._codes import Cvda, Resp
 from tdqsim.facts._records import (
     ABEND_CODES,
@@ -40,8 +42,11 @@ from tdqsim.facts._records import (
     SuppliedQueue,
     TdqueueAttribute,
 )
-from tdqsim.facts._rules import Rule, rules
 from tdqsim.facts._tables import table
+from tdqsim.late import load_late
+
+if TYPE_CHECKING:
+    from tdqsim.facts._rules import Rule, rules
 
 __all__ = [
     "ABEND_CODES",
@@ -65,3 +70,6 @@ __all__ = [
     "rules",
     "table",
 ]
+
+# What only tests and tools of the rules need.
+__getattr__, __dir__ = load_late(__name__, {"tdqsim.facts._rules": ("Rule", "rules")})

@@ -9,8 +9,9 @@ import pytest
 
 from tdqsim import Sysplex, TranslationError
 from tdqsim.cics import Region
-from tdqsim.cics.commands import SteppedTask, Task
+from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.stepped_task import SteppedTask
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp

@@ -3,7 +3,7 @@
 ``@command("ASSIGN", conditions="INVREQ")`` over a function that does the work alone registers it in :data:`COMMANDS`
 and gives the command back: the same function with what surrounds every command around it (see
 :mod:`~tdqsim.cics.kernel.issue`). ``@declared(...)`` registers a function that is the whole command already, as the
-three transient data requests and SYNCPOINT are. :mod:`tdqsim.cics.commands` hangs them all on the task and the region.
+three transient data requests are. :mod:`tdqsim.cics.commands` hangs them all on the task and the region.
 
 What the text form, the argument checks and the coverage table need is read from the signature when it is first asked
 for: a parameter ``queue`` is the option QUEUE, a trailing underscore (``from_``) is dropped, :class:`Opt` in an

@@ -5,7 +5,7 @@ a hook is told and may break it; the work is done; its end is put into the EIB, 
 and IGNORE (:mod:`~tdqsim.cics.kernel.handling`); whoever looks on is told; and, where it is the program outside that
 issues commands, tasks that are ready get their turn.
 
-READQ TD, WRITEQ TD, DELETEQ TD and SYNCPOINT keep the same order, each in a function of its own.
+READQ TD, WRITEQ TD and DELETEQ TD keep the same order, each in a function of its own.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def issued(
         try:
             if given is not None and region.hook is not None:
                 region.hook.before(task, name, given)
-            value = work(task, *args, **kwargs)
+            value = work(task, *args, **kwargs) if args or kwargs else work(task)  # type: ignore[call-arg]
             task.eib.last = completion(name, shown) if resource else done
         except Condition as condition:
             if given is not None:

@@ -436,7 +436,7 @@ class TaskBase:
             self.browses = found = {}
         return found
 
-    def end(self, *, normal: bool) -> None:
+    def end(self, *, normal: bool = False) -> None:
         """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end.
 
         What an exception cuts short is done when it is called again.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -122,7 +122,7 @@ class Tasks(Generic[K]):
         if level is not None:
             task.level = level
             task.eib.eibcalen = len(level.commarea or b"")
-        task.strand = strand = Strand(dispatcher, task, region, task.run, task, partial(task.end, normal=False))
+        task.strand = strand = Strand(dispatcher, task, region, task.run, task, task.end)
         try:
             self.known[number] = task
             if facility is not None:

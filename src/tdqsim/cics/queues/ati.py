@@ -278,8 +278,7 @@ class Ati:
             userid = facility.userid
             if self._gives_up(queue):
                 return
-        security = region.security
-        if not userid or security is None:
+        if not userid or (security := region.security) is None:
             userid = region.default_user
         elif not security.knows_user(userid):  # nobody may run for one that was known to the policy of an earlier run
             region.log.warning("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)

@@ -62,7 +62,8 @@ class IntervalAccount(Protocol):
     Attributes:
         ci_left: bytes that its last control interval still takes; -1 when it has none.
         bounds: the number of the first record of each control interval with committed records.
-        free_at: of a non-recoverable queue: when so many records have gone, a control interval is free.
+        free_at: when so many records have gone, a control interval is free.
+        peak: most records since the last reset.
         peak_cis: most control intervals in use since the last reset.
         gone: how many records have left it for good: the head has the number after that.
         uncommitted: what the unit of work that has the write end has done to it; None when nobody has.
@@ -72,6 +73,7 @@ class IntervalAccount(Protocol):
     ci_left: int
     bounds: deque[int]
     free_at: int
+    peak: int
     peak_cis: int
     stored: Any
 
@@ -282,10 +284,12 @@ class IntraSpace:
             queue.bounds.clear()
         if work.starts:
             self._take_over(queue, work)
-        bounds, (first, _, count, _, _) = queue.bounds, queue.stored.now
-        if len(bounds) > 1 and bounds[1] <= first:
+        first, _, count, _, _ = queue.stored.now
+        if first > queue.free_at:
             self.freed(queue)
-        if not count:
+        if count > queue.peak:
+            queue.peak = count
+        elif not count:
             self.settle(queue)
 
     def _take_over(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
@@ -300,6 +304,7 @@ class IntraSpace:
                 bounds.pop()
                 self.in_use -= 1
             bounds.append(number)
+        self._next_to_free(queue)
 
     def forget(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
         """A unit of work has deleted the queue, and what it had written itself."""

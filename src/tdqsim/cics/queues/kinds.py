@@ -56,6 +56,7 @@ __all__ = [
 ]
 
 _LONGEST: Final = LIMITS["length_option_maximum"]
+_DISABLING: Final = Cvda.DISABLING  # a member costs more when it is looked up in its class
 
 
 class ExtraFile(Protocol):
@@ -331,7 +332,7 @@ class IntraTdQueue(TdQueue):
         """An end changed hands: readers that wait for a commit look again. Whether a disable waits for users to end."""
         if self._td_read:
             self._td_read.wake_all()
-        return self._enablestatus is Cvda.DISABLING
+        return self._enablestatus is _DISABLING
 
     @property
     def numitems(self) -> int:

@@ -62,8 +62,7 @@ def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes | Non
     meta = _NO_META if task.implicit else task.uow.remember_read(queue, stored.now.first, data)
     hardening.commit((work,), meta)
     queue.reads += 1
-    bounds = queue.bounds
-    if len(bounds) > 1 and bounds[1] <= stored.now.first:
+    if stored.now.first > queue.free_at:
         region.intra.freed(queue)
     return data
 

@@ -38,14 +38,14 @@ _CLEAN: Final = b"stream/clean"
 class _Account:
     """What :class:`~tdqsim.cics.queues.intra.IntraSpace` has to know of a queue that nobody is writing to."""
 
-    __slots__ = ("bounds", "ci_left", "free_at", "peak_cis", "stored")
+    __slots__ = ("bounds", "ci_left", "free_at", "peak", "peak_cis", "stored")
 
     uncommitted = None
 
     def __init__(self, stored: DurableQueue) -> None:
         self.stored = stored
         self.bounds: deque[int] = NO_BOUNDS
-        self.ci_left, self.free_at, self.peak_cis = -1, NEVER, 0
+        self.ci_left, self.free_at, self.peak, self.peak_cis = -1, NEVER, 0, 0
 
     @property
     def gone(self) -> int:

@@ -65,7 +65,8 @@ def writeq_td(
         found = task.queues.get(queue) if sysid is None else None
         if found is None:
             found = _find(task, _WRITEQ, queue, sysid)
-        found.write(task, from_, length)
+        write = found.write  # what an attribute holds costs more when it is called by the attribute's name
+        write(task, from_, length)
     except Condition as condition:
         task.respond(condition, _WRITEQ, _shown(queue), nohandle=nohandle, otherwise=None)
         return
@@ -124,7 +125,8 @@ def readq_td(
         else:
             check_flag(_READQ, "nosuspend", nosuspend)
             busy = True
-        record: bytes | None = found.read(task, busy, length)
+        read = found.read
+        record: bytes | None = read(task, busy, length)
         if length is not None and record is not None:
             record = fit(record, length)
     except Condition as condition:

@@ -28,6 +28,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.enqueue import release_all
+from tdqsim.cics.queues.intra import NEVER
 from tdqsim.cics.uow.logical import LogicalWork
 from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda
@@ -293,8 +294,7 @@ class UnitOfWork:
         for queue, work in self.works.items():
             if work.changed:
                 works.append(work)
-                most = work.queue.now.count + len(work.items)
-                if most >= queue.fire_at and len(work.items) > work.own and work.count_after >= queue.fire_at:
+                if queue.fire_at < NEVER and len(work.items) > work.own and work.count_after >= queue.fire_at:
                     by = self.facts
                     latch = self.region.ati.due(
                         queue, work.count_after, by.taskid, by.transid, by.termid, self.id.hex().upper()
@@ -389,9 +389,6 @@ class UnitOfWork:
             space = region.intra
             for queue, work in self.works.items():
                 if committed:
-                    count = queue.stored.now.count
-                    if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
-                        queue.peak = count
                     space.committed(queue, work)
                 else:
                     space.backed_out(queue, work)

@@ -157,12 +157,11 @@ class Durable:
 
     # -- room ---------------------------------------------------------------------------------------------------------
 
-    def charge(self, cost: int) -> None:
-        """Take room, which may be found by removing what was cleared before; StoreFull when there is none."""
+    def find_room(self, cost: int) -> None:
+        """Have so much left, perhaps by removing what was cleared before; StoreFull when there is not."""
         refusal = self._refusal(cost)
         if refusal:
             raise StoreFull(refusal)
-        self.room.left -= cost
 
     def room_for(self, nbytes: int, *, keyed: bool = False) -> str:
         """Why a record of so many bytes of data and sender would be refused; empty when it would not.
@@ -207,7 +206,8 @@ class Durable:
             if value is not None:
                 cost += self.room.cost(len(key) + len(value))
         if cost and not any(work.reads for work in works):
-            self.charge(cost)
+            self.find_room(cost)
+            self.room.left -= cost
 
     # -- queues -------------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry, nothing
+from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry, check_key, nothing
 from tdqsim.core.store._memory import PER_RECORD, VolatileQueue
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class KeyedQueue(VolatileQueue):
 
     def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:
         """See the base."""
-        self._check_key(key)
+        check_key(self.name, key, self.key_length)
         stored = self._home()
         if stored is not None:
             return self._take_stored(stored, search, key)
@@ -210,7 +210,7 @@ class KeyedQueue(VolatileQueue):
         self, search: SearchOrder, key: bytes, *, skip: int = 0, pause: Callable[[], object] = nothing
     ) -> Iterator[Entry]:
         """See the base."""
-        self._check_key(key)
+        check_key(self.name, key, self.key_length)
         stored = self._home()
         if stored is not None:
             return stored.search(search, key, skip=skip, pause=pause)
@@ -226,10 +226,6 @@ class KeyedQueue(VolatileQueue):
         if search is SearchOrder.NE:
             return chain(below, above)
         return iter(below if search in (SearchOrder.LT, SearchOrder.LE) else above)
-
-    def _check_key(self, key: bytes) -> None:
-        if len(key) != self.key_length:
-            raise ValueError(f"queue {self.name!r}: key of {len(key)} bytes: it must have {self.key_length}")
 
     # -- many entries -------------------------------------------------------------------------------------------------
 
@@ -247,7 +243,7 @@ class KeyedQueue(VolatileQueue):
 
     def clear_keys(self, search: SearchOrder, key: bytes) -> int:
         """See the base."""
-        self._check_key(key)
+        check_key(self.name, key, self.key_length)
         before = self.count
         stored = self._home()
         if stored is None:

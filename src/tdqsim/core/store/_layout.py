@@ -37,7 +37,7 @@ from tdqsim.errors import StoreDamaged
 __all__ = [
     "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS",
     "PIECES", "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
-    "check_entry", "check_queue", "decode", "encode", "encode_long", "entry_key", "entry_number",
+    "check_entry", "check_key", "check_queue", "decode", "encode", "encode_long", "entry_key", "entry_number",
     "not_keyed", "nothing", "parts", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
 ]  # fmt: skip
 
@@ -326,10 +326,15 @@ def not_keyed(name: bytes, order: Order) -> ValueError:
     return ValueError(f"queue {name!r}: only a KEYED queue has entries with keys; this one is {order.name}")
 
 
+def check_key(name: bytes, key: bytes, key_length: int) -> None:
+    """ValueError when a key has not the length of its queue's keys."""
+    if len(key) != key_length:
+        raise ValueError(f"queue {name!r}: key of {len(key)} bytes: it must have {key_length}")
+
+
 def check_entry(name: bytes, entry: Entry, key_length: int) -> None:
     """ValueError when an entry does not fit its queue."""
-    if len(entry.key) != key_length:
-        raise ValueError(f"queue {name!r}: key of {len(entry.key)} bytes: it must have {key_length}")
+    check_key(name, entry.key, key_length)
     if len(entry.sender) > MAX_SENDER:
         raise ValueError(f"queue {name!r}: sender of {len(entry.sender)} bytes: at most {MAX_SENDER}")
     if not 0 <= entry.time_ns < 2**64:

@@ -16,7 +16,7 @@ from tdqsim.core.store._layout import FORMAT, HEAD_KEY, Head
 from tdqsim.core.store._meta import Meta, repair, usable
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
-__all__ = ["KINDS", "check_file", "make_half", "open_half"]
+__all__ = ["KINDS", "check_file", "make_half", "open_half", "remove"]
 
 KINDS: Final = ("volatile", "durable")
 _MAP: Final = 64 * 2**30
@@ -26,6 +26,14 @@ _SMALL_MAP: Final = 2**30
 _READERS: Final = 126
 _LOCK_FILE: Final = (_READERS + 2) * 64
 """Bytes of LMDB's lock file: as many readers, and its own head."""
+
+
+def remove(path: Path) -> None:
+    """Remove a directory with all that is in it, if it is there."""
+    if path.exists():
+        from shutil import rmtree  # noqa: PLC0415  (it brings what packs archives)
+
+        rmtree(path, ignore_errors=True)
 
 
 def make_half(path: Path, kind: int, store_id: bytes, limit: int | None) -> None:

@@ -22,6 +22,7 @@ from tdqsim.core.store._layout import (
     Order,
     SearchOrder,
     Standing,
+    check_key,
     decode,
     entry_key,
     entry_number,
@@ -257,8 +258,7 @@ class DurableQueue:
         """ValueError unless the queue is searched by such keys."""
         if self.order is not Order.KEYED:
             raise not_keyed(self.name, self.order)
-        if len(key) != self.key_length:
-            raise ValueError(f"queue {self.name!r}: key of {len(key)} bytes: it must have {self.key_length}")
+        check_key(self.name, key, self.key_length)
 
     def matching(
         self,

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import atexit
 import errno
-import logging
 import os
-import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -18,7 +15,7 @@ from tdqsim.core.store._durable import Durable
 from tdqsim.core.store._layout import Durability
 from tdqsim.core.store._lockfile import LockFile, this_boot
 from tdqsim.core.store._meta import usable
-from tdqsim.core.store._opening import KINDS, check_file, make_half, open_half
+from tdqsim.core.store._opening import KINDS, check_file, make_half, open_half, remove
 from tdqsim.core.store._state import State, StateFile
 from tdqsim.core.store._volatile import Volatile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
@@ -26,7 +23,6 @@ from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, Store
 __all__ = ["Store"]
 
 MEMORY_BYTES: Final = 32 << 20
-_log: Final = logging.getLogger("tdqsim.store")
 _open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
@@ -75,7 +71,7 @@ class Store:
         if memory_bytes < 1:
             raise ValueError(f"memory_bytes {memory_bytes}: it must be 1 or more")
         self._temporary = path is None
-        self.path = Path(tempfile.mkdtemp(prefix="tdqsim-")) if path is None else Path(path)
+        self.path = _new_directory() if path is None else Path(path)
         self.readonly = readonly
         self._sync = durability == "power"
         self._limit, self._memory = limit_bytes, memory_bytes
@@ -166,7 +162,7 @@ class Store:
         """Make a store; killed in between, it is made again from the beginning."""
         state = State(os.urandom(16).hex())
         self._file.write(state)
-        shutil.rmtree(self.path / "durable", ignore_errors=True)
+        remove(self.path / "durable")
         make_half(self.path / "durable", 1, bytes.fromhex(state.store_id), self._limit)
         state = state._replace(made=True, clean=True)
         self._file.write(state)
@@ -177,7 +173,7 @@ class Store:
 
         The volatile data is given up. The durable data is looked through, in a process of its own.
         """
-        shutil.rmtree(self.path / "volatile", ignore_errors=True)
+        remove(self.path / "volatile")
         from tdqsim.core.store.check import look_through  # noqa: PLC0415  (it brings what starts processes)
 
         report = look_through(self.path)
@@ -268,7 +264,7 @@ class Store:
         if self._lock is not None:
             self._lock.release()
         if self._temporary:
-            shutil.rmtree(self.path, ignore_errors=True)
+            remove(self.path)
         self._closed = True
 
     def abandon(self) -> None:
@@ -281,6 +277,13 @@ class Store:
             self._lock.forget()
 
 
+def _new_directory() -> Path:
+    """A directory for a store that nobody gave one."""
+    import tempfile  # noqa: PLC0415  (a tool that works on a store need not wait for it)
+
+    return Path(tempfile.mkdtemp(prefix="tdqsim-"))
+
+
 def _opened(
     path: Path, store_id: bytes, kind: str, *, limit: int | None, sync: bool, readonly: bool,
     closed: Mapping[str, Sequence[int]], note: Callable[[str], None],
@@ -288,7 +291,7 @@ def _opened(
     """One half of a store; the volatile one is made when the file ``made`` does not say that it is finished."""
     place, as_closed = path / kind, closed.get(kind, ())
     if kind == "volatile" and not (place / "made").exists():
-        shutil.rmtree(place, ignore_errors=True)
+        remove(place)
         make_half(place, KINDS.index(kind), store_id, limit)
         (place / "made").touch(mode=0o600)
         as_closed = ()  # that was another file, which has been discarded since
@@ -301,7 +304,9 @@ def _opened(
 def _noted(notes: list[str], text: str) -> None:
     """Keep what had to be set right, and say it where somebody sees it: something may be missing."""
     notes.append(text)
-    _log.warning(text)
+    import logging  # noqa: PLC0415  (few stores have a note)
+
+    logging.getLogger("tdqsim.store").warning(text)
 
 
 def _at_exit() -> None:

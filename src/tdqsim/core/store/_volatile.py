@@ -9,7 +9,6 @@ it is done at a clean close and whenever the user asks. What is on the disk and 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -18,6 +17,7 @@ from tdqsim.core.store._durable import Durable
 from tdqsim.core.store._keyed import KeyedQueue
 from tdqsim.core.store._layout import Order, check_queue
 from tdqsim.core.store._memory import PER_RECORD, LifoQueue, VolatileQueue
+from tdqsim.core.store._opening import remove
 from tdqsim.errors import StoreFull
 
 __all__ = ["Volatile"]
@@ -165,7 +165,7 @@ class Volatile:
         if self._disk is not None:
             self._disk.close()
         self._disk = None
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove(self.path)
 
     def sync(self) -> None:
         """Have the system write the file to the disk."""

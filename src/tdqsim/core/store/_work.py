@@ -138,9 +138,12 @@ class Work:
         if cost > _TOO_MUCH:
             raise ValueError(f"queue {self.queue.name!r}: more than {MAX_DATA} bytes")
         durable = self.queue.durable
-        durable.charge(cost)
+        room = durable.room
+        if room.left < cost:
+            durable.find_room(cost)
+        room.left -= cost
         if not self.held:
-            durable.room.holders.append(ref(self))
+            room.holders.append(ref(self))
         self.held += cost
 
     # -- taking ---------------------------------------------------------------------------------------------------
@@ -149,8 +152,9 @@ class Work:
         """The data of the next committed entry behind those that this work took; None when there is none."""
         queue = self.queue
         reads, size = self.taken
-        seq = queue.now.first + reads
-        if seq > queue.now.last or self.cleared:
+        first, last, _, _, _ = queue.now
+        seq = first + reads
+        if seq > last or self.cleared:
             return None
         ahead = queue.ahead
         at, end, data, long = ahead.popleft() if ahead else _NONE
