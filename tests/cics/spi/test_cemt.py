@@ -60,7 +60,7 @@ def test_a_queue_without_a_facility_shows_none():
     """Ter stands for a terminal; where there is none, nothing stands there."""
     queue = define_tdqueue(name="FILQ", type="INTRA", atifacility="FILE", transid="XYZ1", triggerlevel=5)
     with Region([queue], supplied_queues=False) as reg:
-        line = cemt(reg, "CEMT I TD(FILQ*)").text.splitlines()[2]
+        line = cemt(reg, "CEMT- I TD(FILQ)").text.splitlines()[2]
         assert line == "  Tdq(FILQ) Tri(00005) Ite(00000) Int     Ena            Tra(XYZ1) Use(CICSUSER)"
         changed = cemt(reg, "CEMT S TD(FILQ) DI").text.splitlines()[2]
         assert changed == "  Tdq(FILQ) Tri(00005) Ite(00000) Int     Dis            Tra(XYZ1) Use(CICSUSER) NORMAL"
