@@ -123,7 +123,10 @@ def test_keywords_of_cemt(resource):
 
 def test_verbs_and_resources_of_cemt():
     rows = [row for row in table("cemt") if row["kind"] != "keyword"]
-    assert [row["keyword"] for row in rows if row["kind"] == "verb"] == ["Inquire", "Set", "DIscard", "Perform"]
+    verbs = [row for row in rows if row["kind"] == "verb"]
+    assert [row["keyword"] for row in verbs] == ["Inquire", "Set", "DIscard", "Perform"]
+    assert not any(row[column] for row in verbs for column in ("resource", "verbs", "option", "cvda"))
+    assert not any(row[column] for row in rows for column in ("resource", "cvda"))
     assert {row["keyword"]: (row["verbs"], row["option"]) for row in rows if row["kind"] == "resource"} == {
         "TAsk": ("INQUIRE SET", "number7"), "TClass": ("", ""), "TDqueue": ("INQUIRE SET DISCARD", "name4"),
         "TErminal": ("", ""), "TRAnsaction": ("INQUIRE SET", "name4"), "TRDumpcode": ("", ""),
