@@ -191,6 +191,28 @@ MESSAGES = """
     XCL9003 Function did not complete. See previously listed messages for possible cause.
     XCL9004 Function did not complete. See previously listed messages for possible cause.
     XCL9005 Function did not complete. Contact your service provider.
+    CPF2103 Library &1 already exists in library list.
+    CPF2104 Library &1 not removed from the library list.
+    CPF2111 Library &1 already exists.
+    CPF2125 No objects deleted.
+    CPF2204 User profile &1 not found.
+    CPF2214 User profile &1 already exists.
+    CPF22E2 Password not correct for user profile &1.
+    CPF22E3 User profile &1 is disabled.
+    CPF22E4 Password for user profile &1 has expired.
+    CPC2101 Library list changed.
+    CPC2102 Library &1 created.
+    CPC2191 Object &1 in &2 type *&3 deleted.
+    CPC2196 Library &1 added to library list.
+    CPC2197 Library &1 removed from library list.
+    CPC2198 Current library changed to &1.
+    CPC2205 User profile &1 created.
+    CPD0030 Command &1 in library &2 not found.
+    CPD0043 Keyword &1 not valid for this command.
+    CPD0071 Parameter &1 required.
+    MCH0802 Total parameters passed does not match number required.
+    MCH1202 Decimal data error.
+    MCH3601 Pointer not set for location referenced.
 """
 DATA = """
     CPF1002 C10 CPF2105 C10,C10,C7 CPF2110 C10 CPF2112 C10,C10,C7 CPF2151 C10,C10,C7 CPF2182 C10 CPF2189 C10,C10,C7
@@ -390,3 +412,128 @@ def test_which_escape_of_rtvdtaqxcl_follows_which_cause():
         "CPF9801": "XCL9002", "CPF9802": "XCL9002", "CPF9810": "XCL9002", "CPF9820": "XCL9002", "CPF9503": "XCL9003",
         "CPF9803": "XCL9004", "CPF9807": "XCL9004", "CPF9808": "XCL9004", "CPF9830": "XCL9004", "*": "XCL9005",
     }  # fmt: skip
+
+
+def test_fields_of_messages_in_an_open_list():
+    """QGYOLJBL: identifiers of fields and what each is; numbers are binary, statement numbers a list, the rest text."""
+    expected = """
+        101 C alert option; 201 C replacement data; 301 C message; 302 C message with replacement data; 401 C message help;
+        402 C message help with replacement data; 403 C message help with formatting characters;
+        404 C message help with replacement data and formatting characters; 501 C default reply; 602 C sender type;
+        603 C sending program; 604 C sending module; 605 C sending procedure; 606 M sending statement numbers;
+        607 C sending user profile; 702 C receiving type; 703 C receiving program; 704 C receiving module;
+        705 C receiving procedure; 706 M receiving statement numbers; 801 C message file library used; 1001 C reply status;
+        1101 C request status; 1201 B request level; 1301 B CCSID of the text; 1302 C CCSID conversion status of the text;
+        1303 B CCSID of the data; 1304 C CCSID conversion status of the data
+    """
+    entries = [entry.split(maxsplit=2) for entry in expected.split(";")]
+    rows = table("ibmi_joblog_fields")
+    assert [[row["field"], row["kind"]] for row in rows] == [entry[:2] for entry in entries]
+    for row, (_, _, what) in zip(rows, entries, strict=True):
+        assert row["source"].removeprefix("QGYOLJBL (IBM Docs): ").split(";")[0] == what.strip()
+    told = {row["field"]: row["value"] for row in rows}
+    assert {told[number] for number in ("603", "604", "605", "606", "703", "704", "705", "706", "501")} == {""}
+    assert [told[number] for number in ("101", "602", "702", "801", "1001", "1101", "1201")] == [
+        "*NO", "0", "0", "QSYS", "N", "N", "0"
+    ]  # fmt: skip
+    assert [told[number] for number in ("201", "301", "302", "401", "402", "403", "404", "607", "1301", "1302")] == [
+        "=data", "=text", "=filled", "=help", "=told", "=help", "=told", "=user", "=ccsid", "0"
+    ]  # fmt: skip
+
+
+JOB_FORMATS = {
+    "JOBI": "8 C10 name; 18 C10 user; 28 C6 number; 34 C16 internal identifier; 50 C10 status; 60 C1 type; 61 C1 subtype",
+    "JOBI0150": """
+        64 B4 run priority; 68 B4 time slice; 72 B4 default wait; 76 C10 purge; 86 C10 time slice end pool;
+        104 B4 maximum processing time; 112 B4 maximum temporary storage; 116 B4 maximum threads;
+        120 B4 maximum temporary storage in megabytes; 128 B4 likewise; 140 B4 end
+    """,
+    "JOBI0200": """
+        62 C10 subsystem; 72 B4 run priority; 96 C11 function; 107 C4 active job status; 140 B4 threads;
+        176 C4 active job status while ending; 180 C10 memory pool; 190 C1 message reply
+    """,
+    "JOBI0300": """
+        62 C22 job queue and priority; 84 C20 output queue; 104 C2 output priority; 106 C10 printer device;
+        116 C56 submitter, and the status on the job queue; 180 C7 job date
+    """,
+    "JOBI0400": """
+        62 C13 entered the system; 75 C13 became active; 88 C67 accounting code to mode; 155 C10 inquiry message reply;
+        165 C10 logging of CL programs; 175 C10 break message handling; 185 C10 status message handling;
+        195 C13 device recovery action; 208 C10 DDM conversation handling; 218 C1 date separator; 219 C4 date format;
+        223 C76 print text to submitter; 299 C1 time separator; 300 B4 CCSID; 312 C10 print key format; 322 C20 sort sequence;
+        342 C3 language; 345 C2 country; 347 C1 completion status; 348 C1 signed on; 349 C8 switches;
+        357 C11 message queue full action; 372 B4 default CCSID; 376 C81 routing data, decimal format;
+        457 C10 character identifier control; 467 C30 server type; 497 C1 threads allowed; 498 C1 job log pending;
+        508 C14 ended; 522 C10 spooled file action; 554 C10 end
+    """,
+    "JOBI0500": "64 B4 end severity; 68 B4 logging severity; 72 C1 logging level; 73 C10 logging text",
+    "JOBI0600": """
+        62 C8 switches; 70 C1 end status; 71 C20 subsystem; 91 C10 current user; 101 C1 DBCS; 116 C10 special environment;
+        296 C10 job user identity; 306 C1 how it was set; 307 C15 client address
+    """,
+    "JOBI0700": """
+        64 B4 system libraries; 68 B4 product libraries; 72 B4 current libraries; 76 B4 user libraries; 80 C0 their names
+    """,
+    "JOBI1000": "140 B4 end",
+    "RTVM": """
+        8 B4 severity; 52 B4 default reply at; 56 B4 its length; 64 B4 message at; 68 B4 its length; 76 B4 help at;
+        80 B4 its length; 26 C7 identifier; 200 C7 made; 212 C7 changed; 220 C0 texts
+    """,
+}
+"""Offset, kind and length of what QUSRJOBI and QMHRTVM tell."""
+
+
+@pytest.mark.parametrize("name", JOB_FORMATS)
+def test_fields_of_jobs_and_message_descriptions(name):
+    found = [
+        f"{row['offset']} {row['kind']}{row['length']}"
+        for row in table("ibmi_retrieve_formats")
+        if row["format"] == name
+    ]
+    assert found == [" ".join(entry.split()[:2]) for entry in JOB_FORMATS[name].split(";")]
+
+
+def test_what_a_job_has_when_nothing_was_changed():
+    """As CRTJOBD, CRTCLS and the system values are shipped: LOG(4 0 *NOLIST), ENDSEV(30), OUTPTY(5), PURGE(*YES) and so on."""
+    shipped = """
+        JOBI 50 *ACTIVE JOBI 60 B JOBI0150 68 2000 JOBI0150 76 *YES JOBI0150 86 *NONE JOBI0150 104 -1 JOBI0150 112 -1
+        JOBI0150 116 1 JOBI0150 120 -1 JOBI0150 128 -1 JOBI0200 107 RUN JOBI0200 140 1 JOBI0200 180 *BASE JOBI0200 190 0
+        JOBI0300 104 5 JOBI0300 106 PRT01 JOBI0400 155 *RQD JOBI0400 165 *NO JOBI0400 175 *NORMAL JOBI0400 185 *NORMAL
+        JOBI0400 195 *MSG JOBI0400 208 *KEEP JOBI0400 218 / JOBI0400 299 : JOBI0400 312 *PRTHDR JOBI0400 322 *HEX
+        JOBI0400 342 ENU JOBI0400 345 US JOBI0400 348 0 JOBI0400 349 00000000 JOBI0400 357 *NOWRAP JOBI0400 457 *DEVD
+        JOBI0400 497 0 JOBI0400 498 0 JOBI0400 522 *KEEP JOBI0500 64 30 JOBI0500 68 0 JOBI0500 72 4 JOBI0500 73 *NOLIST
+        JOBI0600 62 00000000 JOBI0600 70 0 JOBI0600 101 0 JOBI0600 116 *NONE JOBI0600 306 1 JOBI0700 68 0
+    """
+    words = shipped.split()
+    expected = {(form, offset): value for form, offset, value in zip(words[::3], words[1::3], words[2::3], strict=True)}
+    expected["JOBI0300", "84"] = "QPRINT    QGPL"
+    found = {(row["format"], row["offset"]): row["value"] for row in table("ibmi_retrieve_formats")}
+    assert {place: found[place] for place in expected} == expected
+    from_the_job = """
+        JOBI 8 name JOBI 18 user JOBI 28 number JOBI 34 internal JOBI0150 64 run_priority JOBI0150 72 default_wait
+        JOBI0200 72 run_priority JOBI0300 180 job_date JOBI0400 62 started JOBI0400 75 started JOBI0400 219 date_format
+        JOBI0400 300 ccsid JOBI0400 372 page_ccsid JOBI0600 91 current_user JOBI0600 296 current_user JOBI0700 64 system_count
+        JOBI0700 72 current_count JOBI0700 76 user_count JOBI0700 80 libraries RTVM 8 severity RTVM 52 reply_at RTVM 64 text_at
+        RTVM 68 text_bytes RTVM 76 help_at RTVM 80 help_bytes RTVM 26 id RTVM 220 texts
+    """
+    taken = from_the_job.split()
+    told = {(form, offset): f"={name}" for form, offset, name in zip(taken[::3], taken[1::3], taken[2::3], strict=True)}
+    assert {place: value for place, value in found.items() if value.startswith("=")} == told
+    blank = {place for place, value in found.items() if value == " "}
+    zeros = {("JOBI0150", "140"), ("JOBI1000", "140"), ("RTVM", "56")}
+    dates = {("RTVM", "200"), ("RTVM", "212")}
+    assert {found[place] for place in zeros} == {"0"}
+    assert {found[place] for place in dates} == {"0700101"}
+    assert len(found) == len(expected) + len(told) + len(blank) + len(zeros) + len(dates)
+
+
+def test_every_message_has_its_help():
+    """Second-level text begins with the cause and goes on with the recovery; its variables are those of the message."""
+    messages = {row["id"]: row for row in table("cpf_messages")}
+    helps = {row["id"]: row["help"] for row in table("cpf_help")}
+    assert helps.keys() == messages.keys()
+    for name, text in helps.items():
+        assert text.startswith("Cause . . . . . :   "), name
+        assert "Recovery  . . . :   " in text or messages[name]["kind"] == "completion", name
+        many = 0 if messages[name]["data"] == "-" else len(messages[name]["data"].split())
+        assert max((int(part[0]) for part in text.split("&")[1:] if part[0].isdigit()), default=0) <= many, name
