@@ -402,3 +402,23 @@ def test_where_messages_of_cics_go():
     texts = {row["id"]: row["text"] for row in table("kernel_messages")}
     for name, code in (("DFHAC2231", "ASP1"), ("DFHAC2232", "ASPO"), ("DFHAC2233", "ASPP")):
         assert f"code {code}." in texts[name]
+
+
+def test_commands_of_dfhcsdup_and_resources_that_it_defines():
+    commands = """
+        ADD ALTER APPEND COPY DEFINE DELETE EXTRACT INITIALIZE INITIALISE LIST MIGRATE PROCESS REMOVE SCAN SERVICE UPGRADE
+        USERDEFINE VERIFY
+    """
+    rows = table("csd_commands")
+    assert [row["name"] for row in rows] == commands.split()
+    assert {row["name"]: row["effect"] for row in rows if row["effect"] != "none"} == {"DEFINE": "defines"}
+    assert {row["name"]: row["words"] for row in rows if row["words"]} == {
+        "ALTER": "ALL", "COPY": "ALL REPLACE MERGE DUPNOREPLACE", "DELETE": "ALL REMOVE", "EXTRACT": "OBJECTS",
+        "LIST": "ALL OBJECTS SIGSUMM", "SCAN": "ALIAS", "UPGRADE": "REPLACE",
+    }  # fmt: skip
+    resources = """
+        ATOMSERVICE BUNDLE CONNECTION CORBASERVER DB2CONN DB2ENTRY DB2TRAN DJAR DOCTEMPLATE DUMPCODE ENQMODEL FILE IPCONN
+        JOURNALMODEL JVMSERVER LIBRARY LSRPOOL MAPSET MQCONN MQINI MQMONITOR PARTITIONSET PARTNER PIPELINE PROCESSTYPE PROFILE
+        PROGRAM REQUESTMODEL SESSIONS TCPIPSERVICE TDQUEUE TERMINAL TRANCLASS TRANSACTION TSMODEL TYPETERM URIMAP WEBSERVICE
+    """
+    assert [row["name"] for row in table("resource_types")] == resources.split()
