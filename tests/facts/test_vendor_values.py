@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim.cics import Region
 from tdqsim.facts import table
 
 VALUES = {
@@ -29,7 +30,10 @@ VALUES = {
         rdw_record_maximum 65535 cics_length_maximum 32767 half_track_block 27998 buffers_default 5 buffers_maximum 255
         dsname_maximum 44 dsname_qualifier_maximum 8 gdg_base_maximum 35 gdg_limit_maximum 255 generation_maximum 9999
         extents_maximum 16 tracks_per_cylinder 15 track_cells 1729 track_gap_cells 10 track_data_cells 9 track_cell_bytes 34
+        track_segment_bytes 232 track_segment_overhead 6 jcl_image 80 intrdr_record_maximum 254 job_name_maximum 8
+        concatenation_maximum 255
     """,
+    "hostservers": "password_longest 128 token_seconds 3600",
     "limits": """
         queue_name_length 4 group_name_length 8 length_option_maximum 32767 ci_size_minimum 512 ci_size_maximum 32768
         ci_overhead 32 rdw_length 4 bdw_length 4 supplied_extra_recordsize 132 supplied_extra_blocksize 136
@@ -42,7 +46,8 @@ VALUES = {
         max2gb_bytes 2147483648 max16mb_specified -1 max2gb_specified -2 name_length 10 run_priority_minimum 1
         run_priority_maximum 99 dts_earliest 19280825 dts_latest 20710509 dts_bits 12 dts_of_2000 9223372036854775808
         alcobj_maximum 50 no_conversion_ccsid 65535 supplemental_groups_maximum 15 library_list_maximum 250 length_digits 5
-        job_name_key 1009
+        job_name_key 1009 alcobj_wait_maximum 32767 sender_information_minimum 8 entry_overhead 28 queue_overhead 160
+        extension_entries 64 default_wait_seconds 30 run_priority 50 wait_seconds_maximum 2147483647 default_ccsid 37
     """,
 }
 """Names and values in turn, by table."""
@@ -57,6 +62,16 @@ def test_the_values_are_those_of_the_manuals(name):
     assert {key: found.get(key) for key in words[::2]} == {
         key: [value] for key, value in zip(words[::2], words[1::2], strict=True)
     }
+
+
+def test_what_a_region_has_when_nobody_says_otherwise():
+    with Region([], supplied_queues=False) as region:
+        assert (region.applid, region.sysid, region.default_user) == ("TDQREGN", "TDQ1", "CICSUSER")
+        assert region.encode("A1") == b"\xc1\xf1"
+        assert region.start(lambda task: task.number, transid="ONE").result() == 1
+    defaults = {row["name"]: row["value"] for row in table("region_defaults")}
+    expected = {"region_user": "CICSRGN", "code_page": "037", "time_zone": "UTC", "release": "0750", "ci_size": "4096"}
+    assert {name: defaults[name] for name in expected} == expected
 
 
 def test_defaults_of_options_and_of_a_terminal():
