@@ -322,3 +322,28 @@ def test_where_cemt_shows_what(resource):
     columns = ("line", "column", "label", "option", "format")
     found = ["/".join(row[column] for column in columns) for row in table("cemt_layout") if row["type"] == resource]
     assert found == CEMT_LAYOUT[resource].split()
+
+
+def test_which_controls_code_pages_keep():
+    """Text of columns as Cobrix 2.10 has it: page 037 keeps five, some pages CR and LF, the others those of ASCII."""
+    few = {"838", "870", "875", "1025", "1047", "1160"}
+    for row in table("codepages"):
+        kept = "ascii" if row["kind"] == "EBCDIC" else ""
+        kept = "0D 15 25 41 CA" if row["ccsid"] == "37" else "0D 25" if row["ccsid"] in few else kept
+        assert row["kept"] == kept, row["ccsid"]
+
+
+def test_code_pages_and_whose_tables_they_have():
+    """Pages of the ISO and of PCs by their names in Python; EBCDIC ones by their number, or by a table of their own."""
+    iso = {"819": "latin-1", "912": "iso8859-2", "913": "iso8859-3", "914": "iso8859-4", "915": "iso8859-5",
+           "813": "iso8859-7", "916": "iso8859-8", "920": "iso8859-9", "921": "iso8859-13", "923": "iso8859-15",
+           "1089": "iso8859-6"}  # fmt: skip
+    of_pcs = {"367", "437", "850", "852", "855", "857", "858", "866", *map(str, range(1250, 1259))}
+    own = {row["ccsid"] for row in table("codepage_tables")}
+    for row in table("codepages"):
+        number = row["ccsid"]
+        expected = iso.get(number, f"cp{int(number):03d}")
+        if number == "367":
+            expected = "ascii"
+        assert row["codec"] == ("" if number in own else expected), number
+        assert row["kind"] == ("ASCII" if number in iso or number in of_pcs else "EBCDIC"), number
