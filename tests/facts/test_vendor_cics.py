@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tdqsim.facts import (
@@ -400,6 +402,19 @@ def test_where_messages_of_cics_go():
         "CSQL": {"DFHTD1278", "DFHTD0401", "DFHTD0402", "DFHTD0403"},
     }  # fmt: skip
     texts = {row["id"]: row["text"] for row in table("kernel_messages")}
+    inserts = {name: set(re.findall(r"{(\w+)}", text)) for name, text in texts.items()}
+    of_a_program = {"transid", "program", "termid"}
+    assert inserts == {
+        "DFHAC2236": {*of_a_program, "abcode"}, "DFHAC2231": of_a_program, "DFHAC2232": of_a_program,
+        "DFHAC2233": of_a_program, "DFHAC2001": {"transid"}, "DFHAC2008": {"transid"}, "DFHAC2016": {"transid", "program"},
+        "DFHTD0183": {"queue", "transid", "reason"}, "DFHTD0340": {"queue", "transid"}, "DFHTD0240": {"queue"},
+        "DFHTD1278": {"queue", "userid"}, "DFHTD0401": {"queue"}, "DFHTD0402": {"queue"}, "DFHTD0403": {"queue"},
+    }  # fmt: skip
+    says = {"DFHTD0401": "deleted", "DFHTD0402": "added", "DFHTD0403": "replaced", "DFHTD1278": "not installed",
+            "DFHTD0340": "remote", "DFHTD0183": "trigger level", "DFHAC2001": "not recognized", "DFHAC2008": "disabled",
+            "DFHAC2232": "committed", "DFHAC2233": "backed out", "DFHAC2231": "shunted", "DFHAC2236": "backed out",
+            "DFHTD0240": "No space", "DFHAC2016": "not available"}  # fmt: skip
+    assert {name: word for name, word in says.items() if word in texts[name]} == says
     for name, code in (("DFHAC2231", "ASP1"), ("DFHAC2232", "ASPO"), ("DFHAC2233", "ASPP")):
         assert f"code {code}." in texts[name]
 
