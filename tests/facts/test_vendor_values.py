@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim.cics import Region
 from tdqsim.facts import table
 
 VALUES = {
@@ -29,7 +30,10 @@ VALUES = {
         rdw_record_maximum 65535 cics_length_maximum 32767 half_track_block 27998 buffers_default 5 buffers_maximum 255
         dsname_maximum 44 dsname_qualifier_maximum 8 gdg_base_maximum 35 gdg_limit_maximum 255 generation_maximum 9999
         extents_maximum 16 tracks_per_cylinder 15 track_cells 1729 track_gap_cells 10 track_data_cells 9 track_cell_bytes 34
+        track_segment_bytes 232 track_segment_overhead 6 jcl_image 80 intrdr_record_maximum 254 job_name_maximum 8
+        concatenation_maximum 255
     """,
+    "hostservers": "password_longest 128 token_seconds 3600",
     "limits": """
         queue_name_length 4 group_name_length 8 length_option_maximum 32767 ci_size_minimum 512 ci_size_maximum 32768
         ci_overhead 32 rdw_length 4 bdw_length 4 supplied_extra_recordsize 132 supplied_extra_blocksize 136
@@ -42,7 +46,8 @@ VALUES = {
         max2gb_bytes 2147483648 max16mb_specified -1 max2gb_specified -2 name_length 10 run_priority_minimum 1
         run_priority_maximum 99 dts_earliest 19280825 dts_latest 20710509 dts_bits 12 dts_of_2000 9223372036854775808
         alcobj_maximum 50 no_conversion_ccsid 65535 supplemental_groups_maximum 15 library_list_maximum 250 length_digits 5
-        job_name_key 1009
+        job_name_key 1009 alcobj_wait_maximum 32767 sender_information_minimum 8 entry_overhead 28 queue_overhead 160
+        extension_entries 64 default_wait_seconds 30 run_priority 50 wait_seconds_maximum 2147483647 default_ccsid 37
     """,
 }
 """Names and values in turn, by table."""
@@ -57,6 +62,16 @@ def test_the_values_are_those_of_the_manuals(name):
     assert {key: found.get(key) for key in words[::2]} == {
         key: [value] for key, value in zip(words[::2], words[1::2], strict=True)
     }
+
+
+def test_what_a_region_has_when_nobody_says_otherwise():
+    with Region([], supplied_queues=False) as region:
+        assert (region.applid, region.sysid, region.default_user) == ("TDQREGN", "TDQ1", "CICSUSER")
+        assert region.encode("A1") == b"\xc1\xf1"
+        assert region.start(lambda task: task.number, transid="ONE").result() == 1
+    defaults = {row["name"]: row["value"] for row in table("region_defaults")}
+    expected = {"region_user": "CICSRGN", "code_page": "037", "time_zone": "UTC", "release": "0750", "ci_size": "4096"}
+    assert {name: defaults[name] for name in expected} == expected
 
 
 def test_defaults_of_options_and_of_a_terminal():
@@ -123,7 +138,10 @@ def test_keywords_of_cemt(resource):
 
 def test_verbs_and_resources_of_cemt():
     rows = [row for row in table("cemt") if row["kind"] != "keyword"]
-    assert [row["keyword"] for row in rows if row["kind"] == "verb"] == ["Inquire", "Set", "DIscard", "Perform"]
+    verbs = [row for row in rows if row["kind"] == "verb"]
+    assert [row["keyword"] for row in verbs] == ["Inquire", "Set", "DIscard", "Perform"]
+    assert not any(row[column] for row in verbs for column in ("resource", "verbs", "option", "cvda"))
+    assert not any(row[column] for row in rows for column in ("resource", "cvda"))
     assert {row["keyword"]: (row["verbs"], row["option"]) for row in rows if row["kind"] == "resource"} == {
         "TAsk": ("INQUIRE SET", "number7"), "TClass": ("", ""), "TDqueue": ("INQUIRE SET DISCARD", "name4"),
         "TErminal": ("", ""), "TRAnsaction": ("INQUIRE SET", "name4"), "TRDumpcode": ("", ""),
@@ -304,3 +322,28 @@ def test_where_cemt_shows_what(resource):
     columns = ("line", "column", "label", "option", "format")
     found = ["/".join(row[column] for column in columns) for row in table("cemt_layout") if row["type"] == resource]
     assert found == CEMT_LAYOUT[resource].split()
+
+
+def test_which_controls_code_pages_keep():
+    """Text of columns as Cobrix 2.10 has it: page 037 keeps five, some pages CR and LF, the others those of ASCII."""
+    few = {"838", "870", "875", "1025", "1047", "1160"}
+    for row in table("codepages"):
+        kept = "ascii" if row["kind"] == "EBCDIC" else ""
+        kept = "0D 15 25 41 CA" if row["ccsid"] == "37" else "0D 25" if row["ccsid"] in few else kept
+        assert row["kept"] == kept, row["ccsid"]
+
+
+def test_code_pages_and_whose_tables_they_have():
+    """Pages of the ISO and of PCs by their names in Python; EBCDIC ones by their number, or by a table of their own."""
+    iso = {"819": "latin-1", "912": "iso8859-2", "913": "iso8859-3", "914": "iso8859-4", "915": "iso8859-5",
+           "813": "iso8859-7", "916": "iso8859-8", "920": "iso8859-9", "921": "iso8859-13", "923": "iso8859-15",
+           "1089": "iso8859-6"}  # fmt: skip
+    of_pcs = {"367", "437", "850", "852", "855", "857", "858", "866", *map(str, range(1250, 1259))}
+    own = {row["ccsid"] for row in table("codepage_tables")}
+    for row in table("codepages"):
+        number = row["ccsid"]
+        expected = iso.get(number, f"cp{int(number):03d}")
+        if number == "367":
+            expected = "ascii"
+        assert row["codec"] == ("" if number in own else expected), number
+        assert row["kind"] == ("ASCII" if number in iso or number in of_pcs else "EBCDIC"), number

@@ -76,6 +76,42 @@ def test_a_counter_is_whole_and_not_in_a_table_of_its_own():
             record(f"01 R. {counter} 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N.")
 
 
+@pytest.mark.parametrize(
+    ("counter", "table"),
+    [
+        ("05 N POINTER.", ""),
+        ("05 N. 10 M PIC 9.", ""),
+        ("05 N COMP-1.", ""),
+        ("05 G OCCURS 2. 10 N PIC 9 OCCURS 2.", "10"),
+    ],
+)
+def test_what_cannot_count(counter, table):
+    with pytest.raises(LayoutError, match="N must be a whole number"):
+        record(f"01 R. {counter} {table or '05'} T PIC X OCCURS 0 TO 3 DEPENDING ON N.")
+
+
+@pytest.mark.parametrize(
+    ("names", "place"), [("A THRU B2", (0, 4)), ("A THRU B", (0, 4)), ("B THRU B2", (0, 4)), ("B2 THRU C", (2, 3))]
+)
+def test_what_renames_may_end_and_begin_where_its_first_item_does(names, place):
+    """Neither end of the last item may come before that of the first one; it may be at the same place."""
+    layout = record(
+        f"01 R. 05 A PIC X(4). 05 B REDEFINES A. 10 B1 PIC XX. 10 B2 PIC XX. 05 C PIC X. 66 N RENAMES {names}."
+    )
+    assert (layout.field("N").offset, layout.field("N").length) == place
+
+
+@pytest.mark.parametrize(
+    ("first", "last"), [("B2", "A"), ("A", "B1"), ("C", "A")], ids=["begins before", "ends before", "both"]
+)
+def test_renames_goes_forward(first, last):
+    with pytest.raises(LayoutError, match=f"{last} does not come after {first}"):
+        record(
+            "01 R. 05 A PIC X(4). 05 B REDEFINES A. 10 B1 PIC XX. 10 B2 PIC XX. 05 C PIC X. "
+            f"66 N RENAMES {first} THRU {last}."
+        )
+
+
 def test_a_table_of_a_group_that_is_not_there_is_left_out():
     layout = record("01 R. 05 K PIC X. 05 G. 10 T PIC XX OCCURS 3. 05 H REDEFINES G PIC X(6).")
     written = layout.encode({"K": "A", "H": "abcdef"})

@@ -55,6 +55,40 @@ def test_a_cycle_goes_on_after_any_number_of_restarts(tmp_path, kind, restarts):
 
 
 @pytest.mark.parametrize("kind", ["PHYSICAL", "LOGICAL"])
+def test_a_cycle_that_goes_on_is_the_first_of_its_run(tmp_path, kind):
+    region = begun(tmp_path / "store", kind, "TERMINAL")
+    for _ in range(2):
+        region = again(region, tmp_path / "store")
+        region.set_terminal("T001", inservice=False)
+        assert "A cycle is on (number 1, of PAYP)" in str(region.explain("TRGQ"))
+    region.close()
+
+
+@pytest.mark.parametrize("kind", ["PHYSICAL", "LOGICAL"])
+@pytest.mark.parametrize(("left", "started"), [(3, ["TRGQ"]), (2, [])])
+def test_a_cycle_goes_on_while_the_level_is_reached(tmp_path, kind, left, started):
+    region = begun(tmp_path / "store", kind, "TERMINAL")
+    for _ in range(3 - left):
+        region.readq_td("TRGQ")
+    region = again(region, tmp_path / "store")
+    assert starts(region, reads=left + 1) == started
+    region.close()
+
+
+def test_a_level_of_0_ends_a_cycle_at_the_restart(tmp_path):
+    region = begun(tmp_path / "store", "LOGICAL", "TERMINAL")
+    region.set_tdqueue("TRGQ", triggerlevel=0)
+    region = again(region, tmp_path / "store")
+    seen = starts(region, reads=5)
+    assert seen == []
+    region.set_tdqueue("TRGQ", triggerlevel=4)
+    region.writeq_td("TRGQ", b"4")
+    region.run()
+    assert seen == ["TRGQ"]
+    region.close()
+
+
+@pytest.mark.parametrize("kind", ["PHYSICAL", "LOGICAL"])
 def test_the_first_write_after_a_restart_starts_no_second_task(tmp_path, kind):
     region = begun(tmp_path / "store", kind, "TERMINAL")
     region = again(region, tmp_path / "store")

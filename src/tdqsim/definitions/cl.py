@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tdqsim.definitions._build import build
+from tdqsim.definitions._capitals import capitals
 from tdqsim.definitions.cl_command import COMMANDS
 from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import GroupEntry
@@ -242,7 +243,7 @@ def _unprompted(piece: str) -> str:
 def _unquoted(piece: str) -> str:
     if piece.startswith("'"):
         return piece[1:].removesuffix("'").replace("''", "'")
-    return piece.upper()
+    return capitals(piece)
 
 
 def _by_keyword(

@@ -18,6 +18,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tdqsim.core.codepage import codepage
+from tdqsim.definitions._capitals import capitals
 from tdqsim.definitions.cl_expression import ClWord, Diagnostic, evaluated, shown
 from tdqsim.facts import LIMITS, table
 
@@ -171,7 +172,7 @@ class _Reader:
             raw = bytes.fromhex(found[1]) if found is not None else b""
             return ClWord(codepage(37).printable(raw), quoted=True, raw=raw)
         if not piece.startswith("'"):
-            return ClWord(piece.upper(), quoted=False)
+            return ClWord(capitals(piece), quoted=False)
         if not _QUOTED.fullmatch(piece):
             self.faults.append(Diagnostic("CPD0013", (piece,)))
         return ClWord(piece[1:].removesuffix("'").replace("''", "'"), quoted=True)

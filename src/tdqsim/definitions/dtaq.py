@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic_core import PydanticCustomError
 
+from tdqsim.definitions._capitals import capitals
 from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse, spoken
 from tdqsim.definitions._resource import Conflict, Resource
 from tdqsim.facts import LIMITS, table
@@ -56,7 +57,7 @@ class _SystemName(Name):
     """A name; small letters count as capitals, as everywhere on the system."""
 
     def check(self, value: object) -> str:
-        return Name.check(self, value.upper() if isinstance(value, str) else value)
+        return Name.check(self, capitals(value) if isinstance(value, str) else value)
 
     def pattern(self) -> str:
         special = [re.escape(word) for each in self.also for word in (each, each.lower())]
@@ -67,7 +68,7 @@ class _QualifiedName(Name):
     """``NAME`` or ``LIBRARY/NAME``; ``also`` are the special values of the library."""
 
     def check(self, value: object) -> str:
-        value = value.upper() if isinstance(value, str) else value
+        value = capitals(value) if isinstance(value, str) else value
         if isinstance(value, str) and self.blank and not value:
             return value
         library, slash, name = value.rpartition("/") if isinstance(value, str) else ("", "", "")

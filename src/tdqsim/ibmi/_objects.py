@@ -29,7 +29,9 @@ def new_name(value: str, what: str) -> str:
     Raises:
         ParameterError: it is not one.
     """
-    found = value.upper() if isinstance(value, str) else ""
+    found = (
+        value.upper() if isinstance(value, str) and value.isascii() else ""
+    )  # the capitals of some letters are A to Z
     if len(found) > LIMITS["name_length"] or not re.fullmatch(_NEW_NAME["pattern"], found):
         raise ParameterError(
             f"{what} {value!r}: must be 1 to {LIMITS['name_length']} characters ({_NEW_NAME['words']})"

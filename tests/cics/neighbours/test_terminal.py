@@ -35,6 +35,17 @@ def begin(region, program, *typed, **options):
     return handle.result()
 
 
+def test_positions_of_a_map_without_size_are_those_of_a_screen_of_80_columns():
+    """A number counts positions from 0; without POS a field follows the last one, over the end of the line."""
+    mapset = parse_bms(
+        "S        DFHMSD TYPE=MAP,MODE=INOUT\nM        DFHMDI\nA        DFHMDF POS=160,LENGTH=6\n"
+        "B        DFHMDF POS=(3,10),LENGTH=75\nC        DFHMDF LENGTH=5\n         DFHMSD TYPE=FINAL\n         END\n"
+    )
+    assert [(field.name, field.line, field.column) for field in mapset.maps[0].fields] == [
+        ("A", 3, 1), ("B", 3, 10), ("C", 4, 6)
+    ]  # fmt: skip
+
+
 def test_the_first_receive_gets_the_input_that_started_the_task(region):
     assert begin(region, lambda task: task.receive(), "PAYM 100") == region.encode("PAYM 100")
 

@@ -5,11 +5,13 @@ import json
 import pytest
 from freezegun import freeze_time
 
+from tdqsim.cics import Region
 from tdqsim.cics.kernel.security import Access, AccessList
 from tdqsim.cics.text import ceci
 from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import CemtError
 from tdqsim.cics.text.exec_text import TranslationError
+from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import region
@@ -52,6 +54,17 @@ def test_the_screen_of_all_queues(tmp_path):
             " " * 50 + "SYSID=TDQ1 APPLID=TDQREGN",
             " RESPONSE: NORMAL                                TIME:  12.34.56  DATE: 05.31.24",
         ]
+
+
+def test_a_queue_without_a_facility_shows_none():
+    """Ter stands for a terminal; where there is none, nothing stands there."""
+    queue = define_tdqueue(name="FILQ", type="INTRA", atifacility="FILE", transid="XYZ1", triggerlevel=5)
+    with Region([queue], supplied_queues=False) as reg:
+        line = cemt(reg, "CEMT- I TD(FILQ)").text.splitlines()[2]
+        assert line == "  Tdq(FILQ) Tri(00005) Ite(00000) Int     Ena            Tra(XYZ1) Use(CICSUSER)"
+        changed = cemt(reg, "CEMT S TD(FILQ) DI").text.splitlines()[2]
+        assert changed == "  Tdq(FILQ) Tri(00005) Ite(00000) Int     Dis            Tra(XYZ1) Use(CICSUSER) NORMAL"
+        assert cemt(reg, "CEMT I TD(NONE)").text.splitlines()[2] == f"  {'Tdq(NONE)':<68}NOT FOUND"
 
 
 @pytest.mark.rule("CEMT-MORE-BELOW")

@@ -92,6 +92,20 @@ def test_transactions():
             task.inquire_transaction_end()
 
 
+@pytest.mark.parametrize("yes", ["cmdsec", "ressec"])
+def test_what_is_checked_for_a_transaction(yes):
+    """DFHVALUE(CMDSECYES) is 206, DFHVALUE(RESSECYES) 203; 208 is COMMIT."""
+    numbers = {"cmdsec": (205, 206), "ressec": (202, 203)}
+    with made(define_transaction(name="SECR", **{yes: "YES"})) as reg:
+        info = reg.inquire_transaction("SECR", "CMDSEC", "RESSEC")
+        for name, (no, checked) in numbers.items():
+            cvda = getattr(info, name)
+            wanted = "YES" if name == yes else "NO"
+            assert (cvda.name, cvda.value) == (f"{name.upper()}{wanted}", checked if name == yes else no)
+        shown = cemt(reg, "I TRA(SECR)").text
+        assert f"{yes.capitalize()}({yes.capitalize()}yes)" in shown
+
+
 @pytest.mark.rule("CEMT-TABLES", "CEMT-UOW")
 @pytest.mark.parametrize(("word", "kept"), [("COMMIT", [b"x"]), ("BACKOUT", []), ("FORCE", [])])
 def test_units_of_work(word, kept):

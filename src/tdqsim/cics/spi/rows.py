@@ -351,7 +351,7 @@ class TransactionInfo(Info):
     dtimeout: int
     program: str
     remotesystem: str
-    ressec: Literal[Cvda.RESSECNO, Cvda.COMMIT, Cvda.NOTAPPLIC]
+    ressec: Literal[Cvda.RESSECNO, Cvda.RESSECYES, Cvda.NOTAPPLIC]
     status: Literal[Cvda.DISABLED, Cvda.ENABLED, Cvda.NOTAPPLIC]
 
 

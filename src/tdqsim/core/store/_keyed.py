@@ -63,7 +63,7 @@ class KeyedQueue(VolatileQueue):
         stored = self.disk
         if stored is not None:
             stored.durable.settle()
-            if stored.now.count and not self.by_key:
+            if stored.now.count:
                 return stored
         if self.unsure:
             self._count_anew()
