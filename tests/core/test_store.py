@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from tdqsim.cics import Region
 from tdqsim.core.store import Entry, Order, SearchOrder, Store
 from tdqsim.core.store.check import check, salvage
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreInUse, StoreMissing, StoreVersionError
+from tdqsim.ibmi import System
 from tests.core import _child
 
 
@@ -495,6 +497,14 @@ def test_bad_arguments(place: Path) -> None:
     with pytest.raises(ValueError, match="1 or more"):
         Store(place, memory_bytes=0)
     assert not place.exists()
+
+
+@pytest.mark.parametrize("make", [Store, lambda path: Region(store=path), lambda path: System(path=path)])
+def test_an_empty_path_is_not_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"path '': it must name a directory"):
+        make("")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_errors_of_lmdb_and_the_system_name_the_file(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

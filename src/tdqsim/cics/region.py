@@ -568,5 +568,4 @@ def _opened(
     """The store in a directory, a temporary one, or the one that was handed in."""
     if isinstance(store, Store):
         return store
-    path = None if store is None else Path(store)
-    return Store(path, durability=durability, limit_bytes=limit_bytes, readonly=readonly and path is not None)
+    return Store(store, durability=durability, limit_bytes=limit_bytes, readonly=readonly and store is not None)

@@ -136,7 +136,7 @@ class Machine:
             path
             if isinstance(path, Store)
             else Store(
-                Path(path) if path is not None else None,
+                path,
                 durability=durability, limit_bytes=limit_bytes,
                 memory_bytes=memory_bytes, create=create, readonly=readonly,
             )

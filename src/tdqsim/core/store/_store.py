@@ -54,11 +54,12 @@ class Store:
         StoreDamaged: what is there is not what was written; the message says what, and what can be done.
         StoreVersionError: another version of tdqsim wrote it; it is left as it is.
         StoreFull: there is no room for a new store.
+        ValueError: an argument is out of range, or the path is empty.
     """
 
     def __init__(
         self,
-        path: Path | None = None,
+        path: Path | str | None = None,
         *,
         durability: Durability = "process",
         limit_bytes: int | None = None,
@@ -70,6 +71,8 @@ class Store:
             raise ValueError(f"durability {durability!r}: it must be 'process' or 'power'")
         if memory_bytes < 1:
             raise ValueError(f"memory_bytes {memory_bytes}: it must be 1 or more")
+        if path == "":
+            raise ValueError("path '': it must name a directory ('.' is the current one), or be None")
         self._temporary = path is None
         self.path = _new_directory() if path is None else Path(path)
         self.readonly = readonly
