@@ -23,8 +23,9 @@ from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.ibmi._authority import granted_names
 from tdqsim.ibmi._errors import JobEnded, ParameterError
 from tdqsim.ibmi._fact import LIMITS, OPERATIONS, Operation
+from tdqsim.ibmi._ground import job_page
 from tdqsim.ibmi._locks import Request
-from tdqsim.ibmi._machine import Machine, job_page
+from tdqsim.ibmi._machine import Machine
 from tdqsim.ibmi._objects import Library, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.messages import MESSAGES, EscapeMessage, Message, message
