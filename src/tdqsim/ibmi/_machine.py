@@ -21,7 +21,7 @@ from tdqsim.ibmi._authority import granted_names
 from tdqsim.ibmi._dts import offset_seconds
 from tdqsim.ibmi._ground import ObjectChange, job_page
 from tdqsim.ibmi._locks import LockManager
-from tdqsim.ibmi._objects import Library, Program, SystemObject, new_name
+from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, SYSTEM_LIBRARIES, Library, Program, SystemObject, new_name
 from tdqsim.ibmi._profiles import Profiles
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._recorder import SystemRecorder
@@ -56,8 +56,6 @@ class Remote(Protocol):
 class Machine(Profiles):
     """See the module's text; arguments and attributes are those of :class:`~tdqsim.ibmi.System`."""
 
-    system_libraries = ("QSYS",)
-    shipped = ("QSYS", "QGPL")
     remote: Remote
     _faults: FaultHook | None = None
     _recorder: SystemRecorder | None = None
@@ -81,8 +79,8 @@ class Machine(Profiles):
         self.crtusrprf(SECURITY_OFFICER, allobj=True)
         self.crtusrprf("QPGMR")
         self.crtusrprf("QUSER")
-        self.crtlib("QSYS", aut="*USE")
-        self.crtlib("QGPL")
+        for library in SHIPPED_LIBRARIES:
+            self.crtlib(library, aut="*USE" if library in SYSTEM_LIBRARIES else "*CHANGE")
 
     # -- libraries ------------------------------------------------------------------------------------------------
 
@@ -134,7 +132,7 @@ class Machine(Profiles):
         library = self._libraries.get(name)
         if library is None:
             raise TdqError(f"library {name} is not there")
-        if name in self.shipped:
+        if name in SHIPPED_LIBRARIES:
             raise TdqError(f"library {name} belongs to the system and stays")
         self._remove(list(library.objects.values()), library, job, and_library=True)
 
