@@ -55,6 +55,7 @@ INSIDE_CICS = {
 
 COMMAND_LINE_ONLY = {"rich", "typer"}
 LARGEST_RING = 6
+LONGEST_MODULE = 600
 
 
 def paths() -> list[Path]:
@@ -223,6 +224,11 @@ def test_rings_are_found() -> None:
 def test_no_ring_is_larger_than_six_modules() -> None:
     found = [sorted(ring) for ring in rings(graph()) if len(ring) > LARGEST_RING]
     assert not found, "\n".join(f"{len(ring)}: {' '.join(ring)}" for ring in found)
+
+
+def test_no_module_is_longer_than_600_lines() -> None:
+    found = {shown(path): len(path.read_text("utf-8").splitlines()) for path in PATHS}
+    assert {name: lines for name, lines in found.items() if lines > LONGEST_MODULE} == {}
 
 
 def for_type_checkers(path: Path) -> Iterator[str]:

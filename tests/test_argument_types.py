@@ -34,7 +34,7 @@ RIGHT: dict[str, Any] = {
 }  # fmt: skip
 ENDS = {"close", "end", "abend", "return_", "run", "rest"}
 INSIDE = {
-    "changed", "nothing_stored", "settle_disable", "to_abend", "handles_condition", "journal_of", "remove_object", "save_object",
+    "changed", "nothing_stored", "to_abend", "handles_condition", "journal_of", "remove_object", "save_object",
     "change", "check_entry", "fail", "granted", "job_of_log", "keep_remote_failure", "library", "may_use_profile", "message",
     "open_queue", "refuse", "take_remote_failure", "waits_for_nobody",
 }  # fmt: skip

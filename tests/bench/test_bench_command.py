@@ -64,10 +64,11 @@ def test_help(tmp_path: Path) -> None:
     hold(2, seen, "tdq --help, to importing typer")
 
 
-def test_completion(tmp_path: Path) -> None:
-    asked = {"_TDQ_COMPLETE": "complete_bash", "COMP_WORDS": "tdq in", "COMP_CWORD": "1"}
+@pytest.mark.parametrize(("what", "words"), [("command", "tdq in"), ("option", "tdq inquire --opt")])
+def test_completion(tmp_path: Path, what: str, words: str) -> None:
+    asked = {"_TDQ_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     seen = ratio([sys.executable, "-c", TDQ], [sys.executable, "-c", TYPER], tmp_path, **asked)
-    hold(2, seen, "a completion, to importing typer")
+    hold(2, seen, f"a completion of a {what}, to importing typer")
 
 
 FAKEREDIS = """

@@ -45,15 +45,22 @@ def test_completion_can_be_had_for_every_shell(tmp_path: Path, shell: str) -> No
     ("words", "wanted"),
     [("tdq in", {"inquire"}), ("tdq inquire --opt", {"--option"}), ("tdq dtaq cr", {"create"}), ("tdq export ", {"csd", "dct", "cl"})],
 )  # fmt: skip
-def test_commands_and_options_are_completed(words: str, wanted: set[str]) -> None:
+def test_commands_and_options_are_completed_without_what_checks_values(words: str, wanted: set[str]) -> None:
     environment = os.environ | {
         "COMP_WORDS": words,
         "COMP_CWORD": str(words.count(" ")),
         "_TDQ_COMPLETE": "complete_bash",
     }
-    code = "from tdqsim.cli import main; main([])"
+    told = "[n for n in sys.modules if n in ('pydantic', 'rich', 'tdqsim.cics')]"
+    code = f"import sys; from tdqsim.cli import main\ntry: main([])\nfinally: print({told}, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert set(done.stdout.split()) == wanted
+    assert done.stderr.strip() == "[]"
+
+
+def test_the_options_of_completion_are_those_of_tdq_alone(tdq: Tdq) -> None:
+    assert "--install-completion" in tdq("--help").out
+    assert "completion" not in tdq("inquire", "--help").out
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish", "powershell", "pwsh"])

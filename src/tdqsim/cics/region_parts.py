@@ -28,7 +28,7 @@ from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.facilities import Facilities
 from tdqsim.cics.queues.intra import IntraSpace
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RegionLink, TdQueue
+from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RegionLink
 from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.region_arguments import (
     dfhintra as dfhintra_sizes,
@@ -45,7 +45,7 @@ from tdqsim.core.clock import time_zone
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Store
-from tdqsim.facts import Cvda, Resp
+from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
@@ -147,6 +147,7 @@ class RegionParts:
         self.refresh_facilities = self.terminal_control.refresh
         self.put_in, self.take_out = self.directory.put_in, self.directory.take_out
         self.refresh, self.refresh_all = self.directory.refresh, self.directory.refresh_all
+        self.settle_disable = self.directory.settle_disable
         self.new_uow, self.uow_seen = self.recovery.new, self.recovery.seen
         self.commit, self.back_out = self.recovery.commit, self.recovery.back_out
         self.unit_of_work_ended = self.recovery.ended
@@ -248,16 +249,6 @@ class RegionParts:
         """Make all durable changes permanent now."""
         self.dispatcher.check_thread()
         self.hardening.force()
-
-    def settle_disable(self, queue: TdQueue) -> None:
-        """DISABLING becomes DISABLED when nobody holds or waits for the queue any more."""
-        self.dispatcher.check_thread()
-        if queue.enablestatus is not Cvda.DISABLING:
-            return
-        if isinstance(queue, IntraTdQueue) and any(lock.in_use for lock in queue.locks):
-            return
-        queue.enablestatus = Cvda.DISABLED
-        self.refresh(queue)
 
     @property
     def last_uow_id(self) -> bytes:

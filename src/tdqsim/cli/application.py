@@ -17,7 +17,41 @@ __all__ = ["run"]
 _COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion
 
 
-class _Commands(TyperGroup):
+def _answered(options: list[Any]) -> list[Any]:
+    """The options of a command, where the flags that are not given are off.
+
+    Of a flag that is nothing the parser would make a validator of pydantic's, and so import that, to learn the same.
+    """
+    for option in options:
+        if getattr(option, "is_bool_flag", False) and option.default is None:
+            option.default = False
+    return options
+
+
+class _Command(TyperCommand):
+    """A command; while its words are being typed their values are left as they are, for the same reason."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _answered(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        given, ctx.args, _ = self.make_parser(ctx).parse_args(args=args)
+        for parameter in self.get_params(ctx):
+            ctx.params[parameter.name], source = parameter.consume_value(ctx, given)
+            ctx.set_parameter_source(parameter.name, source)
+        return list(ctx.args)
+
+
+class _Group(TyperGroup):
+    """A group of commands."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _answered(super().get_params(ctx))
+
+
+class _Commands(_Group):
     """The commands of the table, each imported when it is called."""
 
     _listing = False
@@ -58,13 +92,23 @@ class _Listing:
 def _loaded(module: str, name: str) -> Any:
     """The command of a module, made without the module's others; or its group of that name, or all of it."""
     part: typer.Typer = import_module(f"tdqsim.cli.{module}").app
+    _prepare(part)
     wanted = [each for each in part.registered_commands if each.name == name]
     if not wanted:
         group: Any = typer.main.get_group(part)
         return group.commands.get(name, group)
-    alone = typer.Typer(rich_markup_mode=None)
+    alone = typer.Typer(rich_markup_mode=None, add_completion=False)
     alone.registered_commands = wanted
     return typer.main.get_command(alone)
+
+
+def _prepare(part: typer.Typer) -> None:
+    part.info.cls = _Group
+    for command in part.registered_commands:
+        command.cls = _Command
+    for group in part.registered_groups:
+        if group.typer_instance is not None:
+            _prepare(group.typer_instance)
 
 
 def _version(wanted: bool) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -424,7 +424,7 @@ def at_place(*, changes: bool = False) -> Callable[[_Command], _Command]:
         options = [first.replace(name=name, default=None, annotation=hint) for name, hint in _OPTIONS.items()]
         required = [parameter for parameter in own if parameter.default is Parameter.empty]
         parameters = [*required, *options, *(each for each in own if each.default is not Parameter.empty)]
-        command.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return command
 

@@ -14,16 +14,17 @@ __all__ = [
     "IndirectQueueAttributes",
     "IntraQueueAttributes",
     "RemoteQueueAttributes",
+    "ResourceAttributes",
+    "TdqueueAttributes",
     "TerminalAttributes",
     "TransactionAttributes",
     "TsmodelAttributes",
 ]
 
 
-class IntraQueueAttributes(TypedDict, total=False):
-    """Attributes of a TDQUEUE of type INTRA."""
+class TdqueueAttributes(TypedDict, total=False):
+    """Attributes of a TDQUEUE of any type."""
 
-    type: Required[Literal["INTRA", "intra"]]
     group: str
     description: str
     definetime: datetime | str | None
@@ -47,6 +48,44 @@ class IntraQueueAttributes(TypedDict, total=False):
     remotesystem: str
     remotename: str
     remotelength: int
+
+
+class ResourceAttributes(TypedDict, total=False):
+    """Attributes of a definition of any other kind."""
+
+    group: str
+    description: str
+    definetime: datetime | str | None
+    changetime: datetime | str | None
+    changeusrid: str
+    changeagent: Literal[
+        "",
+        "CREATESPI",
+        "createspi",
+        "CSDAPI",
+        "csdapi",
+        "CSDBATCH",
+        "csdbatch",
+        "DREPAPI",
+        "drepapi",
+        "SYSTEM",
+        "system",
+        "DREPBATCH",
+        "drepbatch",
+        "AUTOINSTALL",
+        "autoinstall",
+        "TABLE",
+        "table",
+        "DYNAMIC",
+        "dynamic",
+    ]
+    changeagrel: str
+
+
+class IntraQueueAttributes(TdqueueAttributes, total=False):
+    """Attributes of a TDQUEUE of type INTRA."""
+
+    type: Required[Literal["INTRA", "intra"]]
     atifacility: Literal["FILE", "file", "SYSTEM", "system", "TERMINAL", "terminal"]
     recovstatus: Literal["LOGICAL", "logical", "NO", "no", "PHYSICAL", "physical"]
     facilityid: str
@@ -57,33 +96,10 @@ class IntraQueueAttributes(TypedDict, total=False):
     waitaction: Literal["QUEUE", "queue", "REJECT", "reject"]
 
 
-class ExtraQueueAttributes(TypedDict, total=False):
+class ExtraQueueAttributes(TdqueueAttributes, total=False):
     """Attributes of a TDQUEUE of type EXTRA."""
 
     type: Required[Literal["EXTRA", "extra"]]
-    group: str
-    description: str
-    definetime: datetime | str | None
-    changetime: datetime | str | None
-    changeusrid: str
-    changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-    ]
-    changeagrel: str
-    name: Required[str]
-    remotesystem: str
-    remotename: str
-    remotelength: int
     databuffers: int
     ddname: str
     dsname: str
@@ -166,95 +182,22 @@ class ExtraQueueAttributes(TypedDict, total=False):
     jobuserid: str
 
 
-class IndirectQueueAttributes(TypedDict, total=False):
+class IndirectQueueAttributes(TdqueueAttributes, total=False):
     """Attributes of a TDQUEUE of type INDIRECT."""
 
     type: Required[Literal["INDIRECT", "indirect"]]
-    group: str
-    description: str
-    definetime: datetime | str | None
-    changetime: datetime | str | None
-    changeusrid: str
-    changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-    ]
-    changeagrel: str
-    name: Required[str]
-    remotesystem: str
-    remotename: str
-    remotelength: int
     indirectname: Required[str]
 
 
-class RemoteQueueAttributes(TypedDict, total=False):
+class RemoteQueueAttributes(TdqueueAttributes, total=False):
     """Attributes of a TDQUEUE."""
 
     type: Literal[""]
-    group: str
-    description: str
-    definetime: datetime | str | None
-    changetime: datetime | str | None
-    changeusrid: str
-    changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-    ]
-    changeagrel: str
-    name: Required[str]
-    remotesystem: str
-    remotename: str
-    remotelength: int
 
 
-class TransactionAttributes(TypedDict, total=False):
+class TransactionAttributes(ResourceAttributes, total=False):
     """Attributes of a TRANSACTION."""
 
-    group: str
-    description: str
-    definetime: datetime | str | None
-    changetime: datetime | str | None
-    changeusrid: str
-    changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
-        "dynamic",
-    ]
-    changeagrel: str
     name: Required[str]
     program: str
     handler: str
@@ -311,36 +254,9 @@ class TransactionAttributes(TypedDict, total=False):
     xtranid: str | int
 
 
-class TerminalAttributes(TypedDict, total=False):
+class TerminalAttributes(ResourceAttributes, total=False):
     """Attributes of a TERMINAL."""
 
-    group: str
-    description: str
-    definetime: datetime | str | None
-    changetime: datetime | str | None
-    changeusrid: str
-    changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
-        "dynamic",
-    ]
-    changeagrel: str
     name: Required[str]
     netname: str
     inservice: Literal["YES", "yes", "NO", "no"]
@@ -375,36 +291,9 @@ class TerminalAttributes(TypedDict, total=False):
     usedfltuser: str | int
 
 
-class ConnectionAttributes(TypedDict, total=False):
+class ConnectionAttributes(ResourceAttributes, total=False):
     """Attributes of a CONNECTION."""
 
-    group: str
-    description: str
-    definetime: datetime | str | None
-    changetime: datetime | str | None
-    changeusrid: str
-    changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
-        "dynamic",
-    ]
-    changeagrel: str
     name: Required[str]
     netname: str
     inservice: Literal["YES", "yes", "NO", "no"]
@@ -431,36 +320,9 @@ class ConnectionAttributes(TypedDict, total=False):
     xlnaction: str | int
 
 
-class TsmodelAttributes(TypedDict, total=False):
+class TsmodelAttributes(ResourceAttributes, total=False):
     """Attributes of a TSMODEL."""
 
-    group: str
-    description: str
-    definetime: datetime | str | None
-    changetime: datetime | str | None
-    changeusrid: str
-    changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
-        "dynamic",
-    ]
-    changeagrel: str
     name: Required[str]
     prefix: Required[str]
     location: Literal["AUXILIARY", "auxiliary", "MAIN", "main"]
@@ -477,36 +339,9 @@ class TsmodelAttributes(TypedDict, total=False):
     xremotepfx: str | int
 
 
-class FileAttributes(TypedDict, total=False):
+class FileAttributes(ResourceAttributes, total=False):
     """Attributes of a FILE."""
 
-    group: str
-    description: str
-    definetime: datetime | str | None
-    changetime: datetime | str | None
-    changeusrid: str
-    changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
-        "dynamic",
-    ]
-    changeagrel: str
     name: Required[str]
     dsname: str
     status: Literal["ENABLED", "enabled", "DISABLED", "disabled", "UNENABLED", "unenabled"]
@@ -556,36 +391,9 @@ class FileAttributes(TypedDict, total=False):
     userdata3: str | int
 
 
-class DtaqKeywords(TypedDict, total=False):
+class DtaqKeywords(ResourceAttributes, total=False):
     """Attributes of a DTAQ without its name."""
 
-    group: str
-    description: str
-    definetime: datetime | str | None
-    changetime: datetime | str | None
-    changeusrid: str
-    changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
-        "dynamic",
-    ]
-    changeagrel: str
     type: Literal["*STD", "*std", "*DDM", "*ddm"]
     maxlen: int
     force: Literal["*NO", "*no", "*YES", "*yes"]

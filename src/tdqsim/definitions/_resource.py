@@ -1,11 +1,12 @@
-"""What every resource definition has: name, group, description and the marks of its definition."""
+"""What every resource definition has: name, group, description and the marks of its definition.
 
-from __future__ import annotations
+The modules of models that every region needs do without postponed annotations: pydantic would compile each one again.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -93,7 +94,7 @@ class Resource(BaseModel):
         return (*own[:1], "description", *own[1:], *SIGNATURE_ATTRIBUTES)
 
     @model_validator(mode="after")
-    def _no_conflicts(self) -> Resource:
+    def _no_conflicts(self) -> Self:
         found = self.conflicts()
         if found:
             raise PydanticCustomError("tdq_conflicts", "{text}", {"text": found[0][1], "conflicts": found})

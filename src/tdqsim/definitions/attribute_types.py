@@ -1,6 +1,7 @@
 """Writes ``_attributes.py``: what each resource class says of its attributes, for type checkers.
 
-Type checkers read source and do not run it, so the declarations of the classes are written out as TypedDicts:
+Type checkers read source and do not run it, so the declarations of the classes are written out as TypedDicts, what
+several classes have alike once:
 ``python -m tdqsim.definitions.attribute_types``. A test sees that the file is what they say.
 """
 
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
 from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes
 from tdqsim.definitions._resource import Resource
-from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
+from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES, Tdqueue
 
 __all__ = ["attribute_types_source"]
 
@@ -42,34 +43,61 @@ def attribute_types_source() -> str:
     classes: list[tuple[str, str, str, type[Resource]]]
     classes = [(f"{_NAMES[kind]}Attributes", "TDQUEUE", kind, each) for kind, each in TDQUEUE_CLASSES.items()]
     classes += [(f"{each.__name__}Attributes", kind, "", each) for kind, each in RESOURCE_CLASSES.items()]
-    names = ", ".join(f'"{name}"' for name in sorted([_KEYWORDS, *(name for name, *_ in classes)]))
-    lines = [f"__all__ = [{names}]"]
+    lines = []
+    for base in (_Base.of_queues(), _Base.of_resources()):
+        lines += _class(base.name, "TypedDict", base.title, base.attributes)
     for name, kind, queue_type, resource_class in classes:
-        title = f"{kind} of type {queue_type}" if queue_type else kind
-        base, attributes = "TypedDict", list(_attributes(kind, queue_type, resource_class))
+        title = f"a {kind} of type {queue_type}" if queue_type else f"a {kind}"
+        base = _Base.of_queues() if kind == "TDQUEUE" else _Base.of_resources()
+        attributes = [each for each in _attributes(kind, queue_type, resource_class) if each not in base.attributes]
+        above = base.name
         if kind == "DTAQ":  # CRTDTAQ takes its name apart from the keywords
-            base, *attributes = _KEYWORDS, *(each for each in attributes if each.startswith(_NAME))
-            rest = [each for each in _attributes(kind, queue_type, resource_class) if not each.startswith(_NAME)]
-            lines += ["", "", f"class {base}(TypedDict, total=False):"]
-            lines += [f'    """Attributes of a {title} without its name."""', "", *rest]
-        lines += ["", "", f"class {name}({base}, total=False):"]
-        lines += [f'    """Attributes of a {title}."""', "", *attributes]
-    return _HEAD + "\n".join(lines) + "\n"
+            keywords = [each for each in attributes if not each.startswith(_NAME)]
+            lines += _class(_KEYWORDS, above, f"{title} without its name", keywords)
+            above, attributes = _KEYWORDS, [each for each in attributes if each.startswith(_NAME)]
+        lines += _class(name, above, title, attributes)
+    names = sorted(each.split()[1].partition("(")[0] for each in lines if each.startswith("class "))
+    listed = ", ".join(f'"{name}"' for name in names)
+    return _HEAD + "\n".join([f"__all__ = [{listed}]", *lines]) + "\n"
+
+
+class _Base(NamedTuple):
+    """What several kinds of definition have alike."""
+
+    name: str
+    title: str
+    attributes: list[str]
+
+    @classmethod
+    def of_queues(cls) -> _Base:
+        return cls("TdqueueAttributes", "a TDQUEUE of any type", list(_fields(Tdqueue)))
+
+    @classmethod
+    def of_resources(cls) -> _Base:
+        return cls("ResourceAttributes", "a definition of any other kind", list(_fields(Resource)))
+
+
+def _class(name: str, base: str, title: str, attributes: list[str]) -> list[str]:
+    head = ["", "", f"class {name}({base}, total=False):", f'    """Attributes of {title}."""']
+    return [*head, "", *attributes] if attributes else head
 
 
 def _attributes(kind: str, queue_type: str, resource_class: type[Resource]) -> Iterator[str]:
-    fields = resource_class.model_fields
     if queue_type:
         yield f"    type: Required[{_words((queue_type,))}]"
     elif kind == "TDQUEUE":
         yield '    type: Literal[""]'
-    for name, field in fields.items():
+    yield from _fields(resource_class)
+    idle = known_attributes(kind, queue_type) - resource_class.model_fields.keys() - {"type"}
+    for name in sorted(idle):
+        yield f"    {name}: str | int"
+
+
+def _fields(resource_class: type[Resource]) -> Iterator[str]:
+    for name, field in resource_class.model_fields.items():
         if name != "without_effect":
             said = _WIDER.get(name) or _type(field.annotation)
             yield f"    {name}: {f'Required[{said}]' if field.is_required() else said}"
-    idle = known_attributes(kind, queue_type) - fields.keys() - {"type"}
-    for name in sorted(idle):
-        yield f"    {name}: str | int"
 
 
 def _type(annotation: Any) -> str:

@@ -24,8 +24,6 @@
 Every key may be left out. Paths are relative to the directory of the file. As in definition files, every value is text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -156,7 +154,7 @@ class DdCard(_Strict):
     space: Annotated[str, Text(64)] = ""
     free: Annotated[Literal["NO", "CLOSE"], Keyword()] = "NO"
     detect: YesNo = "NO"
-    concatenation: tuple[DdCard, ...] = ()
+    concatenation: tuple["DdCard", ...] = ()
 
     @property
     def dcb(self) -> str:

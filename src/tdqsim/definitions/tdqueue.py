@@ -5,9 +5,7 @@ queue of that TYPE, elsewhere it is remote. One without TYPE is remote only. Ran
 ``facts/tdqueue_attributes.tsv``.
 """
 
-from __future__ import annotations
-
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -195,7 +193,7 @@ class ExtraQueue(Tdqueue):
         return self.ddname or self.name
 
     @model_validator(mode="after")
-    def _spool_output(self) -> ExtraQueue:
+    def _spool_output(self) -> Self:
         """SYSOUTCLASS implies TYPEFILE(OUTPUT)."""
         if self.sysoutclass and not self.given("typefile"):
             self.__dict__["typefile"] = "OUTPUT"

@@ -1,7 +1,5 @@
 """TRANSACTION definitions."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator

@@ -8,7 +8,7 @@ from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._objects import Library, new_name
+from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, Library, new_name
 
 __all__ = ["LibraryCommands"]
 
@@ -59,7 +59,7 @@ class LibraryCommands(JobCore):
         found = self.system.libraries.get(name)
         if found is None:
             self.fail("CPF2110", name)
-        if name in self.system.shipped or "OBJEXIST" not in self.granted(found):
+        if name in SHIPPED_LIBRARIES or "OBJEXIST" not in self.granted(found):
             self.fail("CPF2182", name)
         for one in found.objects.values():
             if "OBJEXIST" not in self.granted(one):

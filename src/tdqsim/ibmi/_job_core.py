@@ -23,9 +23,10 @@ from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.ibmi._authority import granted_names
 from tdqsim.ibmi._errors import JobEnded, ParameterError
 from tdqsim.ibmi._fact import LIMITS, OPERATIONS, Operation
+from tdqsim.ibmi._ground import job_page
 from tdqsim.ibmi._locks import Request
-from tdqsim.ibmi._machine import Machine, job_page
-from tdqsim.ibmi._objects import Library, SystemObject, new_name
+from tdqsim.ibmi._machine import Machine
+from tdqsim.ibmi._objects import SYSTEM_LIBRARIES, Library, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.messages import MESSAGES, EscapeMessage, Message, message
 
@@ -228,7 +229,7 @@ class JobCore:
     def library_list(self) -> Iterator[str]:
         """Its library list: system part, current library, user part."""
         self._dispatcher.check_thread()
-        yield from self.system.system_libraries
+        yield from SYSTEM_LIBRARIES
         if self.current_library:
             yield self.current_library
         yield from (name for name in self.user_libraries if name != self.current_library)

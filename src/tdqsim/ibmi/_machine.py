@@ -1,10 +1,6 @@
-"""The machine below the jobs: its store and catalogue, libraries and objects, profiles and authorities.
+"""The machine below the jobs: its libraries and objects, above its store and catalogue and its users' profiles.
 
 It knows jobs only as :class:`~tdqsim.ibmi._who.Who`; :class:`~tdqsim.ibmi.system.System` is a machine with jobs.
-
-What a job keeps in front of a look-up (which queue a name means) is a dictionary that the machine knows too, and
-empties whenever an object comes, goes or moves, or an authority to a library changes: nobody has to ask whether it
-still holds.
 """
 
 from __future__ import annotations
@@ -12,26 +8,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from tdqsim.core.argument_types import types_told
-from tdqsim.core.changes import KeptChange, carry_out
-from tdqsim.core.clock import Clock, time_zone
+from tdqsim.core.changes import carry_out
 from tdqsim.core.codepage import codepage
-from tdqsim.core.dispatch import Dispatcher
-from tdqsim.core.store import Durability, Entry, Store, Work
-from tdqsim.errors import SystemClosed, TdqError
-from tdqsim.ibmi._authority import ALL, NONE, SAME, AuthorizationList, PasswordKeeper, Profile, granted_names
-from tdqsim.ibmi._catalogue import Catalogue
+from tdqsim.core.store import Entry, Work
+from tdqsim.errors import TdqError
+from tdqsim.ibmi._authority import granted_names
 from tdqsim.ibmi._dts import offset_seconds
-from tdqsim.ibmi._errors import ParameterError, check_flags
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._ground import ObjectChange, job_page
 from tdqsim.ibmi._locks import LockManager
-from tdqsim.ibmi._objects import Library, Program, SystemObject, new_name
+from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, SYSTEM_LIBRARIES, Library, Program, SystemObject, new_name
+from tdqsim.ibmi._profiles import Profiles
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._recorder import SystemRecorder
 from tdqsim.ibmi._system_values import SystemValues
@@ -41,7 +32,7 @@ from tdqsim.ibmi.journals import Journal, JournalWriter
 from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.parms import Parm, check_parms
 
-__all__ = ["SECURITY_OFFICER", "Machine", "Remote", "job_page"]
+__all__ = ["SECURITY_OFFICER", "Machine", "Remote"]
 
 SECURITY_OFFICER = "QSECOFR"
 
@@ -62,99 +53,19 @@ class Remote(Protocol):
         """Clear it."""
 
 
-def job_page(ccsid: int) -> int:
-    """The CCSID whose code page a job works with: 65535 says that nothing is converted, and stands for the default."""
-    return LIMITS["default_ccsid"] if ccsid == LIMITS["no_conversion_ccsid"] else ccsid
-
-
-def _disabled(status: str) -> bool:
-    if status not in ("*ENABLED", "*DISABLED"):
-        raise ParameterError(f"status {status!r}: allowed are *ENABLED and *DISABLED")
-    return status == "*DISABLED"
-
-
-class _Change(KeptChange):
-    """A change of objects: what brings it about in memory, and what follows; both may be done again."""
-
-    def __init__(self, make: Callable[[], object], then: Callable[[], object]) -> None:
-        self._make, self._then = make, then
-
-    def committed(self) -> None:
-        """See the base."""
-        self.made = True
-        self._make()
-
-    def finish(self) -> None:
-        """See the base."""
-        self._then()
-
-
-class Machine:
+class Machine(Profiles):
     """See the module's text; arguments and attributes are those of :class:`~tdqsim.ibmi.System`."""
 
-    system_libraries = ("QSYS",)
-    shipped = ("QSYS", "QGPL")
     remote: Remote
+    _faults: FaultHook | None = None
+    _recorder: SystemRecorder | None = None
 
-    def __init__(
-        self,
-        name: str,
-        path: Path | str | Store | None,
-        *,
-        dispatcher: Dispatcher | None,
-        clock: Clock | None,
-        seed: int,
-        durability: Durability,
-        timezone: str,
-        ccsid: int,
-        limit_bytes: int | None,
-        memory_bytes: int,
-        create: bool,
-        readonly: bool,
-    ) -> None:
-        if dispatcher is not None and clock not in (None, dispatcher.clock):
-            raise ValueError("clock: a dispatcher that is given has its clock; give one of the two")
-        self.name = name
-        self.timezone = time_zone(timezone)
-        codepage(job_page(ccsid))
-        self.ccsid = ccsid
-        self.date_format = "*YMD"
+    def _load(self) -> None:
+        super()._load()
         self.values = SystemValues()
-        self.passwords: PasswordKeeper | None = None
-        self.closed = self.failed = False
-        self._faults: FaultHook | None = None
-        self._recorder: SystemRecorder | None = None
-        self._own_dispatcher = dispatcher is None
-        self.dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
-        self.clock = self.dispatcher.clock
         self.locks = LockManager(self.dispatcher)
         self.journals = JournalWriter(self)
         self.programs: dict[tuple[str, str], Program] = {}
-        self.directories: dict[int, dict[tuple[str, str], DataQueue]] = {}
-        self._utc = timezone == "UTC"
-        self.store = (
-            path
-            if isinstance(path, Store)
-            else Store(
-                path,
-                durability=durability, limit_bytes=limit_bytes,
-                memory_bytes=memory_bytes, create=create, readonly=readonly,
-            )
-        )  # fmt: skip
-        self.readonly = readonly
-        self._catalogue = Catalogue(self.store, readonly=readonly)
-        try:
-            self._catalogue.check_ours()
-            self._load()
-        except BaseException:
-            self.store.close(clean=False)
-            raise
-
-    def _load(self) -> None:
-        self._counters = self._catalogue.counters()
-        self.profiles = {profile.name: profile for profile in self._catalogue.profiles()}
-        self.profile_authorities = dict(self._catalogue.profile_authorities())
-        self.authorization_lists = {one.name: one for one in self._catalogue.authorization_lists()}
         self._objects = {one.number: one for one in self._catalogue.objects()}
         self._libraries = {one.name: one for one in self._objects.values() if isinstance(one, Library)}
         for one in self._objects.values():
@@ -168,8 +79,8 @@ class Machine:
         self.crtusrprf(SECURITY_OFFICER, allobj=True)
         self.crtusrprf("QPGMR")
         self.crtusrprf("QUSER")
-        self.crtlib("QSYS", aut="*USE")
-        self.crtlib("QGPL")
+        for library in SHIPPED_LIBRARIES:
+            self.crtlib(library, aut="*USE" if library in SYSTEM_LIBRARIES else "*CHANGE")
 
     # -- libraries ------------------------------------------------------------------------------------------------
 
@@ -221,7 +132,7 @@ class Machine:
         library = self._libraries.get(name)
         if library is None:
             raise TdqError(f"library {name} is not there")
-        if name in self.shipped:
+        if name in SHIPPED_LIBRARIES:
             raise TdqError(f"library {name} belongs to the system and stays")
         self._remove(list(library.objects.values()), library, job, and_library=True)
 
@@ -246,144 +157,6 @@ class Machine:
         if library not in self._libraries:
             raise TdqError(f"library {library} is not there")
         self.programs[library, pgm] = Program(program, None if parms is None else check_parms(parms))
-
-    # -- profiles and authorities ---------------------------------------------------------------------------------
-
-    @types_told
-    def crtusrprf(
-        self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
-        status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
-    ) -> Profile:  # fmt: skip
-        """Create a user profile, or make it anew.
-
-        Args:
-            name: 1 to 10 characters.
-            allobj: it has the special authority *ALLOBJ.
-            grpprf: the group profile whose authorities its user has too, or ``*NONE``.
-            supgrpprf: more of them, at most 15.
-            status: ``*ENABLED``, or ``*DISABLED``: nobody can sign on with it.
-            pwdexp: its password has to be changed before somebody can.
-            password: for sign-ons to a server of the system; ``*USRPRF`` is the name. ``*NONE`` gives none.
-
-        Raises:
-            ParameterError: a name is not one, a group is not there, there are too many, or a status is none; a
-                password cannot be one, or there is no server that keeps it.
-        """
-        self.check_open()
-        check_flags(allobj=allobj, pwdexp=pwdexp)
-        name = new_name(name, "user profile")
-        disabled = _disabled(status)
-        wanted = (() if grpprf == "*NONE" else (grpprf,)) + tuple(supgrpprf)
-        if len(supgrpprf) > LIMITS["supplemental_groups_maximum"] or (supgrpprf and grpprf == "*NONE"):
-            most = LIMITS["supplemental_groups_maximum"]
-            raise ParameterError(f"supgrpprf {supgrpprf!r}: at most {most} profiles, beside one in grpprf")
-        groups = tuple(self.profile(group).name for group in wanted)
-        if name in groups:
-            raise ParameterError(f"grpprf {name}: a profile is no group of its own")
-        if password != NONE:
-            self._keep_password(name, password)
-        profile = Profile(name, allobj, groups, disabled, pwdexp)
-        self._carry_out(self._catalogue.record("profile", name, profile.save()), (self.profiles, name, profile))
-        return profile
-
-    def _keep_password(self, name: str, password: str) -> None:
-        if self.passwords is None:
-            raise ParameterError("password: a server that clients sign on to keeps passwords, and there is none here")
-        self.passwords.keep(name, {"*NONE": None, "*USRPRF": name}.get(password, password))
-
-    def chgusrprf(
-        self, name: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME
-    ) -> Profile:
-        """Change who can sign on with a user profile.
-
-        Args:
-            name: the profile.
-            status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
-            pwdexp: whether its password has to be changed first; None leaves it.
-            password: another one, ``*USRPRF``, ``*NONE`` or ``*SAME``.
-
-        Raises:
-            ParameterError: there is no such profile or status, or the password cannot be kept.
-        """
-        self.check_open()
-        check_flags(pwdexp=pwdexp or False)
-        profile = self.profile(name)
-        if password != SAME:
-            self._keep_password(profile.name, password)
-        disabled = profile.disabled if status == "*SAME" else _disabled(status)
-        expired = profile.expired if pwdexp is None else pwdexp
-        after = replace(profile, disabled=disabled, expired=expired)
-
-        def make() -> None:
-            profile.disabled, profile.expired = disabled, expired
-
-        meta = self._catalogue.record("profile", profile.name, after.save())
-        carry_out(self.store.durable, _Change(make, self.forget_places), meta)
-        return profile
-
-    def profile(self, name: str) -> Profile:
-        """The profile of that name.
-
-        Raises:
-            ParameterError: there is none (CPF2204).
-        """
-        self.dispatcher.check_thread()
-        found = self.profiles.get(new_name(name, "user profile"))
-        if found is None:
-            raise ParameterError(f"user profile {name.upper()} not found (CPF2204); create it with crtusrprf")
-        return found
-
-    def grant_profile(self, profile: str, user: str, authority: str = "*USE") -> None:
-        """Give a user authority to another profile.
-
-        Raises:
-            ParameterError: a profile is not there, or the authority is none.
-        """
-        self.check_open()
-        granted_names(authority)
-        profile, user = self.profile(profile).name, self.profile(user).name
-        meta = self._catalogue.record("profileaut", f"{profile}/{user}", {"authority": authority})
-        self._carry_out(meta, (self.profile_authorities, (profile, user), authority))
-
-    @types_told
-    def crtautl(self, name: str, entries: dict[str, str]) -> AuthorizationList:
-        """Create or replace an authorization list: authorities by user, ``*PUBLIC`` among them.
-
-        Raises:
-            ParameterError: a profile is not there, or an authority is none.
-        """
-        self.check_open()
-        name = new_name(name, "authorization list")
-        checked = {}
-        for user, authority in entries.items():
-            granted_names(authority)
-            checked[user if user == "*PUBLIC" else self.profile(user).name] = authority
-        listed = AuthorizationList(name, checked)
-        self._carry_out(self._catalogue.record("autl", name, listed.save()), (self.authorization_lists, name, listed))
-        return listed
-
-    def granted(self, user: str, target: SystemObject) -> frozenset[str]:
-        """The single authorities that a user has to an object.
-
-        In this order, the first that says anything: *ALLOBJ, the user's own (as owner, privately, on the list), those
-        of his groups together, the public one.
-        """
-        self.dispatcher.check_thread()
-        profile = self.profile(user)
-        if profile.allobj:
-            return ALL
-        own = target.privately(profile.name, self.authorization_lists)
-        if own is not None:
-            return own
-        grouped = [self._group_granted(group, target) for group in profile.groups]
-        found = [one for one in grouped if one is not None]
-        return frozenset[str]().union(*found) if found else target.publicly(self.authorization_lists)
-
-    def _group_granted(self, group: str, target: SystemObject) -> frozenset[str] | None:
-        profile = self.profiles.get(group)
-        if profile is None:
-            return None
-        return ALL if profile.allobj else target.privately(group, self.authorization_lists)
 
     # -- what happens ---------------------------------------------------------------------------------------------
 
@@ -482,7 +255,7 @@ class Machine:
                 self._objects[one.number] = one
             put_in()
 
-        carry_out(self.store.durable, _Change(make, self.forget_places), meta)
+        carry_out(self.store.durable, ObjectChange(make, self.forget_places), meta)
 
     def change_object(
         self, one: SystemObject, values: Mapping[str, Any],
@@ -509,7 +282,7 @@ class Machine:
             if isinstance(one, DataQueue):
                 one.settle()
 
-        carry_out(self.store.durable, _Change(make, self.forget_places), meta, also(after))
+        carry_out(self.store.durable, ObjectChange(make, self.forget_places), meta, also(after))
 
     def move_object(
         self, one: DataQueue, holder: Library, target: Library, name: str, also: Callable[[Any], Sequence[Work]]
@@ -563,7 +336,7 @@ class Machine:
 
         if not holder.number:  # nothing of a QTEMP is kept
             meta, works = {}, []
-        carry_out(self.store.durable, _Change(make, finish), meta, [*also, *works])
+        carry_out(self.store.durable, ObjectChange(make, finish), meta, [*also, *works])
         for one in objects:
             if isinstance(one, DataQueue):
                 self.note("DLTDTAQ", job, one)
@@ -595,30 +368,6 @@ class Machine:
                     waiter.parked.wake_one()
         self.locks.wake()
         self.forget_places()
-
-    def _carry_out(self, meta: Mapping[bytes, bytes | None], put: tuple[dict[Any, Any], Any, Any]) -> None:
-        """Put something under its name, and keep it."""
-        place, name, value = put
-        change = _Change(partial(place.__setitem__, name, value), self.forget_places)
-        carry_out(self.store.durable, change, meta)
-
-    def forget_places(self) -> None:
-        """Empty what jobs keep in front of their look-ups."""
-        self.dispatcher.check_thread()
-        for directory in self.directories.values():
-            directory.clear()
-
-    def _next(self, counter: str) -> int:
-        number = self._counters[counter]
-        after = {**self._counters, counter: number + 1}
-        self._carry_out(self._catalogue.record("system", "counters", after), (self._counters, counter, number + 1))
-        return number
-
-    def check_open(self) -> None:
-        """Refuse another thread, and when it is closed."""
-        self.dispatcher.check_thread()
-        if self.closed:
-            raise SystemClosed(f"system {self.name} is closed")
 
     def write_out(self) -> None:
         """Write the entries of FORCE(*NO) queues to the store's files, as a clean close does.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tdqsim.facts import table
 from tdqsim.ibmi._authority import ALL, AuthorizationList, granted_names
@@ -18,8 +18,12 @@ from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._locks import HeldLock
 from tdqsim.ibmi.parms import Parm
 
-__all__ = ["Library", "Program", "SystemObject", "new_name"]
+__all__ = ["SHIPPED_LIBRARIES", "SYSTEM_LIBRARIES", "Library", "Program", "SystemObject", "new_name"]
 
+SYSTEM_LIBRARIES: Final = ("QSYS",)
+"""The system part of every library list."""
+SHIPPED_LIBRARIES: Final = ("QSYS", "QGPL")
+"""What is there from the beginning, and stays."""
 _NEW_NAME = {row["kind"]: row for row in table("name_characters")}["ibmi"]
 
 

@@ -15,6 +15,7 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.facts import table
 from tdqsim.ibmi._byte_parameters import Arguments
 from tdqsim.ibmi._declare import Declaration, declared_program
+from tdqsim.ibmi._objects import SYSTEM_LIBRARIES
 from tdqsim.ibmi._system_values import SYSTEM_VALUES, shown, shown_time
 from tdqsim.ibmi.layouts import pack_binary, shown_bytes
 from tdqsim.ibmi.messages import MESSAGES, filled_text
@@ -85,16 +86,15 @@ def _found(job: Any, given: Arguments) -> Any:
 
 
 def _fields_of(found: Any, page: CodePage) -> _Fields:
-    system = found.system.system_libraries
     started = shown_time(found.system, found.started_ns, "%C%y%m%d%H%M%S")
     current = [found.current_library] if found.current_library else []
-    libraries = "".join(f"{one:<{_LIBRARY}}" for one in (*system, *current, *found.user_libraries))
+    libraries = "".join(f"{one:<{_LIBRARY}}" for one in (*SYSTEM_LIBRARIES, *current, *found.user_libraries))
     return {
         "name": found.name, "user": found.user, "number": found.number, "internal": found.number,
         "run_priority": found.run_priority, "default_wait": int(found.default_wait), "date_format": found.date_format,
         "ccsid": found.ccsid, "page_ccsid": found.page.ccsid, "current_user": found.current_user,
         "libraries": page.encode(libraries), "started": started, "job_date": started[:7],
-        "system_count": len(system), "current_count": len(current), "user_count": len(found.user_libraries),
+        "system_count": len(SYSTEM_LIBRARIES), "current_count": len(current), "user_count": len(found.user_libraries),
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.facts import table
 from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._objects import SYSTEM_LIBRARIES
 
 __all__ = ["SYSTEM_VALUES", "SystemValues", "shown", "shown_time"]
 
@@ -62,7 +63,7 @@ def shown(system: Any, name: str) -> int | str:
     if "%" not in what:
         found: dict[str, int | str] = {
             "ccsid": system.ccsid, "date_format": system.date_format[1:], "name": system.name,
-            "libraries": "".join(f"{one:<10}" for one in system.system_libraries),
+            "libraries": "".join(f"{one:<10}" for one in SYSTEM_LIBRARIES),
         }  # fmt: skip
         return found[what]
     return shown_time(system, system.clock.time_ns(), what)

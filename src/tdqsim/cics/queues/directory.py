@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_access, target_of
 from tdqsim.cics.queues.kinds import IntraTdQueue, TdQueue
-from tdqsim.facts import LIMITS, Resp
+from tdqsim.facts import LIMITS, Cvda, Resp
 
 __all__ = ["Directory", "empty", "fit"]
 
@@ -79,6 +79,15 @@ class Directory:
         self.queues.clear()
         if not self.watched and not self._region.closed:
             self.queues.update(self.installed)
+
+    def settle_disable(self, queue: TdQueue) -> None:
+        """DISABLING becomes DISABLED when nobody holds or waits for the queue any more."""
+        if queue.enablestatus is not Cvda.DISABLING:
+            return
+        if isinstance(queue, IntraTdQueue) and any(lock.in_use for lock in queue.locks):
+            return
+        queue.enablestatus = Cvda.DISABLED
+        self.refresh(queue)
 
     def _look_around(self) -> None:
         region = self._region
