@@ -1,7 +1,7 @@
 """Stages of the pipeline, as ratios in one run.
 
 ``TDQ_BENCH_OPERATIONS`` makes replay and reconcile larger (10000000 is the full size), ``TDQ_BENCH_MEGABYTES`` the
-capture that goes from end to end (500). Beside wall time each line has the processor time of the whole process tree:
+capture that goes from end to end (500), ``TDQ_BENCH_RECORDS`` the card posting (2000000). Beside wall time each line has the processor time of the whole process tree:
 on a machine that does other things too, that is the figure to trust.
 
 The bars are of the full size; below it Spark's jobs, a second each whatever they do, weigh more than the work, so that
@@ -11,6 +11,8 @@ nothing is asserted and the figures are only told.
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,13 +21,15 @@ from typing import Any
 import pytest
 
 from tests.bench._table import reach
-from tests.bench._tree import Watch
+from tests.bench._tree import Watch, watched
 
 pytestmark = [pytest.mark.bench, pytest.mark.spark]
 
 OPERATIONS = int(os.environ.get("TDQ_BENCH_OPERATIONS", "200000"))
 MEGABYTES = int(os.environ.get("TDQ_BENCH_MEGABYTES", "5"))
-FULL_OPERATIONS, FULL_MEGABYTES = 10_000_000, 240
+RECORDS = int(os.environ.get("TDQ_BENCH_RECORDS", "10000"))
+FULL_OPERATIONS, FULL_MEGABYTES, FULL_RECORDS = 10_000_000, 240, 2_000_000
+TDQ = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())"]
 REGIONS = max(4, min(1000, OPERATIONS // 10_000))
 BUCKETS = 64
 BULK = "group: BULK\ntdqueue:\n  - {name: BULK, type: INTRA}\n"
@@ -292,3 +296,18 @@ def test_a_capture_from_end_to_end_against_a_plain_process(capture: Path, tmp_pa
     told(what, ours, alone, "plain process")
     if MEGABYTES >= FULL_MEGABYTES:  # two million operations
         reach(1, alone.seconds / ours.seconds, f"pipeline, {what}, to a plain process")
+
+
+def test_card_posting_from_end_to_end(tmp_path: Path) -> None:
+    """The command as a user gives it, on Spark and in one process; starting Spark is part of it."""
+    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+    took = {}
+    for engine in ("spark", "local"):
+        options = ["--records", str(RECORDS), "--regions", "64", "--engine", engine, "--out", str(tmp_path / engine)]
+        code, took[engine] = watched([*TDQ, "pipeline", "run", "card_posting", *options])
+        assert code == 0
+        shutil.rmtree(tmp_path / engine)
+    what = f"card posting of {RECORDS:,} records on Spark"
+    told(what, took["spark"], took["local"], "one process")
+    if RECORDS >= FULL_RECORDS:
+        reach(1, took["local"].seconds / took["spark"].seconds, f"pipeline, {what}, to one process")
