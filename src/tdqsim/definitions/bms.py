@@ -84,6 +84,11 @@ class BmsMap:
     attributes: tuple[str, ...]
     fields: tuple[BmsField, ...]
 
+    @property
+    def width(self) -> int:
+        """Columns of a line: of a map without a size those of the screen."""
+        return self.columns or _BOUNDS["columns"]
+
 
 @dataclass(frozen=True, slots=True)
 class Mapset:

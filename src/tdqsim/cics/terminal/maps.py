@@ -82,7 +82,6 @@ def sent(
     attributes: dict[tuple[str, str], bytes] = {}
     cursor: int | None = None
     extra = len(each.attributes)
-    columns = each.columns or 80
     for name, field, at in _places(mapset, each):
         head = record[at : at + _HEAD + extra]
         data = record[at + _HEAD + extra : at + _HEAD + extra + field.length]
@@ -93,7 +92,7 @@ def sent(
             continue
         attributes.update(_attributes(name, head, each.attributes))
         if cursor is None and int.from_bytes(head[:2], "big", signed=True) == _CURSOR:
-            cursor = (field.line - 1) * columns + field.column
+            cursor = (field.line - 1) * each.width + field.column
     return Sent("SEND MAP", each.name, mapset.name, fields, attributes, cursor=cursor, options=options)
 
 
