@@ -94,12 +94,14 @@ class Watch:
     def __enter__(self) -> Self:
         self._stop = threading.Event()
         self._begun, self._cpu = time.perf_counter(), cpu_seconds(self.root)
+        self._most = self._cpu
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
         return self
 
     def _look(self) -> None:
         while not self._stop.wait(self.every):
+            self._most = max(self._most, cpu_seconds(self.root))  # Java may end when its parent has gone
             parts = by_program(self.root, shared=False)
             if parts.total() > self.peak:
                 self.peak, self.parts = parts.total(), parts
@@ -111,7 +113,7 @@ class Watch:
         self._stop.set()
         self._thread.join()
         self.seconds = time.perf_counter() - self._begun
-        self.cpu = cpu_seconds(self.root) - self._cpu
+        self.cpu = max(self._most, cpu_seconds(self.root)) - self._cpu
 
     def told(self) -> str:
         """Seconds and memory, in a line."""
@@ -121,9 +123,10 @@ class Watch:
 
 def watched(command: Sequence[str | Path], *, every: float = 0.5) -> tuple[int, Watch]:
     """Run a command to its end: its exit code, and what its tree took."""
-    with subprocess.Popen(command) as child, Watch(child.pid, every) as watch:
-        code = child.wait()
-    return code, watch
+    with subprocess.Popen(command) as child:
+        with Watch(child.pid, every) as watch:
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # what it took can be seen until it is waited for
+        return child.wait(), watch
 
 
 if __name__ == "__main__":
