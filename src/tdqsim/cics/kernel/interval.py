@@ -421,8 +421,7 @@ def _wait(task: TaskBase, pause: int, reqid: str) -> None:
     except TimedOut:
         return
     finally:
-        if waits.get(reqid) is end:
-            del waits[reqid]
+        end()
 
 
 def moment_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:

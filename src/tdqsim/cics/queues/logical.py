@@ -41,15 +41,12 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
         if work.left_before is None:
             work.left_before = left
         work.put(data)
-    except (Condition, StoreFull) as error:
-        full = isinstance(error, StoreFull)
-        if full:
-            task.region.intra.refused(queue, work)
-        if not had:
-            work.left_before = None
-            _give_back(task, queue, queue.write_end)
-        if full:
-            raise Condition(Resp.NOSPACE, detail=str(error)) from error
+    except StoreFull as error:
+        task.region.intra.refused(queue, work)
+        _refuse_write(task, queue, work, had=had)
+        raise Condition(Resp.NOSPACE, detail=str(error)) from error
+    except Condition:
+        _refuse_write(task, queue, work, had=had)
         raise
     queue.ci_left -= size
     queue.writes += 1
@@ -177,6 +174,13 @@ def _try(task: Any, lock: Lock) -> Any:
         lock.take(task.unit, task.region.clock.time_ns())
         return None
     return WAIT
+
+
+def _refuse_write(task: Any, queue: Any, work: LogicalWork, *, had: bool) -> None:
+    """There is no space for a record; ``had`` says whether the unit of work had the write end before."""
+    if not had:
+        work.left_before = None
+        _give_back(task, queue, queue.write_end)
 
 
 def _give_back(task: Any, queue: Any, lock: Lock) -> None:
