@@ -167,3 +167,13 @@ def test_what_may_last_collects_garbage_as_python_does(monkeypatch, capsys, comm
     monkeypatch.setattr("gc.freeze", lambda: None)
     assert main() == 0
     assert (told == []) is kept
+
+
+@pytest.mark.parametrize("command", [["write", "Q", "x"], ["inquire"], ["dtaq", "list"], ["serve", "."]])
+def test_an_empty_store_is_not_the_current_directory(tdq: Tdq, tmp_path: Path, command: list[str]) -> None:
+    """What a shell gives where its variable is not set."""
+    ended = tdq(*command, "--store", "")
+    assert (ended.code, ended.out) == (2, "")
+    assert "--store" in ended.err
+    assert "the directory of a store is empty" in ended.err
+    assert list(tmp_path.iterdir()) == []

@@ -103,6 +103,8 @@ def test_a_letter_is_not_made_into_others(letter):
         define_dtaq(name=name, maxlen=1)
     with pytest.raises(TdqError):
         define_dtaq(name="Q", type="*DDM", rmtlocname="*RDB", rdb="DB", rmtdtaq=f"L/{name}")
+    with pytest.raises(TdqError):
+        system.register_program(f"QGPL/{name}", print)
     job = system.job()
     for command in (f"CRTLIB LIB({name})", f"CRTDTAQ DTAQ(QTEMP/{name}) MAXLEN(1)"):
         with pytest.raises(TdqError) as caught:

@@ -22,6 +22,7 @@ import typer
 from tdqsim.cli.completing import offered_data_queues
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
+from tdqsim.cli.place import store_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,8 @@ dtaq_app = typer.Typer(
 app = dtaq_app
 
 StoreOption = Annotated[
-    Path | None, typer.Option("--store", "-s", metavar="DIR", envvar="TDQ_STORE", help="The system's store.")
+    Path | None,
+    typer.Option("--store", "-s", metavar="DIR", envvar="TDQ_STORE", help="The system's store.", parser=store_path),
 ]
 SystemOption = Annotated[
     Path | None,

@@ -42,6 +42,7 @@ __all__ = [
     "looking",
     "looking_here",
     "say_unknown",
+    "store_path",
     "unknown_outside",
     "using",
 ]
@@ -61,8 +62,22 @@ DefinitionsOption = Annotated[
     list[Path] | None,
     typer.Option("--definitions", "-d", metavar="FILE", help="A definition file or folder; repeatable."),
 ]
+
+
+def store_path(written: str) -> Path:
+    """The directory of a store, as it is written on a command line.
+
+    Raises:
+        typer.BadParameter: it is empty, as where a shell's variable is not set: that would be the current directory.
+    """
+    if not written:
+        raise typer.BadParameter("the directory of a store is empty; . is the current directory")
+    return Path(written)
+
+
 StoreOption = Annotated[
-    Path | None, typer.Option("--store", "-s", metavar="DIR", envvar="TDQ_STORE", help="The store's directory.")
+    Path | None,
+    typer.Option("--store", "-s", metavar="DIR", envvar="TDQ_STORE", help="The store's directory.", parser=store_path),
 ]
 DdOption = Annotated[
     list[str] | None, typer.Option("--dd", metavar="NAME=FILE", help="The file of a DD name; repeatable.")

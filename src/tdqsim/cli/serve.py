@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tdqsim.cli.errors import InputError
+from tdqsim.cli.place import store_path
 
 if TYPE_CHECKING:
     from tdqsim.server.serving import Served
@@ -31,7 +32,9 @@ def serve(
         Path | None, typer.Option(help="Written as JSON (url, token, pid, regions, ports) when everything listens.")
     ] = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="The clock stands still until it is moved.")] = False,
-    store: Annotated[Path | None, typer.Option(help="The store, where there is one directory.")] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="The store, where there is one directory.", parser=store_path)
+    ] = None,
     users: Annotated[Path | None, typer.Option(help="The users file that tdq users writes.")] = None,
     tls: Annotated[bool, typer.Option("--tls", help="TLS, with a certificate made for this run.")] = False,
     certificate: Annotated[Path | None, typer.Option(help="TLS with this certificate (PEM).")] = None,

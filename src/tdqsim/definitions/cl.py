@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tdqsim.core.capitals import capitals
 from tdqsim.definitions._build import build
-from tdqsim.definitions._capitals import capitals
 from tdqsim.definitions.cl_command import COMMANDS
 from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import GroupEntry

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from tdqsim.core.capitals import capitals
 from tdqsim.core.codepage import codepage
-from tdqsim.definitions._capitals import capitals
 from tdqsim.definitions.cl_expression import ClWord, Diagnostic, evaluated, shown
 from tdqsim.facts import LIMITS, table
 

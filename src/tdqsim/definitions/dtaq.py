@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic_core import PydanticCustomError
 
-from tdqsim.definitions._capitals import capitals
+from tdqsim.core.capitals import capitals
 from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse, spoken
 from tdqsim.definitions._resource import Conflict, Resource
 from tdqsim.facts import LIMITS, table

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 
+from tdqsim.core.capitals import capitals
 from tdqsim.ibmi._authority import NONE, SAME, added, granted_names, revoked
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError, check_flags
@@ -169,12 +170,12 @@ class AuthorityCommands(JobCore):
         if name in self.system.profiles:
             self.fail("CPF2214", name)
         for group in (*supgrpprf, *(() if grpprf == "*NONE" else (grpprf,))):
-            if group.upper() not in self.system.profiles:
-                self.fail("CPF2204", group.upper())
+            if capitals(group) not in self.system.profiles:
+                self.fail("CPF2204", capitals(group))
         if (allobj or password != NONE) and not self.system.profile(self.current_user).allobj:
             self.fail("CPF2292")
         self.system.crtusrprf(
-            name, allobj=allobj, grpprf=grpprf.upper(), supgrpprf=tuple(supgrpprf), status=status, pwdexp=pwdexp,
+            name, allobj=allobj, grpprf=grpprf, supgrpprf=tuple(supgrpprf), status=status, pwdexp=pwdexp,
             password=password,
         )  # fmt: skip
         self.log(self.message("CPC2205", name))

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from tdqsim.core.argument_types import types_told
+from tdqsim.core.capitals import capitals
 from tdqsim.core.changes import carry_out
 from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Entry, Work
@@ -152,7 +153,7 @@ class Machine(Profiles):
             ParameterError: the name is not one, or a parameter that must be passed follows one that need not be.
         """
         self.check_open()
-        library, _, pgm = name.upper().rpartition("/")
+        library, _, pgm = capitals(name).rpartition("/")
         new_name(pgm, "program")
         if library not in self._libraries:
             raise TdqError(f"library {library} is not there")

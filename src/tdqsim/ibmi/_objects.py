@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from tdqsim.core.capitals import capitals
 from tdqsim.facts import table
 from tdqsim.ibmi._authority import ALL, AuthorizationList, granted_names
 from tdqsim.ibmi._errors import ParameterError
@@ -33,9 +34,7 @@ def new_name(value: str, what: str) -> str:
     Raises:
         ParameterError: it is not one.
     """
-    found = (
-        value.upper() if isinstance(value, str) and value.isascii() else ""
-    )  # the capitals of some letters are A to Z
+    found = capitals(value) if isinstance(value, str) else ""
     if len(found) > LIMITS["name_length"] or not re.fullmatch(_NEW_NAME["pattern"], found):
         raise ParameterError(
             f"{what} {value!r}: must be 1 to {LIMITS['name_length']} characters ({_NEW_NAME['words']})"

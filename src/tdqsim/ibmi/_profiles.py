@@ -110,9 +110,10 @@ class Profiles(Ground):
             ParameterError: there is none (CPF2204).
         """
         self.dispatcher.check_thread()
-        found = self.profiles.get(new_name(name, "user profile"))
+        wanted = new_name(name, "user profile")
+        found = self.profiles.get(wanted)
         if found is None:
-            raise ParameterError(f"user profile {name.upper()} not found (CPF2204); create it with crtusrprf")
+            raise ParameterError(f"user profile {wanted} not found (CPF2204); create it with crtusrprf")
         return found
 
     def grant_profile(self, profile: str, user: str, authority: str = "*USE") -> None:

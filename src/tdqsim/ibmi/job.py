@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 
+from tdqsim.core.capitals import capitals
 from tdqsim.core.dispatch import Strand
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import JobEnded
@@ -73,10 +74,10 @@ class Job(ProgramCalls):
         self._dispatcher.check_thread()
         if job == "*":
             return self
-        words = job.upper().split("/")
+        words = capitals(job).split("/")
         found = [one for one in self.system.jobs.values() if one.qualified_name.split("/")[-len(words) :] == words]
         if not found:
-            self.fail("CPF1070", job.upper())
+            self.fail("CPF1070", capitals(job))
         mine = found[-1] is self or found[-1].user == self.current_user
         if not mine and not self.system.profile(self.current_user).allobj:
             self.fail("CPF1071", found[-1].qualified_name)

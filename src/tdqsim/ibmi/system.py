@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self, TypedDict, TypeVar, TypeVarTuple, Unpack
 
 from tdqsim.core.argument_types import types_told
+from tdqsim.core.capitals import capitals
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
@@ -258,7 +259,7 @@ class System(Machine):
             if target.dispatcher is not self.dispatcher:
                 raise ValueError(f"{target.name}: systems that are connected share one dispatcher; pass dispatcher=")
             target = InProcessLink(target)
-        self.remote.links[location.upper()] = target
+        self.remote.links[capitals(location)] = target
 
     # -- the end --------------------------------------------------------------------------------------------------
 
