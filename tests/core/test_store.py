@@ -107,6 +107,27 @@ def test_a_temporary_store_leaves_nothing() -> None:
     assert not path.exists()
 
 
+@pytest.mark.parametrize("order", [Order.FIFO, Order.LIFO])
+def test_a_cleared_queue_says_how_many_went(place: Path, order: Order) -> None:
+    """Of those committed what was not taken, and what the same work has put, in front and behind."""
+    with Store(place) as store:
+        queue = store.durable.create_queue(b"Q", order)
+        for back, went in (((), 4), ((b"again", b"too"), 6)):
+            work = queue.work()
+            for record in (b"1", b"2", b"3"):
+                work.put(record)
+            store.durable.commit((work,))
+            work = queue.work()
+            work.take()
+            for record in back:
+                work.put_back(record)
+            work.put(b"4")
+            work.put(b"5")
+            assert work.clear() == went
+            store.durable.commit((work,))
+            assert queue.count == 0
+
+
 def test_clear_leaves_what_is_to_be_kept_and_nothing_else(place: Path) -> None:
     with Store(place) as store:
         put(store, b"Q", b"one", bytes(5000))

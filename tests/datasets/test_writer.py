@@ -59,13 +59,13 @@ def test_variable_records_leave_room_for_their_rdw(path):
 
 
 def test_other_lengths_are_refused_too(path):
-    for text, record in [
-        ("RECFM=VBS,LRECL=10,BLKSIZE=20", b"A" * 7),
-        ("RECFM=RDW,LRECL=10", b"A" * 7),
-        ("RECFM=RDW,LRECL=10,RDWINCL=NO", b""),
-        ("RECFM=LF,LRECL=10", b"A" * 11),
+    for text, record, most in [
+        ("RECFM=VBS,LRECL=10,BLKSIZE=20", b"A" * 7, "the longest that LRECL allows has 6"),
+        ("RECFM=RDW,LRECL=10", b"A" * 7, "at most 6 fit LRECL"),
+        ("RECFM=RDW,LRECL=10,RDWINCL=NO", b"", "at most 10 fit LRECL, at least 1"),
+        ("RECFM=LF,LRECL=10", b"A" * 11, "10"),
     ]:
-        with open_writer(path, parse_dcb(text)) as writer, pytest.raises(RecordError):
+        with open_writer(path, parse_dcb(text)) as writer, pytest.raises(RecordError, match=most):
             writer.put(record)
         assert path.read_bytes() == b""
 

@@ -10,7 +10,7 @@ import pytest
 from tdqsim.cics import Abend, Condition
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.definitions import define_connection
-from tdqsim.errors import WouldWaitForever
+from tdqsim.errors import TdqError, WouldWaitForever
 from tdqsim.facts import Resp
 from tests.recovery.complexes import pair, remote
 from tests.recovery.helpers import outcome, queue
@@ -81,6 +81,15 @@ def test_a_connection_that_is_installed_later_links_the_regions():
         near.install([define_connection(name="FAR", netname="FARAWAY", inservice="NO")])
         assert sysplex.link(near, far) is link
         expect_rule("REC-SYSIDERR-OUT-OF-SERVICE", near.writeq_td, "REMQ", b"x")
+
+
+@pytest.mark.parametrize(("applid", "sysid"), [("NEAR", "FAR"), ("FARAWAY", "NEAR")])
+def test_neither_name_of_a_region_may_be_that_of_another(applid, sysid):
+    with Sysplex() as sysplex:
+        sysplex.region(applid="NEAR", sysid="NEAR", supplied_queues=False)
+        with pytest.raises(TdqError, match=f"{applid} with SYSID {sysid} needs names of its own"):
+            sysplex.region(applid=applid, sysid=sysid, supplied_queues=False)
+        assert list(sysplex.regions) == ["NEAR"]
 
 
 @pytest.mark.rule("REC-SYSIDERR-OUT-OF-SERVICE")
