@@ -202,6 +202,7 @@ def test_what_was_promised_is_taken_once_by_whom_it_was_promised_to(system, offi
     officer.crtdtaq("APPLIB/Q", maxlen=5, force="*YES", autorcl="*YES")
     first, second = (system.start(lambda own: own.qrcvdtaq("APPLIB/Q", wait=-1).data) for _ in range(2))
     system.dispatcher.run_ready()
+    system.dispatcher.clock.freeze()  # sent in one moment they are still told from each other
 
     def program(own):
         for text in (b"1", b"2", b"3"):

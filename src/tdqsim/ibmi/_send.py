@@ -71,8 +71,7 @@ class SendApi(JobCore):
             self._send_with_care(name, library, data, key, asynchronous=asynchronous, replay=from_journal_entry)
             self.give_turn()
             return
-        now = self._clock.time_ns()
-        queue.stamp = now = now if now > queue.stamp else queue.stamp + 1
+        now = queue.next_stamp(self._clock.time_ns())
         try:
             if key:
                 queue.raw.put_entry(_new_entry((data, key, self.sender_id if queue.sender_id else b"", now)))
