@@ -56,6 +56,7 @@ def test_jobs_and_formats_that_are_not_there(job):
         expect_rule("RTV-FORMAT", job_information, job, form)
     with pytest.raises(EscapeMessage, match="CPF3C24"):
         job_information(job, "JOBI0400", length=7)
+    assert unpack_from(">ii", job_information(job, "JOBI0400", length=8)) == (8, 564)
     code = bytearray(binary(16) + bytes(12))
     job.call_program(
         "QUSRJOBI", "QSYS", [bytearray(100), binary(100), e("JOBI9999"), e("*".ljust(26)), e(" " * 16), code]

@@ -12,6 +12,8 @@ from tdqsim.layouts import parse_picture
         ("X", "alphanumeric", 1, 0, 0, False),
         ("x(10)", "alphanumeric", 10, 0, 0, False),
         ("XX9(3)", "alphanumeric", 5, 0, 0, False),
+        ("XA9", "alphanumeric", 3, 0, 0, False),
+        ("XAB9", "alphanumeric-edited", 4, 0, 0, False),
         ("A(5)", "alphabetic", 5, 0, 0, False),
         ("XXBXX/XX", "alphanumeric-edited", 8, 0, 0, False),
         ("N(4)", "national", 4, 0, 0, False),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Condition, Region
+from tdqsim import Condition, Region, TdqError
 from tdqsim.cics.files import DataFile, Path
 
 KEYS = (b"A1", b"A2", b"B1", b"C9")
@@ -30,6 +30,14 @@ def refused(call, *args, **options):
     with pytest.raises(Condition) as caught:
         call(*args, **options)
     return caught.value.name, caught.value.resp2
+
+
+@pytest.mark.parametrize(("length", "position"), [(0, 0), (256, 0), (4, -1), (4, 17)])
+def test_a_key_lies_in_the_record(length, position):
+    with pytest.raises(TdqError, match=f"a key of {length} bytes at {position}: allowed are 1 to 255 bytes inside"):
+        DataFile(key_length=length, key_position=position, longest=20 if length == 4 else 1000)
+    assert DataFile(key_length=4, key_position=16, longest=20).key_position == 16
+    assert DataFile(key_length=255, longest=255).key_length == 255
 
 
 def test_a_full_key(task):

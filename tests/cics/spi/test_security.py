@@ -134,6 +134,17 @@ def test_access_lists_name_groups():
             expect_rule("SEC-GROUP", task.writeq_td, "PAYQ", b"x")
 
 
+def test_the_groups_of_a_region_are_there_for_its_policy():
+    with Region([define_tdqueue(name="PAYQ", type="INTRA")], groups={"DAN": ["PAYTEAM"]}, ressec="ALWAYS") as reg:
+        reg.security = AccessList(queues={"PAYTEAM": {"PAYQ": Access.UPDATE}}, groups=reg.groups)
+        with reg.task(userid="DAN") as task:
+            task.writeq_td("PAYQ", b"x")
+        with reg.task(userid="EVE") as task:
+            expect_rule("SEC-GROUP", task.writeq_td, "PAYQ", b"x")
+    with Region([]) as reg:
+        assert reg.groups == {}
+
+
 def test_groups_issue_commands_and_name_other_users_too():
     policy = AccessList(
         commands={"OPERS": {"TDQUEUE": Access.UPDATE}, "READERS": {"*": Access.READ}},
