@@ -46,7 +46,7 @@ _CONDITIONS: Final = "DISABLED FILENOTFOUND ILLOGIC INVREQ IOERR ISCINVREQ NOTAU
 
 
 def _cut(record: bytes, length: int | None) -> bytes:
-    if length is not None and length < 0:
+    if length is not None and length < 1:
         raise Condition(Resp.LENGERR, 12, f"LENGTH is {length}; it is 1 or more")
     return bytes(record if length is None else record[:length])
 

@@ -230,8 +230,8 @@ def _check_length(file: FileEntry, record: bytes) -> bytes:
         raise Condition(
             Resp.LENGERR, 14, f"the record has {len(record)} bytes; those of {file.name} have {data.longest}"
         )
-    if len(record) > data.longest:
-        raise Condition(Resp.LENGERR, 12, f"the record has {len(record)} bytes; {file.name} takes {data.longest}")
+    if not 0 < len(record) <= data.longest:
+        raise Condition(Resp.LENGERR, 12, f"the record has {len(record)} bytes; {file.name} takes 1 to {data.longest}")
     return record
 
 
