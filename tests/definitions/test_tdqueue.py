@@ -24,6 +24,13 @@ def test_bad_names(name):
     expect_rule("DEF-TDQ-NAME", intra, name=name)
 
 
+@pytest.mark.parametrize("wrong", ["recordsize", "name"])
+def test_a_clash_is_told_beside_what_is_wrong_by_itself(wrong):
+    with pytest.raises(DefinitionError) as caught:
+        extra(**{"sysoutclass": "A", "dsname": "A.B", wrong: -1 if wrong == "recordsize" else "TOOLONG"})
+    assert {problem.attribute for problem in caught.value.problems} == {wrong, "sysoutclass"}
+
+
 @pytest.mark.rule("DEF-TDQ-NAME-REQUIRED")
 def test_no_name():
     expect_rule("DEF-TDQ-NAME-REQUIRED", define_tdqueue, type="INTRA")

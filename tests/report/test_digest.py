@@ -132,6 +132,7 @@ def test_data_queues_too() -> None:
         job.crtdtaq(dtaq="QGPL/ORDERS", maxlen=10)
         for number in range(4):
             job.qsnddtaq("ORDERS", "QGPL", b"%d" % number)
+        job.qrcvdtaq("ORDERS", "QGPL", remove=False)
         job.qrcvdtaq("ORDERS", "QGPL")
         job.qclrdtaq("ORDERS", "QGPL")
         job.qsnddtaq("ORDERS", "QGPL", b"last")
