@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Abend, Condition, Region, define_terminal, define_transaction
+from tdqsim import Abend, Condition, Region, TdqError, define_terminal, define_transaction
 from tdqsim.cics.terminal import Sent
 from tdqsim.definitions.bms import parse_bms
 
@@ -48,6 +48,39 @@ def test_positions_of_a_map_without_size_are_those_of_a_screen_of_80_columns():
 
 def test_the_first_receive_gets_the_input_that_started_the_task(region):
     assert begin(region, lambda task: task.receive(), "PAYM 100") == region.encode("PAYM 100")
+
+
+@pytest.mark.parametrize(
+    ("key", "got"),
+    [("ENTER", "as it is"), ("PF3", "left"), ("PF4", "another"), ("CLEAR", "another"), ("PA1", "as it is")],
+)
+def test_what_handle_aid_names_is_called_for_its_key(region, key, got):
+    def program(task):
+        task.handle_aid(pf3=lambda _received: "left", ANYKEY=lambda _received: "another", PA1=lambda _received: "gone")
+        task.handle_aid(PA1=lambda _received: "as it is")
+        received = task.receive()
+        return "as it is" if received == region.encode("PAYM") else received
+
+    assert begin(region, program, "PAYM", key=key) == got
+
+
+def test_a_key_is_given_back_by_none(region):
+    def program(task):
+        task.handle_aid(PF3=lambda _received: "left")
+        task.handle_aid(PF3=None)
+        return task.receive()
+
+    assert begin(region, program, "PAYM", key="PF3") == region.encode("PAYM")
+
+
+def test_what_handle_aid_refuses(region):
+    with region.task() as task:
+        with pytest.raises(TdqError, match="'PF25' is no key; allowed are ANYKEY, ENTER, CLEAR, PA1"):
+            task.handle_aid(PF3=print, PF25=print)
+        with pytest.raises(TdqError, match="HANDLE AID PF3: 3 cannot be called"):
+            task.handle_aid(PF3=3)
+        with pytest.raises(TdqError, match="16"):
+            task.handle_aid(**{f"PF{number}": print for number in range(1, 18)})
 
 
 def test_a_text_too_long_is_cut(region):
