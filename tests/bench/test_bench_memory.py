@@ -136,3 +136,16 @@ def test_a_capture_from_end_to_end(tmp_path: Path) -> None:
         shutil.rmtree(run)
     for name, watches in found.items():
         growth(f"VB capture, {name}", watches)
+
+
+def test_a_job_from_end_to_end(tmp_path: Path) -> None:
+    """``tdq pipeline run``: its stages are one process tree, and Java computes what must come out beside the workers."""
+    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+    found = []
+    for megabytes in MEGABYTES:
+        run = tmp_path / "run"
+        options = ["--records", str(megabytes * 1_000_000 // 350), "--regions", "64", "--engine", "spark"]
+        command = [*TDQ, "pipeline", "run", "card_posting", *options, "--out", run, "--json"]
+        found.append(held("card posting, run", megabytes, command))
+        shutil.rmtree(run)
+    growth("card posting, run", found)

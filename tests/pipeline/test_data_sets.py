@@ -290,6 +290,23 @@ class TestThreeWays:
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore")
+def test_a_lazy_frame_is_not_taken_for_a_small_table(
+    path: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spark sends what it takes for small to every worker whole; how large a data set is it finds out on the way."""
+    spark = request.getfixturevalue("spark")
+    frame = read_data_set(spark, path, columns=["ID", "AMOUNT"], input_split_records=300, **OPTIONS)
+    joined = frame.join(read_data_set(spark, path, columns=["ID", "KIND"], **OPTIONS), "ID")
+    capsys.readouterr()
+    joined.explain()
+    told = capsys.readouterr().out
+    assert "Join" in told
+    assert "Broadcast" not in told
+    assert joined.count() == ROWS
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
 def test_a_staged_frame_is_sparks_own_reader(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     spark = request.getfixturevalue("spark")
     frame = read_data_set(spark, path, columns=["ID", "KIND"], stage=tmp_path / "a [stage]*", **OPTIONS)

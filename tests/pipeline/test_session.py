@@ -42,7 +42,7 @@ def test_a_local_session_is_quiet_and_keeps_to_itself(java: Java) -> None:
     assert "Tier4" not in little
 
 
-def test_archives_are_used_once_they_are_there(java: Java) -> None:
+def test_archives_are_used_once_they_are_there(java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = archive_path(java)
     archive.parent.mkdir()
     archive.touch()
@@ -52,6 +52,9 @@ def test_archives_are_used_once_they_are_there(java: Java) -> None:
     assert f'"-XX:SharedArchiveFile={base}:{archive}"' in local_settings(java)["spark.driver.extraJavaOptions"]
     other = Java(java.home.with_name("other"), 17, "PATH")
     assert archive_path(other) != archive
+    pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
+    assert archive_path(java) != archive  # Java passes over one that was made of jars elsewhere
 
 
 class Builder:

@@ -21,7 +21,7 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.java import Java, Jvm, cache_folder, find_java
+from tdqsim.pipeline.java import Java, Jvm, cache_folder, find_java, spark_home
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -211,8 +211,8 @@ def local_settings(java: Java, *, quick_start: bool = False) -> dict[str, str]:
 
     Args:
         java: the Java it will run on; its class data archive is used when :func:`warm` has made one.
-        quick_start: compile little, which starts sooner and suits work that is done in Python; by default what is
-            called very often is compiled in full, as rows in Java want it.
+        quick_start: compile little, in little memory, which starts sooner and suits work that is done in Python; by
+            default what is called very often is compiled in full, as rows in Java want it.
     """
     kinds = ("jvm_option", "warm_option" if quick_start else "full_option")
     options = [row["value"] for row in table("spark") if row["name"] in kinds]
@@ -223,6 +223,7 @@ def local_settings(java: Java, *, quick_start: bool = False) -> dict[str, str]:
         options += [f"-XX:SharedArchiveFile={files}", "-Xshare:auto", "-Xlog:disable", "-Xlog:all=off"]
     return (
         _settings("local")
+        | (_settings("quick") if quick_start else {})
         | _progress()
         | {
             "spark.driver.extraJavaOptions": _quoted(_quiet_log(), *options),
@@ -240,14 +241,14 @@ def _cores() -> int:
 
 
 def archive_path(java: Java) -> Path:
-    """Where the class data archive for this Java and this PySpark is kept."""
+    """Where the class data archive for this Java and this PySpark is kept: it serves the jars in one place alone."""
     try:
         from importlib.metadata import version  # noqa: PLC0415
 
-        spark = version("pyspark")
+        spark, jars = version("pyspark"), spark_home().resolve()
     except ImportError:
-        spark = "none"
-    home = hashlib.sha256(str(java.home.resolve()).encode()).hexdigest()[:12]
+        spark, jars = "none", Path()
+    home = hashlib.sha256(f"{java.home.resolve()}\n{jars}".encode()).hexdigest()[:12]
     return cache_folder() / f"spark-{spark}-java-{java.version}-{home}.jsa"
 
 
@@ -359,19 +360,23 @@ def task_frames(
 ) -> Iterator[DataFrame]:
     """Frames of the batches that a function gives for each item, a Spark task for each of them.
 
-    Whatever all tasks of a frame are given travels with each of them, so very many items are several frames.
+    Whatever all tasks of a frame are given travels with each of them, so very many items are several frames. Spark
+    takes what a function gives for as large as what it is given: a range with a number for each item alone would be a
+    table so small that it is sent to every worker whenever it is joined.
     """
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
 
-    def doing(some: Sequence[T]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def doing(some: Sequence[T], each: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             settle()
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    yield from read(some[number])
+                    yield from read(some[number // each])
 
         return run
 
     for at in range(0, len(items), BOUNDS["job_tasks"]):
         some = items[at : at + BOUNDS["job_tasks"]]
-        yield spark.range(0, len(some), 1, len(some)).mapInArrow(doing(some), from_arrow_schema(schema))
+        each = -(-BOUNDS["frame_rows"] // len(some))
+        numbers = spark.range(0, len(some) * each, 1, len(some)).where(f"id % {each} = 0")
+        yield numbers.mapInArrow(doing(some, each), from_arrow_schema(schema))

@@ -24,6 +24,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import pyarrow as pa
+
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import schema
@@ -73,7 +75,8 @@ class StageEngine:
         if self.spark is None:
             from tdqsim.pipeline.session import session  # noqa: PLC0415  (starts a JVM)
 
-            self.spark = session(name="tdqsim pipeline", quick_start=True)  # bulk data never is Java's work
+            # Bulk data never is Java's work; and to make formats known to Spark takes processes that stay.
+            self.spark = session(name="tdqsim pipeline", quick_start=True, register=False)
         return self.spark
 
     def map(self, tasks: Sequence[Any], function: Callable[[Any], Receipt], *, apart: bool = False) -> list[Receipt]:
@@ -133,7 +136,10 @@ def _done(function: Callable[[Any], Receipt], task: Any) -> Receipt:
 
 
 def _row(function: Callable[[Any], Receipt], task: Any) -> list[dict[str, Any]]:
-    return [{"bucket": task.bucket, "body": json.dumps(_done(function, task).as_json())}]
+    try:
+        return [{"bucket": task.bucket, "body": json.dumps(_done(function, task).as_json())}]
+    finally:
+        pa.default_memory_pool().release_unused()  # the next task may be long in coming, and others work meanwhile
 
 
 def _may_fork() -> bool:

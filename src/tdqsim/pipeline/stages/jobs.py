@@ -95,7 +95,11 @@ class SpreadJob(Protocol):
         """What must come out, computed in this process without the programs: event tables with command EXPECT."""
 
     def expected_sql(self, spark: Any, files: Mapping[str, Path], regions: int) -> Any:
-        """The same, computed by Spark SQL: a DataFrame with the columns region, queue, seq, key and data."""
+        """The same, computed by Spark SQL: a DataFrame with the columns region, queue, seq, key and data.
+
+        Data sets are read by :func:`~tdqsim.pipeline.data_sets.read_data_set`, with the columns that matter alone. A
+        job that wants ``format("qsam")`` makes it known to Spark by :func:`~tdqsim.pipeline.session.session`.
+        """
 
     def expected_figures(self, expected: Any) -> dict[str, Any]:
         """The job's figures, from the records that must come out: an iterable of event tables."""

@@ -1,6 +1,6 @@
 """The memory of a process and all its descendants: Python workers, pools, Java; the greatest of each stage.
 
-Looked at ten times a second in a thread of its own, from /proc. Pages that processes share count once for each, so that
+Looked at twice a second in a thread of its own, from /proc. Pages that processes share count once for each, so that
 what is told is never too little.
 """
 
@@ -16,7 +16,7 @@ from typing import Final
 
 __all__ = ["TreeMemory", "tree_bytes"]
 
-_EVERY: Final = 0.1
+_EVERY: Final = 0.5
 _PROC: Final = Path("/proc")
 
 
