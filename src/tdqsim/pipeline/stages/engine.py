@@ -75,8 +75,7 @@ class StageEngine:
         if self.spark is None:
             from tdqsim.pipeline.session import session  # noqa: PLC0415  (starts a JVM)
 
-            # Bulk data never is Java's work; and to make formats known to Spark takes processes that stay.
-            self.spark = session(name="tdqsim pipeline", quick_start=True, register=False)
+            self.spark = session(name="tdqsim pipeline", quick_start=True)  # bulk data never is Java's work
         return self.spark
 
     def map(self, tasks: Sequence[Any], function: Callable[[Any], Receipt], *, apart: bool = False) -> list[Receipt]:

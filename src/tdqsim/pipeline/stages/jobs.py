@@ -97,8 +97,8 @@ class SpreadJob(Protocol):
     def expected_sql(self, spark: Any, files: Mapping[str, Path], regions: int) -> Any:
         """The same, computed by Spark SQL: a DataFrame with the columns region, queue, seq, key and data.
 
-        Data sets are read by :func:`~tdqsim.pipeline.data_sets.read_data_set`, with the columns that matter alone. A
-        job that wants ``format("qsam")`` makes it known to Spark by :func:`~tdqsim.pipeline.session.session`.
+        Data sets are best read by :func:`~tdqsim.pipeline.data_sets.read_data_set`, with the columns that matter alone:
+        for ``format("qsam")`` Spark has processes that plan, which stay.
         """
 
     def expected_figures(self, expected: Any) -> dict[str, Any]:
