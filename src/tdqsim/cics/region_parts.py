@@ -285,12 +285,14 @@ class RegionParts:
                 self.ati.emptied(queue, cycle)
         if self.enqueues:
             release_all(self, task)
-        facility, request = task.facility, task.request
+        facility = task.facility
         if facility is not None and facility.task is task:
             facility.task = None
-        if request is not None and not self.closed:
-            self.ati.task_ended(request, normal=normal)
-        if facility is not None and not self.closed:
+        if self.closed:
+            return
+        if task.request is not None:
+            self.ati.task_ended(task.request, normal=normal)
+        if facility is not None:
             self.ati.serve(facility)
 
     @types_told

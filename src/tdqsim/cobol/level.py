@@ -29,7 +29,7 @@ from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Task
 from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
-from tdqsim.cics.kernel.handling import NO_HANDLES, Handles, HandleStack
+from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
 from tdqsim.cobol._libcob import DONE, FAILED, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.calls import Plan, plans_of
 from tdqsim.cobol.compiler import Module
@@ -103,7 +103,7 @@ class AbendLabel:
         raise abend
 
 
-_Frame = tuple[int, Handles, HandleStack]
+_Frame = tuple[int, Handles]
 """A program of a level that has issued a command, by its number, and what was in force outside it."""
 
 
@@ -305,7 +305,7 @@ class Level:
             self._turn_to(serial, library)
         else:
             task = self.task
-            self._frames.append((serial, task.handles, task.handle_stack))
+            self._frames.append((serial, task.handles))
 
     def _turn_to(self, serial: int, library: Libcob) -> None:
         """Another frame than the one before: a new one, or one whose CALLs have ended."""
@@ -313,11 +313,11 @@ class Level:
         known = {frame[0] for frame in self._frames}
         bottom = serial if serial in known else library.below()
         while self._frames and self._frames[-1][0] != bottom:
-            _serial, task.handles, task.handle_stack = self._frames.pop()
+            _serial, task.handles = self._frames.pop()
         if serial not in known:
-            self._frames.append((serial, task.handles, task.handle_stack))
+            self._frames.append((serial, task.handles))
             if len(self._frames) > 1:
-                task.handles, task.handle_stack = NO_HANDLES, None
+                task.handles = NO_HANDLES
 
     def _handles(self, error: Abend | Condition) -> bool:
         """Whether a HANDLE ABEND label of this level takes it."""
@@ -341,7 +341,7 @@ class Level:
     def failure(self) -> bool:
         """The program at the top of the level has failed: whether it goes on at the label of its abend exit."""
         while len(self._frames) > 1:
-            _serial, self.task.handles, self.task.handle_stack = self._frames.pop()
+            _serial, self.task.handles = self._frames.pop()
         label = self._abend_label()
         if label is None:
             return False

@@ -158,7 +158,8 @@ class Turns:
         hub: Any = worker.parent
         alone = self.deadlines or self._rounds or self.outside._in_ready  # noqa: SLF001  (only the loop sees to these)
         if self._flows and self.ready and self._idle_workers and not alone:
-            self._begin_turn(self._next_ready(), hub).switch()
+            next_ready = self._next_ready  # what an attribute holds costs more when it is called by its name
+            self._begin_turn(next_ready(), hub).switch()
         else:
             hub.switch()
 

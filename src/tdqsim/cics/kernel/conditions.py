@@ -7,12 +7,15 @@ response in the EIB. A condition that leaves a program unhandled is an :class:`A
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import ABEND_CODES, Resp
 
-__all__ = ["Abend", "Condition", "TaskReturn", "abend_code", "check_sent"]
+__all__ = ["AREAS", "Abend", "Condition", "TaskReturn", "abend_code", "check_sent"]
+
+AREAS: Final = (bytes, bytearray, memoryview)
+"""What a program may send. (A union that is written out where it is asked for is made anew each time.)"""
 
 
 class Condition(TdqError):
@@ -122,6 +125,8 @@ def check_sent(data: object, length: int | None) -> None:
     Raises:
         TdqError: there are fewer bytes; nothing was done.
     """
-    size = len(data) if isinstance(data, bytes | bytearray | memoryview) else 0
-    if length is not None and length > size:
+    if length is None:
+        return
+    size = len(data) if isinstance(data, AREAS) else 0
+    if length > size:
         raise TdqError(f"LENGTH {length} is more than the {size} bytes of FROM: CICS would read beyond it")

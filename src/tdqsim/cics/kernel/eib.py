@@ -106,14 +106,12 @@ class Eib:
         "zone",
     )
 
-    def __init__(
-        self, trnid: str, taskn: int, moment_ns: int, zone: tzinfo = UTC, *, trmid: str = "", calen: int = 0
-    ) -> None:
+    def __init__(self, trnid: str, taskn: int, moment_ns: int, zone: tzinfo = UTC) -> None:
         self.last = NO_COMMAND
         self.eibtrnid = trnid
         self.eibtaskn = taskn
-        self.eibtrmid = trmid
-        self.eibcalen = calen
+        self.eibtrmid = ""
+        self.eibcalen = 0
         self.eibaid = _NO_AID
         self.eibcposn = 0
         self.eibds = ""

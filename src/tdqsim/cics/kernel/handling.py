@@ -26,7 +26,6 @@ __all__ = [
     "NO_HANDLES",
     "AbendExit",
     "AidLabel",
-    "HandleStack",
     "Handles",
     "Label",
     "handle_abend",
@@ -56,6 +55,7 @@ class Handles(NamedTuple):
         abend: the active abend exit, or None.
         cancelled: the abend exit that HANDLE ABEND CANCEL or its own running has put out of action, or None.
         aids: the label of HANDLE AID for each key; ANYKEY is the catch-all for the others, but for ENTER.
+        below: what the last PUSH HANDLE has suspended; None for nothing.
     """
 
     labels: dict[Resp, Label]
@@ -63,10 +63,8 @@ class Handles(NamedTuple):
     abend: AbendExit | None
     cancelled: AbendExit | None
     aids: Mapping[str, AidLabel] = MappingProxyType({})
+    below: Handles | None = None
 
-
-HandleStack = tuple[Handles, "HandleStack"] | None
-"""What PUSH HANDLE has suspended last, and what was suspended before that."""
 
 NO_HANDLES: Final = Handles({}, frozenset(), None, None)
 
@@ -192,7 +190,7 @@ def handle_abend(
 @command("PUSH HANDLE")
 def push_handle(task: TaskBase) -> None:
     """Suspend all HANDLE and IGNORE commands until POP HANDLE."""
-    task.handles, task.handle_stack = NO_HANDLES, (task.handles, task.handle_stack)
+    task.handles = NO_HANDLES._replace(below=task.handles)
 
 
 @command("POP HANDLE", "INVREQ")
@@ -202,6 +200,6 @@ def pop_handle(task: TaskBase, *, nohandle: Flag = False) -> None:
     Raises:
         Condition: INVREQ: there was no PUSH HANDLE.
     """
-    if task.handle_stack is None:
+    if task.handles.below is None:
         raise Condition(Resp.INVREQ, detail="POP HANDLE without a PUSH HANDLE before it")
-    task.handles, task.handle_stack = task.handle_stack
+    task.handles = task.handles.below

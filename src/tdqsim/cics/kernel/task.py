@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Eib, failure
-from tdqsim.cics.kernel.handling import NO_HANDLES, HandleStack
+from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.dispatch import TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, StoreError, TdqError
@@ -64,8 +64,7 @@ class TaskBase:
         abcode: the code of its abend; empty while it has none.
         outside: whether its commands are issued by the program outside the strands.
         implicit: whether it is one command with a syncpoint of its own.
-        handles: HANDLE and IGNORE.
-        handle_stack: what PUSH HANDLE has suspended, and what was suspended before that; None for nothing.
+        handles: HANDLE and IGNORE, and what PUSH HANDLE has suspended of them.
         browses: the browses that are open, by resource type; they end with the task.
         start_data: what RETRIEVE has still to give.
         level: the level of the program that runs; None at the top.
@@ -82,29 +81,39 @@ class TaskBase:
 
     __slots__ = (
         "_entered", "_settled", "_work", "abcode", "browses", "condition", "dtimout_ns", "eib", "ended",
-        "facility", "handle_stack", "handles", "implicit", "level", "number", "outside", "program", "queues", "qzero",
+        "facility", "handles", "implicit", "level", "number", "outside", "program", "queues", "qzero",
         "region", "request", "start_data", "startcode", "storage", "strand", "suspended", "transid", "unit", "userid",
     )  # fmt: skip
 
     region: Region
-    _work: tuple[Handler, tuple[Any, ...]]  # of a task that is a strand: its program, and the arguments beside the task
 
-    def __init__(self, region: Region, number: int, transid: str, userid: str, startcode: str = "U") -> None:
+    def __init__(
+        self,
+        region: Region,
+        number: int,
+        transid: str,
+        userid: str,
+        startcode: str = "U",
+        program: str = "",
+        work: tuple[Handler, tuple[Any, ...]] | None = None,
+        dtimout_ns: int | None = None,
+        request: Any = None,
+    ) -> None:
         self.region = region
         self.number = number
         self.transid = transid
-        self.program = transid
+        self.program = program or transid
+        self._work: Any = work  # of a task that is a strand: its program, and the arguments beside the task
         self.userid = userid
         self.eib = Eib(transid, number, region.clock.time_ns(), region.zone)
         self.startcode = startcode
         self.facility: Any = None
-        self.request: Any = None
+        self.request = request
         self.condition: Condition | None = None
         self.abcode = ""
         self.outside = False
         self.implicit = False
         self.handles = NO_HANDLES
-        self.handle_stack: HandleStack = None
         self.browses: Mapping[str, Any] = _NONE
         self.start_data: tuple[bytes, ...] = ()
         self.qzero: Mapping[Any, int] = _NONE
@@ -112,7 +121,7 @@ class TaskBase:
         self.storage: Any = None
         self.suspended: tuple[str, str] | None = None
         self.strand: Strand | None = None
-        self.dtimout_ns: int | None = None
+        self.dtimout_ns = dtimout_ns
         self.ended = False
         self.unit: UnitOfWork | None = None
         self.queues: dict[str, Any] = region.directory.queues
@@ -138,7 +147,10 @@ class TaskBase:
         if uow is not None and uow.ended:
             self._let_go()
             uow = None
-        return self.region.new_uow(self) if uow is None else uow
+        if uow is None:
+            new_uow = self.region.new_uow  # what an attribute holds costs more when it is called by its name
+            uow = new_uow(self)
+        return uow
 
     def _let_go(self) -> UnitOfWork | None:
         """What is left of a unit of work whose end an exception cut short is done; gives the one that goes on."""
@@ -165,8 +177,9 @@ class TaskBase:
             uow = self._let_go()
         if uow is None:
             return
+        commit = region.commit
         try:
-            committed = region.commit(uow)
+            committed = commit(uow)
         except StoreError as error:
             raise Condition(Resp.ROLLEDBACK, detail=str(error)) from error
         finally:
@@ -338,47 +351,40 @@ class TaskBase:
         """
         return self.region.text(record)
 
-    def run(self) -> Any:
-        """Run its program to its end; the strand's function.
+    def _run(self) -> Any:
+        """Run its program to its end; the strand's function, which its dispatcher calls.
 
         Raises:
             Abend: it ended abnormally.
             RegionClosed: the region was closed meanwhile.
         """
-        dispatcher = self.region.dispatcher
-        if dispatcher.thread != get_ident():
-            dispatcher.check_thread()
         program, args = self._work
         error = None
         try:
             try:
-                value = program(self, *args) if args else program(self)  # (a call with * is a C call, and dearer)
-            except TaskReturn as leave:
-                value = leave.value
+                try:
+                    value = program(self, *args) if args else program(self)  # (a call with * is a C call, and dearer)
+                except TaskReturn as leave:
+                    value = leave.value
+                except RegionClosed:
+                    raise
+                except Exception as left:  # noqa: BLE001  (whatever leaves a program is its abend)
+                    error = left
+                if error is not None:
+                    value = self._exit(error)
+                if self.unit is not None:
+                    self._take_last_syncpoint()
+                self.end(normal=True)
             except RegionClosed:
                 raise
-            except Exception as left:  # noqa: BLE001  (whatever leaves a program is its abend)
-                value, error = None, left
-            return self._finish(value, error)
+            except Exception as last:  # noqa: BLE001
+                abend = self.to_abend(last)
+                self._abnormal_end(abend)
+                raise abend from abend.cause
+            return value  # noqa: TRY300  (an exception on this line counts as well)
         except BaseException:  # an interrupt belongs to the program outside; the task is over all the same
             self.end(normal=False)
             raise
-
-    def _finish(self, value: Any, error: Exception | None) -> Any:
-        """End after the program has returned, or after an exception: the abend exit first, then backout."""
-        try:
-            if error is not None:
-                value = self._exit(error)
-            if self.unit is not None:
-                self._take_last_syncpoint()
-            self.end(normal=True)
-        except RegionClosed:
-            raise
-        except Exception as last:  # noqa: BLE001
-            abend = self.to_abend(last)
-            self._abnormal_end(abend)
-            raise abend from abend.cause
-        return value
 
     def _exit(self, error: Exception) -> Any:
         """Call the active abend exit, and the one that it has named or reset itself when it abends too.

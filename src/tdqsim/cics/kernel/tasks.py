@@ -110,11 +110,10 @@ class Tasks(Generic[K]):
         if dispatcher.thread != get_ident():
             dispatcher.check_thread()
         self._last = number = self._last % _LAST + 1
-        task = (make or self._make)(region, number, entry.name, userid, startcode)
-        task.program = entry.program_name or entry.name
-        task.dtimout_ns = entry.dtimout_ns
-        task.request = request
-        task._work = entry.program, args  # noqa: SLF001  (what its run begins with)
+        work = entry.program, args
+        task = (make or self._make)(
+            region, number, entry.name, userid, startcode, entry.program_name, work, entry.dtimout_ns, request
+        )
         if data is not None:
             task.start_data = (data,)
         if reqid:
@@ -122,7 +121,7 @@ class Tasks(Generic[K]):
         if level is not None:
             task.level = level
             task.eib.eibcalen = len(level.commarea or b"")
-        task.strand = strand = Strand(dispatcher, task, region, task.run, task, task.end)
+        task.strand = strand = Strand(dispatcher, task, region, task._run, task, task.end)  # noqa: SLF001  (it alone runs it)
         try:
             self.known[number] = task
             if facility is not None:

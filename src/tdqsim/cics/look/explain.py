@@ -25,7 +25,7 @@ from tdqsim.cics.look.explain_requests import (
     only_known_there,
     would_be_open,
 )
-from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER, Latch
+from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER, Began
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.errors import TdqError
@@ -284,8 +284,8 @@ def _uncommitted_writes(queue: IntraTdQueue) -> Iterator[str]:
 def _cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
     """A cycle is on: who began it, and where is its task?"""
     yield f"A cycle is on (number {queue.cycle}, of {queue.transid}): nothing else is started until it is over."
-    if queue.latched is not None and queue.latched.time_ns:
-        yield _set_by(queue.latched)
+    if queue.latched is not None and queue.latched.began is not None:
+        yield _set_by(queue.latched.began)
     task = next((task for task in region.tasks.values() if _serves(task, queue)), None)
     if task is not None:
         parked = task.strand.waiting_for if task.strand is not None else None
@@ -313,11 +313,12 @@ def _cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
     yield f"Its task {gone}. The cycle is over when somebody reads the queue to QZERO, deletes it, or SETs its trigger."
 
 
-def _set_by(latch: Latch) -> str:
+def _set_by(began: Began) -> str:
     """Who set the latch."""
-    task = f"task {latch.task} {latch.transid}{f' at terminal {latch.termid}' if latch.termid else ''}"
-    what = f"the commit of unit of work {latch.uow} of {task}" if latch.uow else f"a WRITEQ TD of {task}"
-    return f"The latch was set at {_moment(latch.time_ns)} by {what}, when the queue held {_records(latch.items)}."
+    number, transid, termid, uow, time_ns, items = began
+    task = f"task {number} {transid}{f' at terminal {termid}' if termid else ''}"
+    what = f"the commit of unit of work {uow} of {task}" if uow else f"a WRITEQ TD of {task}"
+    return f"The latch was set at {_moment(time_ns)} by {what}, when the queue held {_records(items)}."
 
 
 def _serves(task: TaskBase, queue: IntraTdQueue) -> bool:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
-from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit, Handles, HandleStack
+from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit, Handles
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.kernel.levels import ProgramLevel, level_of, passed
 from tdqsim.cics.programs.table import Program, Programs
@@ -40,14 +40,13 @@ class ProgramTask(Issuer, Protocol):
     """What these commands ask of the task.
 
     Attributes:
-        handles, handle_stack: what the program at hand has asked for.
+        handles: what the program at hand has asked for.
         level: where it runs; None when nothing was linked to.
         program: the name of its first program.
         abcode: the code of its abend.
     """
 
     handles: Handles
-    handle_stack: HandleStack
     level: ProgramLevel | None
     program: str
     abcode: str
@@ -106,13 +105,13 @@ def _find(task: ProgramTask, name: str) -> Program:
 @contextmanager
 def _on(task: ProgramTask, level: ProgramLevel) -> Iterator[None]:
     """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
-    before = task.level, task.handles, task.handle_stack, task.eib.eibcalen
-    task.level, task.handles, task.handle_stack = level, NO_HANDLES, None
+    before = task.level, task.handles, task.eib.eibcalen
+    task.level, task.handles = level, NO_HANDLES
     task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
     try:
         yield
     finally:
-        task.level, task.handles, task.handle_stack, task.eib.eibcalen = before
+        task.level, task.handles, task.eib.eibcalen = before
 
 
 def _run(task: ProgramTask, program: Program) -> Any:

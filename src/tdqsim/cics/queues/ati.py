@@ -50,8 +50,9 @@ if TYPE_CHECKING:
     from tdqsim.cics.queues.kinds import IntraTdQueue
     from tdqsim.cics.uow.unit import UnitOfWork
 
-__all__ = ["AFTER_TASK", "Ati", "Facility", "Latch", "latch_key"]
+__all__ = ["AFTER_TASK", "Ati", "Began", "Facility", "Latch", "latch_key"]
 
+Began = tuple[int, str, str, str, int, int]
 OVER: Final = "over"
 AGAIN: Final = "started again"
 STAYS: Final = "stays on"
@@ -76,38 +77,23 @@ class Latch:
         queue: the queue.
         cycle: its number; 0 as long as it has not begun.
         facility: ATIFACILITY when its task was asked for.
-        task, transid, termid: of the task whose WRITEQ, or for a LOGICAL queue whose commit, reached the trigger level;
-            0 and empty when it was in an earlier run that does not say.
-        uow: the unit of work whose commit it was, in hexadecimal; empty for a WRITEQ.
-        time_ns: when, nanoseconds since 1970 UTC.
-        items: how many records the queue then held.
+        began: number, transaction and terminal of the task whose WRITEQ, or for a LOGICAL queue whose commit, reached
+            the trigger level; the unit of work whose commit it was, in hexadecimal, empty for a WRITEQ; when,
+            nanoseconds since 1970 UTC; and how many records the queue then held. Nothing when it was in an earlier run
+            that does not say.
     """
 
-    __slots__ = ("cycle", "facility", "items", "queue", "task", "termid", "time_ns", "transid", "uow")
+    __slots__ = ("began", "cycle", "facility", "queue")
 
-    def __init__(
-        self,
-        queue: IntraTdQueue,
-        task: int = 0,
-        transid: str = "",
-        termid: str = "",
-        uow: str = "",
-        time_ns: int = 0,
-        items: int = 0,
-    ) -> None:
+    def __init__(self, queue: IntraTdQueue, began: Began | None = None) -> None:
         self.queue = queue
         self.cycle = 0
         self.facility = ""
-        self.task = task
-        self.transid = transid
-        self.termid = termid
-        self.uow = uow
-        self.time_ns = time_ns
-        self.items = items
+        self.began = began
 
     def stored(self) -> bytes:
         """As the store keeps it."""
-        return json.dumps([self.task, self.transid, self.termid, self.uow, self.time_ns, self.items]).encode()
+        return json.dumps(self.began).encode()
 
     def meta(self) -> dict[bytes, bytes | None]:
         """What a commit must bring with the cycle that begins with it."""
@@ -117,9 +103,10 @@ class Latch:
     def read(cls, queue: IntraTdQueue, stored: bytes) -> Self:
         """What the store has kept; of a store that does not say, that the cycle is on and no more."""
         try:
-            return cls(queue, *json.loads(stored))
+            task, transid, termid, uow, time_ns, items = json.loads(stored)
         except (ValueError, TypeError):
             return cls(queue)
+        return cls(queue, (task, transid, termid, uow, time_ns, items))
 
 
 class _HeldCycle:
@@ -193,7 +180,7 @@ class Ati:
         """
         why_not = self.why_no_cycle(queue)
         if why_not is None:
-            return Latch(queue, task, transid, termid, uow, self._region.clock.time_ns(), items)
+            return Latch(queue, (task, transid, termid, uow, self._region.clock.time_ns(), items))
         if not queue.failed_start:
             queue.failed_start = True
             message, reason = why_not
@@ -284,7 +271,8 @@ class Ati:
             region.log.warning("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return
         queue.triggers += 1
-        region.attach(entry, startcode="QD", userid=userid, facility=facility, request=latch)
+        attach = region.attach  # what an attribute holds costs more when it is called by its name
+        attach(entry, startcode="QD", userid=userid, facility=facility, request=latch)
 
     def _gives_up(self, queue: IntraTdQueue) -> bool:
         """Whether the queue's task was started so often already while no record has left the queue for good."""

@@ -207,18 +207,20 @@ class Recorded:
 
     def note(self, task: Any, command: str, data: bytes) -> None:
         """Write a request down that went well."""
+        trace, now = self._trace, self._now  # what an attribute holds costs more when it is called by its name
         if self._logical:
-            self._trace((command, task.number, self.name, data, self._now(), task.transid, task.unit.id))
+            trace((command, task.number, self.name, data, now(), task.transid, task.unit.id))
         else:
-            self._trace((command, task.number, self.name, data, self._now()))
+            trace((command, task.number, self.name, data, now()))
 
     def _tell(self, task: Any, command: str, outcome: object, **options: Any) -> None:
         self._recorder.command(task, command, {"queue": self.name, **options, "sysid": None}, outcome)
 
     def read(self, task: Any, busy: bool, length: int | None) -> bytes | None:
         """READQ TD."""
+        read = self._queue.read
         try:
-            data: bytes | None = self._queue.read(task, busy, length)
+            data: bytes | None = read(task, busy, length)
             if length is not None and data is not None:
                 data = fit(data, length)
         except Condition as condition:
@@ -232,8 +234,9 @@ class Recorded:
 
     def write(self, task: Any, data: bytes, length: int | None) -> None:
         """WRITEQ TD."""
+        write = self._queue.write
         try:
-            self._queue.write(task, data, length)
+            write(task, data, length)
         except Condition as condition:
             self._tell(task, WRITEQ, condition, from_=data, length=length)
             raise

@@ -12,12 +12,12 @@ from _thread import get_ident
 from typing import Annotated, Any, Final
 
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, declared
-from tdqsim.cics.kernel.conditions import Condition, check_sent
+from tdqsim.cics.kernel.conditions import AREAS, Condition, check_sent
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.issue import check_flag
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.queues.directory import empty, fit
-from tdqsim.core.argument_types import BARE, tell_wrong_type, types_told
+from tdqsim.core.argument_types import BARE, tell_wrong_type
 from tdqsim.facts import LIMITS, Resp
 
 __all__ = ["deleteq_td", "readq_td", "writeq_td"]
@@ -59,9 +59,9 @@ def writeq_td(
         task.refuse(_WRITEQ)
     if nohandle is not False and nohandle is not True:
         check_flag(_WRITEQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
-    if length is not None or from_.__class__ is not bytes:
-        from_ = _record(from_, length)
     try:
+        if length is not None or from_.__class__ is not bytes:
+            from_ = _record(from_, length)
         found = task.queues.get(queue) if sysid is None else None
         if found is None:
             found = _find(task, _WRITEQ, queue, sysid)
@@ -185,10 +185,9 @@ def _shown(queue: object) -> str:
     return queue.rstrip(" ") if isinstance(queue, str) else ""
 
 
-@types_told
 def _record(from_: object, length: int | None) -> bytes:
     """The record that FROM and LENGTH are; nothing for a LENGTH that no record can have, which the queue refuses."""
-    if not isinstance(from_, bytes | bytearray | memoryview):
+    if not isinstance(from_, AREAS):
         raise TypeError(
             f"from_ is {type(from_).__name__}; a record is bytes (text is encoded at the edge, by a code page)"
         )

@@ -339,8 +339,9 @@ class UnitOfWork:
             region.recorder.unit_of_work_ends(self)
         self._outcome = self.state = outcome
         if works or meta:
+            share = region.hardening.share  # what an attribute holds costs more when it is called by its name
             try:
-                late = region.hardening.share(works, meta, self)
+                late = share(works, meta, self)
             except BaseException as error:
                 self._not_made(before, meta, error)
                 raise
@@ -394,7 +395,8 @@ class UnitOfWork:
                     space.backed_out(queue, work)
             for latch in self._due if committed else ():
                 region.ati.begin(latch)
-        region.unit_of_work_ended(self, committed=committed)
+        unit_of_work_ended = region.unit_of_work_ended
+        unit_of_work_ended(self, committed=committed)
         for lock in self.ends:  # whoever waits for one tries again, and a pending disable may complete
             if lock.taken_by is self:
                 lock.give_back()
