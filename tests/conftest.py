@@ -1,7 +1,12 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
@@ -13,3 +18,33 @@ settings.load_profile("tdqsim")
 # of all the work; what is written beside the sources git ignores.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     sys.dont_write_bytecode = False
+
+
+def in_memory(place: Path, room: int) -> bool:
+    """Whether a directory has so many bytes left, and what is written there may be run."""
+    try:
+        state = os.statvfs(place)
+    except (OSError, AttributeError):  # there is none, or the system does not tell
+        return False
+    may_run = not state.f_flag & getattr(os, "ST_NOEXEC", 0)
+    return may_run and os.access(place, os.W_OK) and state.f_bavail * state.f_frsize >= room
+
+
+# The tests make ten thousand stores, have them written through to the disk, and remove them. Where there is memory for
+# them no disk need wait for that; --basetemp and TMPDIR say otherwise.
+MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and in_memory(MEMORY, 4 << 30):
+    os.environ["TMPDIR"] = str(MEMORY)
+    tempfile.tempdir = None  # which may have been asked for
+
+
+def plain(flags: str) -> str:
+    """The flags of a C compiler without what makes it slow: debugging information and optimization."""
+    return " ".join(each for each in flags.split() if not each.startswith(("-g", "-O", "-D_FORTIFY_SOURCE")))
+
+
+# As distributions build it, cobc has C compiled with the debugging information of every macro: half of its time.
+if "COB_CFLAGS" not in os.environ and shutil.which("cobc"):
+    told = subprocess.run(["cobc", "--info"], capture_output=True, text=True, check=False).stdout
+    if found := re.search(r"^COB_CFLAGS\s*:(.*)$", told, re.MULTILINE):
+        os.environ["COB_CFLAGS"] = plain(found[1]) or "-pipe"
