@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Machines that run the tests may be busy: a slow example is no failure.
@@ -48,3 +50,15 @@ if "COB_CFLAGS" not in os.environ and shutil.which("cobc"):
     told = subprocess.run(["cobc", "--info"], capture_output=True, text=True, check=False).stdout
     if found := re.search(r"^COB_CFLAGS\s*:(.*)$", told, re.MULTILINE):
         os.environ["COB_CFLAGS"] = plain(found[1]) or "-pipe"
+
+# What is imported and collected stays to the end: the garbage collector need not look through it again and again.
+gc.disable()
+GARBAGE = 20_000
+"""So many new objects are looked through at once; Python's 700 are meant for smaller programs."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(GARBAGE, 20, 20)
+    gc.enable()
