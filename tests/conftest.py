@@ -62,3 +62,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(GARBAGE, 20, 20)
     gc.enable()
+    # Tests that run a pytest of their own need no Hypothesis and no asyncio in it: to import them is half of what it
+    # does. Not before: a worker of xdist goes by the variable too.
+    os.environ.setdefault("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:anyio")

@@ -39,9 +39,10 @@ def at_each_line(
     """Raise at each line of an operation; ``options`` says what may be seen after it, given what was seen before."""
     places = set()
     line = 0
+    after = seen()
     while True:
         line += 1
-        before = seen()
+        before = after  # nothing happens between two rounds
         injector = RaiseAt(line, kind, HOME)
         try:
             with injector:
