@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 import re
 import shutil
@@ -55,6 +57,20 @@ if "COB_CFLAGS" not in os.environ and shutil.which("cobc"):
 gc.disable()
 GARBAGE = 20_000
 """So many new objects are looked through at once; Python's 700 are meant for smaller programs."""
+
+TESTS = Path(__file__).parent
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Have every second worker import the tests from the other end, where all are asked for.
+
+    In a fresh clone all is compiled, and what one worker has compiled the other need not.
+    """
+    if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2 and session.config.args == ["tests"]:
+        for path in sorted(TESTS.rglob("test_*.py"), reverse=True):
+            name = ".".join(path.relative_to(TESTS.parent).with_suffix("").parts)
+            with contextlib.suppress(Exception, pytest.skip.Exception):  # the collection meets it too, and tells
+                importlib.import_module(name)
 
 
 @pytest.hookimpl(trylast=True)
