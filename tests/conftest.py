@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -35,10 +36,21 @@ def in_memory(place: Path, room: int) -> bool:
 
 
 # The tests make ten thousand stores, have them written through to the disk, and remove them. Where there is memory for
-# them no disk need wait for that; --basetemp and TMPDIR say otherwise.
+# them no disk need wait for that; --basetemp and TMPDIR say otherwise. What is left by processes that tests kill goes
+# with the session; pytest keeps the directories of tests that failed.
 MEMORY = Path("/dev/shm")
+
+
+def remove(place: str, owner: int) -> None:
+    """At the end of the process that made it, and not of those that tests fork."""
+    if os.getpid() == owner:
+        shutil.rmtree(place, ignore_errors=True)
+
+
 if "TMPDIR" not in os.environ and in_memory(MEMORY, 4 << 30):
-    os.environ["TMPDIR"] = str(MEMORY)
+    os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="tdqsim-tests-", dir=MEMORY)
+    atexit.register(remove, os.environ["TMPDIR"], os.getpid())
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     tempfile.tempdir = None  # which may have been asked for
 
 
