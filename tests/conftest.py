@@ -1,8 +1,18 @@
 from __future__ import annotations
 
+import atexit
+import contextlib
+import gc
+import importlib
 import os
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Machines that run the tests may be busy: a slow example is no failure.
@@ -13,3 +23,73 @@ settings.load_profile("tdqsim")
 # of all the work; what is written beside the sources git ignores.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     sys.dont_write_bytecode = False
+
+
+def in_memory(place: Path, room: int) -> bool:
+    """Whether a directory has so many bytes left, and what is written there may be run."""
+    try:
+        state = os.statvfs(place)
+    except (OSError, AttributeError):  # there is none, or the system does not tell
+        return False
+    may_run = not state.f_flag & getattr(os, "ST_NOEXEC", 0)
+    return may_run and os.access(place, os.W_OK) and state.f_bavail * state.f_frsize >= room
+
+
+# The tests make ten thousand stores, have them written through to the disk, and remove them. Where there is memory for
+# them no disk need wait for that; --basetemp and TMPDIR say otherwise. What is left by processes that tests kill goes
+# with the session; pytest keeps the directories of tests that failed.
+MEMORY = Path("/dev/shm")
+
+
+def remove(place: str, owner: int) -> None:
+    """At the end of the process that made it, and not of those that tests fork."""
+    if os.getpid() == owner:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+if "TMPDIR" not in os.environ and in_memory(MEMORY, 4 << 30):
+    os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="tdqsim-tests-", dir=MEMORY)
+    atexit.register(remove, os.environ["TMPDIR"], os.getpid())
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    tempfile.tempdir = None  # which may have been asked for
+
+
+def plain(flags: str) -> str:
+    """The flags of a C compiler without what makes it slow: debugging information and optimization."""
+    return " ".join(each for each in flags.split() if not each.startswith(("-g", "-O", "-D_FORTIFY_SOURCE")))
+
+
+# As distributions build it, cobc has C compiled with the debugging information of every macro: half of its time.
+if "COB_CFLAGS" not in os.environ and shutil.which("cobc"):
+    told = subprocess.run(["cobc", "--info"], capture_output=True, text=True, check=False).stdout
+    if found := re.search(r"^COB_CFLAGS\s*:(.*)$", told, re.MULTILINE):
+        os.environ["COB_CFLAGS"] = plain(found[1]) or "-pipe"
+
+# What is imported and collected stays to the end: the garbage collector need not look through it again and again.
+gc.disable()
+GARBAGE = 20_000
+"""So many new objects are looked through at once; Python's 700 are meant for smaller programs."""
+
+TESTS = Path(__file__).parent
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Have every second worker import the tests from the other end, where all are asked for.
+
+    In a fresh clone all is compiled, and what one worker has compiled the other need not.
+    """
+    if int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2 and session.config.args == ["tests"]:
+        for path in sorted(TESTS.rglob("test_*.py"), reverse=True):
+            name = ".".join(path.relative_to(TESTS.parent).with_suffix("").parts)
+            with contextlib.suppress(Exception, pytest.skip.Exception):  # the collection meets it too, and tells
+                importlib.import_module(name)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(GARBAGE, 20, 20)
+    gc.enable()
+    # Tests that run a pytest of their own need no Hypothesis and no asyncio in it: to import them is half of what it
+    # does. Not before: a worker of xdist goes by the variable too.
+    os.environ.setdefault("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:anyio")

@@ -82,11 +82,25 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Everything in a module, gone through once for all tests."""
+    return tuple(ast.walk(tree_of(path)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forgotten() -> Iterator[None]:
+    """The syntax of the whole package is a hundred megabytes, which nobody needs afterwards."""
+    yield
+    for known in (tree_of, nodes_of):
+        known.cache_clear()
+
+
+@cache
 def imports_of(path: Path) -> frozenset[str]:
     """The full names of all modules and names a file imports, wherever in it, for types too."""
     package = [PACKAGE, *path.relative_to(SOURCE).parts[:-1]]
     found = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -206,7 +220,7 @@ def graph() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name, path in MODULES.items():
         imported = imports_of(path)
-        whole = {alias.name for node in ast.walk(tree_of(path)) if isinstance(node, ast.Import) for alias in node.names}
+        whole = {alias.name for node in nodes_of(path) if isinstance(node, ast.Import) for alias in node.names}
         own = {each.rpartition(".")[0] for each in imported if each not in MODULES}
         found[name] = {each for each in imported if each in MODULES and (not is_package(each) or each in whole | own)}
         found[name] -= {name}
@@ -233,7 +247,7 @@ def test_no_module_is_longer_than_600_lines() -> None:
 
 def for_type_checkers(path: Path) -> Iterator[str]:
     """Classes with members that only a type checker sees."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         inside = node.body if isinstance(node, ast.ClassDef) else []
         tests = [ast.unparse(inner.test) for inner in inside if isinstance(inner, ast.If)]
         if any("TYPE_CHECKING" in test for test in tests):
@@ -247,7 +261,7 @@ def test_no_class_has_members_for_type_checkers_only() -> None:
 def test_no_two_classes_are_called_the_same() -> None:
     found: dict[str, list[str]] = {}
     for path in PATHS:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef):
                 # what is private is told apart within core and CICS
                 room = room_of(path) if node.name.startswith("_") else ""

@@ -40,24 +40,28 @@ class Injector:
     Greenlets have trace functions of their own, so that each strand sets it anew.
 
     Attributes:
-        seen: the lines that were run, in order.
+        seen: how many lines were run.
+        places: the lines that were run, in order; only where no interrupt is asked for.
         where: the one at which it was raised; empty when so many were not run.
     """
 
     def __init__(self, nth: int) -> None:
         self.nth = nth
-        self.seen: list[str] = []
+        self.seen = 0
+        self.places: list[str] = []
         self.where = ""
 
     def __call__(self, frame: FrameType, event: str, _arg: object) -> Any:
         if self.where or frame.f_code.co_filename not in FILES:
             return None
         if event == "line":
-            place = f"{frame.f_code.co_name}:{frame.f_lineno}"
-            self.seen.append(place)
-            if len(self.seen) == self.nth:
-                self.where = place
-                raise KeyboardInterrupt(place)
+            self.seen += 1
+            if self.nth in (0, self.seen):
+                place = f"{frame.f_code.co_name}:{frame.f_lineno}"
+                if self.nth:
+                    self.where = place
+                    raise KeyboardInterrupt(place)
+                self.places.append(place)
         return self
 
     def __enter__(self) -> Self:
@@ -186,7 +190,7 @@ def lived(nth: int, seed: int) -> tuple[Injector, Shop]:
 def live_through_all(seed: int, times: int) -> set[str]:
     """A shop for every line at which it can be interrupted, the first and the last so many times it is run; the lines."""
     places: dict[str, list[int]] = {}
-    for nth, place in enumerate(lived(0, seed)[0].seen, 1):
+    for nth, place in enumerate(lived(0, seed)[0].places, 1):
         places.setdefault(place, []).append(nth)
     for numbers in places.values():
         for nth in dict.fromkeys(numbers[:times] + numbers[-times:]):

@@ -39,9 +39,10 @@ def at_each_line(
     """Raise at each line of an operation; ``options`` says what may be seen after it, given what was seen before."""
     places = set()
     line = 0
+    after = seen()
     while True:
         line += 1
-        before = seen()
+        before = after  # nothing happens between two rounds
         injector = RaiseAt(line, kind, HOME)
         try:
             with injector:
@@ -138,9 +139,12 @@ def test_volatile_keyed(place: Path, search: SearchOrder, memory: int, kind: typ
     with Store(place, memory_bytes=memory) as store:
         queue = volatile(store, Order.KEYED, 50)
 
+        latest: list[tuple[bytes, bytes]] = []
+
         def seen() -> list[tuple[bytes, bytes]]:
             found = [(entry.key, entry.data) for entry in queue.entries()]
             assert queue.count == len(found)
+            latest[:] = found
             return found
 
         def without_first(before: list[tuple[bytes, bytes]]) -> list[Any]:
@@ -156,8 +160,9 @@ def test_volatile_keyed(place: Path, search: SearchOrder, memory: int, kind: typ
                 return [before if pair in before else sorted([*before, pair], key=lambda each: each[0])]
 
             at_each_line(
-                lambda pair=pair: pair in seen() or queue.put_entry(Entry(pair[1], pair[0])), seen, with_pair, kind
+                lambda pair=pair: pair in latest or queue.put_entry(Entry(pair[1], pair[0])), seen, with_pair, kind
             )
+        assert at_each_line(seen, seen, lambda before: [before], kind)
         at_each_line(
             lambda: queue.clear_keys(search, b"25"), seen,
             lambda before: [[pair for pair in before if not matches(search, pair[0], b"25")]], kind,

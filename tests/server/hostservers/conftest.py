@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
 from tdqsim.server.hostservers import Account, Accounts, HostServers
+from tests.server.hostservers.java import JAR, compile_java
 from tests.server.hostservers.wire import Client
 
 
@@ -89,3 +91,11 @@ def queue(served: Served) -> Any:
             return job.crtdtaq("QGPL/Q", maxlen=10, aut="*ALL")
 
     return served.do(make)
+
+
+@pytest.fixture(scope="session")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All programs that the toolbox of the distributions compiles, compiled at once."""
+    target = tmp_path_factory.mktemp("classes")
+    compile_java(JAR, target, "Toolbox", "Clients", "Queues", "Programs")
+    return target

@@ -12,23 +12,19 @@ import pytest
 
 from tdqsim.ibmi import Parm
 from tests.server.hostservers.certificates import certificate
-from tests.server.hostservers.test_toolbox import HERE, JAR, pytestmark  # noqa: F401  (the marks are for here too)
+from tests.server.hostservers.java import HERE, JAR, SHORT, compile_java
+from tests.server.hostservers.test_toolbox import pytestmark  # noqa: F401  (the marks are for here too)
 from tests.server.hostservers.wire import eventually
 
-DOCUMENTS = Path(os.environ.get("TDQ_JT400_91", "/usr/lib/node_modules/node-jt400/java/lib/jt400.jar"))
-"""The toolbox that has the visual documents: 9.1, in the npm package node-jt400."""
-
-
-def compiled(jar: Path | None, folder: Path, *names: str) -> str:
-    sources = [str(HERE / f"{name}.java") for name in names]
-    subprocess.run(
-        ["javac", "-Xlint:-deprecation", "-encoding", "utf-8", "-cp", str(jar), "-d", str(folder), *sources], check=True
-    )
-    return f"{jar}:{folder}:{HERE}"
+DOCUMENTS = Path(os.environ.get("TDQ_JT400_91") or "/usr/lib/node_modules/node-jt400/java/lib/jt400.jar")
+"""The toolbox that has the visual documents: 9.1, in the npm package node-jt400. A variable that is empty names none."""
 
 
 def ran(*words: str) -> list[str]:
-    done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False)
+    """What a Java program prints."""
+    done = subprocess.run(
+        ["java", *SHORT, *words], capture_output=True, text=True, encoding="utf-8", timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -118,7 +114,7 @@ secure to a plain port: IOException
 """
 
 
-def test_what_toolbox_programs_do(serve, tmp_path):
+def test_what_toolbox_programs_do(serve, classes, tmp_path):
     pem, key = certificate(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem, key)
@@ -132,19 +128,20 @@ def test_what_toolbox_programs_do(serve, tmp_path):
     names = ("as-signon", "as-dtaq", "as-rmtcmd")
     ports = [str(served.ports[name + suffix]) for suffix in ("", "-s") for name in names]
     lines = ran(
-        "java", f"-Djavax.net.ssl.trustStore={trust}", "-Djavax.net.ssl.trustStorePassword=trusting", "-Dstdout.encoding=UTF-8",
-        "-Dfile.encoding=UTF-8", "-cp", compiled(JAR, tmp_path, "Clients"), "Clients", *ports,
+        f"-Djavax.net.ssl.trustStore={trust}", "-Djavax.net.ssl.trustStorePassword=trusting", "-Dstdout.encoding=UTF-8",
+        "-Dfile.encoding=UTF-8", "-cp", f"{JAR}:{classes}:{HERE}", "Clients", *ports,
     )  # fmt: skip
     assert [line.rstrip() for line in lines] == SEEN.strip().splitlines()
     assert not served.servers.connections
 
 
-@pytest.mark.skipif(not DOCUMENTS.exists(), reason="needs the toolbox 9.1 (npm: node-jt400; TDQ_JT400_91 says where)")
+@pytest.mark.skipif(not DOCUMENTS.is_file(), reason="needs the toolbox 9.1 (npm: node-jt400; TDQ_JT400_91 says where)")
 def test_the_visual_documents(serve, tmp_path):
     served = serve()
     ports = plain_ports(served)
-    path = compiled(DOCUMENTS, tmp_path, "Document")
-    assert ran("java", "-Djava.awt.headless=true", "-cp", path, "Document", *ports) == [
+    compile_java(DOCUMENTS, tmp_path, "Document")
+    path = f"{DOCUMENTS}:{tmp_path}:{HERE}"
+    assert ran("-Djava.awt.headless=true", "-cp", path, "Document", *ports) == [
         "peek: an entry", "read: an entry", "again: ", "keyed: of a key",
     ]  # fmt: skip
 
@@ -178,10 +175,10 @@ deleted under a reader: ObjectDoesNotExistException 2
 """
 
 
-def test_every_way_to_use_a_data_queue(serve, tmp_path):
+def test_every_way_to_use_a_data_queue(serve, classes):
     """Order of several readers is theirs; 4 is OBJECT_AUTHORITY_INSUFFICIENT, 2 OBJECT_DOES_NOT_EXIST."""
     served = serve()
-    lines = ran("java", "-cp", compiled(JAR, tmp_path, "Queues", "Clients"), "Queues", *plain_ports(served))
+    lines = ran("-cp", f"{JAR}:{classes}:{HERE}", "Queues", *plain_ports(served))
     assert [line.rstrip() for line in lines] == QUEUES.strip().splitlines()
     eventually(lambda: not served.servers.connections)
 
@@ -217,8 +214,8 @@ user: null
 """
 
 
-def test_programs_commands_and_jobs(serve, tmp_path):
+def test_programs_commands_and_jobs(serve, classes):
     served = serve()
-    lines = ran("java", "-cp", compiled(JAR, tmp_path, "Programs", "Clients"), "Programs", *plain_ports(served))
+    lines = ran("-cp", f"{JAR}:{classes}:{HERE}", "Programs", *plain_ports(served))
     assert [line.rstrip() for line in lines] == PROGRAMS.strip().splitlines()
     eventually(lambda: not served.servers.connections)

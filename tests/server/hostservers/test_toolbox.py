@@ -5,28 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from tests.server.hostservers.java import JAR, SHORT
 from tests.server.hostservers.wire import eventually
 
-JAR = next(iter(sorted(Path("/usr/share/java").glob("jt400*.jar"))), None)
 pytestmark = [
     pytest.mark.java,
     pytest.mark.skipif(
         JAR is None or shutil.which("javac") is None, reason="needs a JDK and the toolbox (Debian: libjt400-java)"
     ),
 ]
-HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="session")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("classes")
-    subprocess.run(["javac", "-cp", str(JAR), "-d", str(target), str(HERE / "Toolbox.java")], check=True)
-    return target
-
 
 SEEN = """
 unknown user: AS400SecurityException 32
@@ -99,7 +89,7 @@ def test_what_a_toolbox_program_sees(serve, classes, level):
     served.do(lambda: served.system.register_program("QGPL/EXPIRE", expire))
     ports = [str(served.ports[service]) for service in ("as-signon", "as-dtaq", "as-rmtcmd")]
     done = subprocess.run(
-        ["java", "-cp", f"{JAR}:{classes}", "Toolbox", "127.0.0.1", *ports],
+        ["java", *SHORT, "-cp", f"{JAR}:{classes}", "Toolbox", "127.0.0.1", *ports],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     lines = [re.sub(r"[0-9]{6}ANNA", "JOBNBRANNA", line).rstrip() for line in done.stdout.splitlines()]
