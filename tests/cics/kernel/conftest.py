@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +19,8 @@ def region() -> Iterator[Region]:
 
 
 @pytest.fixture
-def make_region() -> Iterator[Callable[..., Region]]:
-    """Makes regions that are closed at the end of the test."""
+def make_region(tmp_path: Path) -> Iterator[Callable[..., Region]]:
+    """Makes regions that are closed at the end of the test, before the directory of their stores goes."""
     made: list[Region] = []
 
     def make(*definitions: Any, **options: Any) -> Region:
