@@ -113,10 +113,7 @@ def test_a_cleared_queue_says_how_many_went(place: Path, order: Order) -> None:
     with Store(place) as store:
         queue = store.durable.create_queue(b"Q", order)
         for back, went in (((), 4), ((b"again", b"too"), 6)):
-            work = queue.work()
-            for record in (b"1", b"2", b"3"):
-                work.put(record)
-            store.durable.commit((work,))
+            put(store, b"Q", b"1", b"2", b"3")
             work = queue.work()
             work.take()
             for record in back:
