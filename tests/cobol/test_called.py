@@ -452,8 +452,11 @@ folder = Path(sys.argv[1])
 signal.signal(signal.SIGALRM, ring)
 with Region() as region:
     programs = CobolPrograms(region, sources=[folder], cache=folder / "compiled", runaway=0)
-    region.register("LOOP", programs.handler("LOOPS"))
-    for microseconds in (1_000_000, *range(10, 610, 20)):  # the first waits for the compiler too
+    for transaction in ("ONCE", "LOOP"):
+        region.register(transaction, programs.handler("LOOPS"))
+    region.start("ONCE")
+    region.run()  # compiled now: Python itself drops what is raised in a destructor, as that of the compiler's Popen
+    for microseconds in range(10, 610, 20):
         try:
             signal.setitimer(signal.ITIMER_REAL, microseconds / 1_000_000)
             region.start("LOOP")
@@ -464,7 +467,11 @@ with Region() as region:
 
 
 def test_a_signal_just_before_a_program_begins_is_not_lost(workshop):
-    workshop.program("LOOPS", "77 X PIC 9(4) VALUE 0.", "AGAIN.\n    MOVE 1 TO X.\n    GO TO AGAIN.")
+    workshop.program(
+        "LOOPS",
+        "77 X PIC 9(4) VALUE 0.",
+        "AGAIN.\n    IF EIBTRNID = 'LOOP' GO TO AGAIN.\n    EXEC CICS RETURN END-EXEC.",
+    )
     command = [sys.executable, "-c", RUNG, str(workshop.folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "RUNG\n" * 31), done.stderr
+    assert (done.returncode, done.stdout) == (0, "RUNG\n" * 30), done.stderr
