@@ -27,6 +27,11 @@ _EXTATT: Final = ("COLOR", "HILIGHT", "PS", "VALIDN")
 _STATEMENT: Final = re.compile(r"^(?P<name>\S*)\s+(?P<macro>DFHMSD|DFHMDI|DFHMDF)(?:\s+(?P<rest>.*))?$", re.DOTALL)
 
 
+def _width(columns: int) -> int:
+    """Columns of a line: of a map without a size those of the screen."""
+    return columns or _BOUNDS["columns"]
+
+
 @dataclass(frozen=True, slots=True)
 class BmsField:
     """One field of a map.
@@ -36,7 +41,8 @@ class BmsField:
         line, column: where its attribute byte is, from 1, within the map.
         length: bytes of data, 0 to 256.
         attributes: the words of ATTRB.
-        initial: what it shows when the program gives nothing.
+        initial: INITIAL, the text that it shows when the program gives nothing.
+        xinit: XINIT, the same as bytes in the page of the screen.
         occurs: how often it is there under one name; 0 for a single field.
         group: GRPNAME.
         picin, picout: pictures of the symbolic map; empty for X(length).
@@ -48,7 +54,8 @@ class BmsField:
     column: int
     length: int
     attributes: tuple[str, ...]
-    initial: bytes
+    initial: str
+    xinit: bytes = b""
     occurs: int = 0
     group: str = ""
     picin: str = ""
@@ -86,8 +93,8 @@ class BmsMap:
 
     @property
     def width(self) -> int:
-        """Columns of a line: of a map without a size those of the screen."""
-        return self.columns or _BOUNDS["columns"]
+        """Columns of a line."""
+        return _width(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +233,17 @@ def _words(value: str) -> tuple[str, ...]:
     return tuple(word.strip().upper() for word in value.strip("()").split(",") if word.strip())
 
 
-def _literal(value: str) -> bytes:
-    if value.startswith("'") and value.endswith("'") and len(value) > 1:
-        return value[1:-1].replace("''", "'").replace("&&", "&").encode("latin-1", "replace")
-    return b""
+def _initial(value: str) -> str:
+    if value and not (len(value) > 1 and value[0] == value[-1] == "'"):
+        raise ValueError(f"INITIAL={value}: it must be text in apostrophes")
+    return value[1:-1].replace("''", "'").replace("&&", "&")
+
+
+def _xinit(value: str) -> bytes:
+    try:
+        return bytes.fromhex(value.removeprefix("'").removesuffix("'"))
+    except ValueError:
+        raise ValueError(f"XINIT={value}: allowed are pairs of hexadecimal digits") from None
 
 
 # -- meaning ----------------------------------------------------------------------------------------------------------
@@ -248,11 +262,14 @@ def _add_field(macro: _Macro, building: _Building, mapset: _Macro, file: str, pr
 
 def _field(macro: _Macro, building: _Building, mapset: _Macro) -> BmsField:
     given = macro.operands
-    columns = _size(building.macro)[1] or _BOUNDS["columns"]
-    line, column = _position(given.get("POS", ""), columns, building.fields)
+    line, column = _position(given.get("POS", ""), _width(_size(building.macro)[1]), building.fields)
     picture = given.get("PICIN") or given.get("PICOUT") or ""
-    initial = _literal(given.get("INITIAL", "")) or bytes.fromhex(given.get("XINIT", "").strip("'"))
-    length = _number("LENGTH", given["LENGTH"]) if "LENGTH" in given else _picture_size(picture) or len(initial)
+    initial, xinit = _initial(given.get("INITIAL", "")), _xinit(given.get("XINIT", ""))
+    if initial and xinit:
+        raise ValueError("INITIAL and XINIT exclude each other")
+    length = (
+        _number("LENGTH", given["LENGTH"]) if "LENGTH" in given else _picture_size(picture) or len(initial or xinit)
+    )
     if not 0 <= length <= _BOUNDS["longest"]:
         raise ValueError(f"LENGTH={length}: allowed are 1 to {_BOUNDS['longest']}")
     if "OCCURS" in given and "GRPNAME" in given:
@@ -265,6 +282,7 @@ def _field(macro: _Macro, building: _Building, mapset: _Macro) -> BmsField:
         length,
         words,
         initial,
+        xinit,
         _number("OCCURS", given["OCCURS"]) if "OCCURS" in given else 0,
         given.get("GRPNAME", "").upper(),
         given.get("PICIN", "").strip("'"),

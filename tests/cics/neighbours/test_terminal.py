@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tdqsim import Abend, Condition, Region, TdqError, define_terminal, define_transaction
+from tdqsim import Abend, Condition, DefinitionError, Region, TdqError, define_terminal, define_transaction
 from tdqsim.cics.terminal import Sent
 from tdqsim.definitions.bms import parse_bms
 
@@ -44,6 +46,34 @@ def test_positions_of_a_map_without_size_are_those_of_a_screen_of_80_columns():
     assert [(field.name, field.line, field.column) for field in mapset.maps[0].fields] == [
         ("A", 3, 1), ("B", 3, 10), ("C", 4, 6)
     ]  # fmt: skip
+
+
+INITIALS = (
+    "S        DFHMSD TYPE=MAP,MODE=INOUT\nM        DFHMDI\nA        DFHMDF POS=(1,1),LENGTH=6,{}\n"
+    "         DFHMSD TYPE=FINAL\n         END\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"), [("INITIAL='D''Or &&'", "D'Or &"), ("INITIAL='Łódź €'", "Łódź €"), ("XINIT=C1C2F3", "AB3")]
+)
+def test_a_field_shows_what_it_was_given_as_text_or_as_bytes_of_the_page(region, written, shown):
+    region.screens.install(parse_bms(INITIALS.format(written)))
+    begin(region, lambda task: task.send_map("M", mapset="S", maponly=True), "PAYM")
+    assert region.screens.screen("T001").last.fields["A"] == shown
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("INITIAL=ABC", "INITIAL=ABC: it must be text in apostrophes"),
+        ("XINIT=C1G2", "XINIT=C1G2: allowed are pairs of hexadecimal digits"),
+        ("INITIAL='A',XINIT=C1", "INITIAL and XINIT exclude each other"),
+    ],
+)
+def test_a_field_with_a_wrong_initial_value_is_refused(written, said):
+    with pytest.raises(DefinitionError, match=re.escape(said)):
+        parse_bms(INITIALS.format(written))
 
 
 def test_the_first_receive_gets_the_input_that_started_the_task(region):

@@ -87,7 +87,7 @@ def sent(
         data = record[at + _HEAD + extra : at + _HEAD + extra + field.length]
         given = b"" if maponly or not data or data[0] == 0 else data
         if given or not dataonly:
-            fields[name] = page.decode(given).rstrip(" \0") if given else field.initial.decode("latin-1")
+            fields[name] = page.decode(given).rstrip(" \0") if given else field.initial or page.decode(field.xinit)
         if maponly or len(head) < _HEAD + extra:
             continue
         attributes.update(_attributes(name, head, each.attributes))
