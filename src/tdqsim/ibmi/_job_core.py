@@ -43,7 +43,7 @@ class JobCore:
         system: where it runs.
         name: job name.
         user: its user profile.
-        number: six digits, unique on the system.
+        number: six digits, by which it differs from active jobs of the same name and user.
         qualified_name: ``number/user/name``.
         doing: the API or command it is in, and the data queue and library it named, for a history.
         current_user: the profile it runs under now; sender IDs and authority go by it.

@@ -33,7 +33,7 @@ class Job(ProgramCalls):
         system: where it runs.
         name: job name.
         user: its user profile.
-        number: six digits, unique on the system.
+        number: six digits, by which it differs from active jobs of the same name and user.
         current_library: name, or empty for none.
         library_list: the user part of its library list.
         ccsid: the CCSID of its characters; 65535 says that none are converted.

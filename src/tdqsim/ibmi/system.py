@@ -19,8 +19,9 @@ from tdqsim.errors import DefinitionError, Problem, SystemClosed
 from tdqsim.ibmi._create import create_queue, obstacle_to
 from tdqsim.ibmi._ddm import InProcessLink, RemoteLink, RemoteQueues
 from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._machine import SECURITY_OFFICER, Machine
-from tdqsim.ibmi._objects import Library
+from tdqsim.ibmi._objects import Library, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._stepping import SteppedJob
 from tdqsim.ibmi.job import Job, StartedJob
@@ -138,14 +139,24 @@ class System(Machine):
         self.check_open()
         if number is not None and not _JOB_NUMBER.fullmatch(number):
             raise ParameterError(f"number {number!r}: a job number has six digits")
-        user = self.profile(user).name
-        digits = number if number is not None else f"{self._next('job') % 10**6:06d}"
+        name, user = new_name(name, "name"), self.profile(user).name
+        if f"{number}/{user}/{name}" in self.jobs:
+            raise ParameterError(f"job {number}/{user}/{name} is active; another needs another number")
+        digits = number if number is not None else self._job_number(name, user)
         job = kind(self, name, user, digits, **JobOptions(ccsid=self.ccsid) | options)
-        if job.qualified_name in self.jobs:
-            raise ParameterError(f"job {job.qualified_name} is active; another needs another number")
         self.jobs[job.qualified_name] = job
         job.note("JOB")
         return job
+
+    def _job_number(self, name: str, user: str) -> str:
+        """The next number under which no such job is active: 000001 to 999999, then 000001 again."""
+        most = LIMITS["job_number_maximum"]
+        if len(self.jobs) >= most:
+            raise ParameterError(f"{most} jobs are active, and no number is left for another one")
+        while True:
+            digits = f"{(self._next('job') - 1) % most + 1:06d}"
+            if f"{digits}/{user}/{name}" not in self.jobs:
+                return digits
 
     def start(
         self,

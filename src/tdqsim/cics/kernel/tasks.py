@@ -21,7 +21,7 @@ from tdqsim.cics.kernel.parts import TaskRegion
 from tdqsim.cics.kernel.security import check_user
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.errors import RegionClosed
+from tdqsim.errors import RegionClosed, TdqError
 from tdqsim.facts import table
 
 __all__ = ["PURGED", "Tasks", "outside"]
@@ -54,9 +54,19 @@ class Tasks(Generic[K]):
         self._left: K | None = None  # a command's own task whose end an exception has cut short
 
     def next_number(self) -> int:
-        """The number of the next task: 1 to 99999, then 1 again."""
-        self._last = self._last % _LAST + 1
-        return self._last
+        """The number of the next task: 1 to 99999, then 1 again, but for those of tasks that have not ended.
+
+        Raises:
+            TdqError: every number is a task's.
+        """
+        number = self._last % _LAST + 1
+        if number in self.known:
+            if len(self.known) >= _LAST:
+                raise TdqError(f"region {self._region.applid} has {_LAST} tasks, and no number for another one")
+            while number in self.known:
+                number = number % _LAST + 1
+        self._last = number
+        return number
 
     def user_for(self, userid: str) -> str:
         """The user of a task that the program outside begins: as it says, the default user when it does not.
@@ -109,7 +119,7 @@ class Tasks(Generic[K]):
         dispatcher = region.dispatcher
         if dispatcher.thread != get_ident():
             dispatcher.check_thread()
-        self._last = number = self._last % _LAST + 1
+        number = self.next_number()
         work = entry.program, args
         task = (make or self._make)(
             region, number, entry.name, userid, startcode, entry.program_name, work, entry.dtimout_ns, request
@@ -196,7 +206,7 @@ def outside(command: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[_
             raise RegionClosed(f"the region {region.applid} is closed")
         if task is None:
             task = tasks._new_alone()  # noqa: SLF001
-        tasks._last = task.number = task.eib.eibtaskn = tasks._last % _LAST + 1  # noqa: SLF001
+        task.number = task.eib.eibtaskn = tasks.next_number()
         try:
             value = command(task, *args, **kwargs) if kwargs else command(task, *args)  # type: ignore[call-arg]
             if task.unit is not None:
