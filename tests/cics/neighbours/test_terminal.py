@@ -48,6 +48,11 @@ def test_positions_of_a_map_without_size_are_those_of_a_screen_of_80_columns():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", ["SCRN", "DEFSCRN", "ALTSCRN"])
+def test_a_terminal_is_a_3270_of_24_lines_of_80_columns(region, kind):
+    assert begin(region, lambda task: task.assign(f"{kind}HT", f"{kind}WD"), "PAYM") == (24, 80)
+
+
 INITIALS = (
     "S        DFHMSD TYPE=MAP,MODE=INOUT\nM        DFHMDI\nA        DFHMDF POS=(1,1),LENGTH=6,{}\n"
     "         DFHMSD TYPE=FINAL\n         END\n"

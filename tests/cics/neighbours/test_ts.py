@@ -49,6 +49,14 @@ def test_an_item_that_is_not_there_is_itemerr(task, item):
     assert refused(task.writeq_ts, "Q", b"x", item=item, rewrite=True).name == "ITEMERR"
 
 
+def test_a_queue_has_32767_items_at_most(task):
+    for _ in range(32767):
+        last = task.writeq_ts("Q", b"x")
+    assert last.item == 32767
+    assert refused(task.writeq_ts, "Q", b"x").name == "ITEMERR"
+    assert task.readq_ts("Q", item=32767).numitems == 32767
+
+
 def test_next_behind_the_last_is_itemerr(task):
     task.writeq_ts("Q", b"one")
     task.readq_ts("Q")

@@ -112,10 +112,24 @@ def test_in_a_text_of_several_lines_line_and_column_are_named():
     assert (caught.value.line, caught.value.column) == (2, 16)
 
 
-@pytest.mark.parametrize("text", ["A " * 40_000, "A " * 300, "V A(" + "B OF " * 60 + "C)", None, 5])
-def test_text_beyond_all_bounds_is_refused(text):
-    with pytest.raises(TranslationError):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("V A(B)" + " " * 65531, "longer than 65536 characters"),
+        ("V" + " A(1)" * 256, "at most 256 options"),
+        ("V A(" + "B OF " * 49 + "C)", "at most 48 qualifiers"),
+        (None, "a str, not NoneType"),
+        (5, "a str, not int"),
+    ],
+)
+def test_text_beyond_all_bounds_is_refused(text, words):
+    with pytest.raises(TranslationError, match=words):
         parse_exec(text)
+
+
+@pytest.mark.parametrize("text", ["V A(B)" + " " * 65530, "V" + " A(1)" * 255, "V A(" + "B OF " * 48 + "C)"])
+def test_text_as_long_as_may_be_is_taken(text):
+    assert parse_exec(text).options[0].word == "V"
 
 
 PIECES = st.sampled_from(
