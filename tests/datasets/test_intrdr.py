@@ -142,6 +142,15 @@ def test_jobs_kept_in_a_directory_are_there_for_the_next_process(tmp_path):
         list(second)
 
 
+def test_two_processes_that_share_a_directory_keep_all_jobs(tmp_path):
+    logs = [JobLog(lambda: 77, root=tmp_path / "jobs") for _ in range(2)]
+    for name, each in (("A", 0), ("B", 1), ("C", 1), ("D", 0), ("E", 1)):
+        submit(InternalReader(logs[each]), f"//{name} JOB", "/*EOF")
+    assert [(job.id, job.name) for job in logs[0]] == [
+        ("JOB00001", "A"), ("JOB00002", "B"), ("JOB00003", "C"), ("JOB00004", "D"), ("JOB00005", "E")
+    ]  # fmt: skip
+
+
 @pytest.mark.rule("DS-SYSOUT-CLASS")
 def test_spool_keeps_output_by_class(tmp_path):
     spool = SysoutSpool(tmp_path / "spool")

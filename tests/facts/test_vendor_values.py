@@ -30,12 +30,12 @@ VALUES = {
         rdw_record_maximum 65535 cics_length_maximum 32767 half_track_block 27998 buffers_default 5 buffers_maximum 255
         dsname_maximum 44 dsname_qualifier_maximum 8 gdg_base_maximum 35 gdg_limit_maximum 255 generation_maximum 9999
         extents_maximum 16 tracks_per_cylinder 15 track_cells 1729 track_gap_cells 10 track_data_cells 9 track_cell_bytes 34
-        track_segment_bytes 232 track_segment_overhead 6 jcl_image 80 intrdr_record_maximum 254 job_name_maximum 8
+        track_segment_bytes 232 track_segment_overhead 6 intrdr_record_maximum 254
         concatenation_maximum 255
     """,
     "hostservers": "password_longest 128 token_seconds 3600",
     "limits": """
-        queue_name_length 4 group_name_length 8 length_option_maximum 32767 ci_size_minimum 512 ci_size_maximum 32768
+        group_name_length 8 length_option_maximum 32767 ci_size_minimum 512 ci_size_maximum 32768
         ci_overhead 32 rdw_length 4 bdw_length 4 supplied_extra_recordsize 132 supplied_extra_blocksize 136
         dtaq_maxlen_maximum 64512 dtaq_keylen_maximum 256 dtaq_initial_entries 16 dtaq_text_length 50 object_name_length 10
     """,

@@ -81,6 +81,7 @@ class JobLog:
         self.on_submit = on_submit
         self._root = None if root is None else Path(root)
         self._kept: list[SubmittedJob] = []
+        self._last = 0
 
     def __len__(self) -> int:
         return len(self._kept) if self._root is None else len(self._numbers())
@@ -102,7 +103,7 @@ class JobLog:
         Raises:
             DatasetFault: the directory cannot keep it.
         """
-        number = len(self._kept) + 1 if self._root is None else max(self._numbers(), default=0) + 1
+        number = self._next_number()
         job = SubmittedJob(number, made.name, tuple(made.cards), self._time_ns(), made.submitter, made.scan_only, page)
         if self._root is None:
             self._kept.append(job)
@@ -111,6 +112,16 @@ class JobLog:
         if self.on_submit is not None:
             self.on_submit(job)
         return job
+
+    def _next_number(self) -> int:
+        """One more than the last; the directory is looked through at first, and where another process has added to it."""
+        if self._root is None:
+            return len(self._kept) + 1
+        number = self._last + 1
+        if self._last == 0 or (self._root / f"JOB{number:05d}").exists():
+            number = max(self._last, *self._numbers(), 0) + 1
+        self._last = number
+        return number
 
     def _numbers(self) -> list[int]:
         if self._root is None or not self._root.is_dir():

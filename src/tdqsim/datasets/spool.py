@@ -65,7 +65,9 @@ class SysoutSpool:
         if not _DDNAME.fullmatch(ddname):
             raise OpenError("SYSOUT", f"DD name {ddname[:20]!r}: 1-8 of A-Z 0-9 @ # $, no digit first")
         control = (dcb.control if dcb else None) or PrintControl.NONE
-        self._last = max(self._last, *(dataset.number for dataset in self.datasets()), 0) + 1
+        if self._last == 0:  # those of an earlier run
+            self._last = max((dataset.number for dataset in self.datasets()), default=0)
+        self._last += 1
         path = self._root() / f"{letter}.{self._last:05d}.{ddname}.{control.name}"
         writer = open_writer(path, _KEPT_AS, disposition=Disposition.NEW)
         self._writers = {path: writer for path, writer in self._writers.items() if writer.is_open}

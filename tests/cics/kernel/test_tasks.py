@@ -449,6 +449,19 @@ def test_start_runs_later_on_the_simulated_clock(region: Region) -> None:
     ]
 
 
+def test_a_start_without_name_takes_none_that_a_request_has(region: Region) -> None:
+    seen: list[bytes] = []
+    region.register("LATE", lambda task: seen.append(task.retrieve()))
+    with region.task() as task:
+        name = task.start("LATE", b"1", interval=1)
+        after = f"{name[:2]}{int(name[2:], 16) + 1:06X}"
+        names = [name, task.start("LATE", b"2", interval=1, reqid=after), task.start("LATE", b"3", interval=1)]
+    region.run()
+    assert len(set(names)) == 3
+    assert {len(each) for each in names} == {8}
+    assert sorted(seen) == [b"1", b"2", b"3"]
+
+
 OUT_OF_RANGE = (
     ("IC-INTERVAL-INVREQ", {"interval": 1_000_000}),
     ("IC-INTERVAL-INVREQ", {"interval": -1}),

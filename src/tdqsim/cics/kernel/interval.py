@@ -47,6 +47,7 @@ _NO_SURROGATE = 9
 _DAY_NS = 24 * 3600 * _NS
 _PAST_NS = 6 * 3600 * _NS
 _ICWAIT = "ICWAIT"
+_REQIDS: Final = 16**6
 _NAMES = {"RTRANSID": Opt("name", 4), "RTERMID": Opt("name", 4), "QUEUE": Opt("name", 8)}
 _RECEIVED = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2), **_NAMES}
 RetrieveOption = Literal["INTO", "SET", "LENGTH", "RTRANSID", "RTERMID", "QUEUE"]
@@ -161,9 +162,12 @@ class Starts:
         self._names = 0
 
     def next_reqid(self) -> str:
-        """A name for a START that was given none."""
-        self._names += 1
-        return f"DF{self._names:06d}"
+        """A name for a START that was given none: DF and six digits to the base 16, which no request has."""
+        while True:
+            self._names = (self._names + 1) % _REQIDS
+            name = f"DF{self._names:06X}"
+            if name not in self.requests and name not in self.waits:
+                return name
 
     def take(self, request: StartRequest, deadline_ns: int, uow: UnitOfWork | None) -> None:
         """Have a START done when its time comes; with PROTECT (``uow``), when that has committed too."""
