@@ -110,10 +110,11 @@ class Ground:
         carry_out(self.store.durable, change, meta)
 
     def forget_places(self) -> None:
-        """Empty what jobs keep in front of their look-ups."""
+        """Empty what jobs keep in front of their look-ups; only what holds something is listed."""
         self.dispatcher.check_thread()
         for directory in self.directories.values():
             directory.clear()
+        self.directories.clear()
 
     def _next(self, counter: str) -> int:
         number = self._counters[counter]

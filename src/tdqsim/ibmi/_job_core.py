@@ -104,8 +104,6 @@ class JobCore:
         self._authorized: set[tuple[int, str, str]] = set()
         self._sending: dict[tuple[str, str], DataQueue] = {}
         self._receiving: dict[tuple[str, str], DataQueue] = {}
-        for directory in (self._sending, self._receiving):
-            system.directories[id(directory)] = directory
         self._remote_failures: dict[int, EscapeMessage] = {}
         self.current_user = user
 
@@ -127,8 +125,14 @@ class JobCore:
     def forget_places(self) -> None:
         """Empty what stands in front of look-ups: its library list or its user has changed."""
         self._dispatcher.check_thread()
-        self._sending.clear()
-        self._receiving.clear()
+        for directory in (self._sending, self._receiving):
+            directory.clear()
+            self.system.directories.pop(id(directory), None)
+
+    def _keep_place(self, directory: dict[tuple[str, str], DataQueue], asked: tuple[str, str], queue: DataQueue) -> None:
+        """Have the next command find a queue without a look-up, until an object or a right changes."""
+        self.system.directories[id(directory)] = directory
+        directory[asked] = queue
 
     # -- messages -------------------------------------------------------------------------------------------------
 

@@ -193,7 +193,7 @@ class ReceiveApi(JobCore):
                 return self._receive_remotely(queue, wait_ns, key_order, key, room, remove=remove)
             self.await_lock("QRCVDTAQ", queue)
             if self.system.faults is None:
-                self._receiving[asked] = queue
+                self._keep_place(self._receiving, asked, queue)
         search = self._check_key(queue, key_order, key)
         entry = self._next_entry(queue, search, key or b"", room, remove=remove)
         if entry is not None or wait_ns == 0:

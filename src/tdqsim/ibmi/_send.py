@@ -112,7 +112,7 @@ class SendApi(JobCore):
                 return
             self.await_lock("QSNDDTAQ", queue)
             if self.system.faults is None:
-                self._sending[asked] = queue
+                self._keep_place(self._sending, asked, queue)
         if asynchronous:
             self.fail("CPF9510", queue.name, queue.library)
         sender = self.sender_id if queue.sender_id else b""

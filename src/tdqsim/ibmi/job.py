@@ -112,8 +112,6 @@ class Job(ProgramCalls):
         for one in list(self.qtemp.objects.values()) if not self.system.failed else ():
             self.system.remove_object(one, self.qtemp, job=self)
         self.system.jobs.pop(self.qualified_name, None)
-        for directory in (self._sending, self._receiving):
-            self.system.directories.pop(id(directory), None)
         self.note("ENDJOB")
 
 
