@@ -114,7 +114,7 @@ class JobLog:
         return job
 
     def _next_number(self) -> int:
-        """One more than the last; the directory is looked through at first, and where another process has added to it."""
+        """One more than the last; the directory is read at first, and when another process has added to it."""
         if self._root is None:
             return len(self._kept) + 1
         number = self._last + 1

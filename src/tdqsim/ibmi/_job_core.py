@@ -129,7 +129,9 @@ class JobCore:
             directory.clear()
             self.system.directories.pop(id(directory), None)
 
-    def _keep_place(self, directory: dict[tuple[str, str], DataQueue], asked: tuple[str, str], queue: DataQueue) -> None:
+    def _keep_place(
+        self, directory: dict[tuple[str, str], DataQueue], asked: tuple[str, str], queue: DataQueue
+    ) -> None:
         """Have the next command find a queue without a look-up, until an object or a right changes."""
         self.system.directories[id(directory)] = directory
         directory[asked] = queue

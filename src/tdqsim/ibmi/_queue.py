@@ -17,15 +17,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tdqsim.core.store import Entry, Order, SearchOrder, Store, Work
 from tdqsim.ibmi._entries import Entries, Journaling
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._objects import SystemObject
-
-if TYPE_CHECKING:
-    from tdqsim.ibmi._waits import Waiter
+from tdqsim.ibmi._waits import Waiters
 
 __all__ = ["Attributes", "DataQueue", "maximum_entries"]
 
@@ -116,7 +114,7 @@ class DataQueue(SystemObject):
     last_reclaim_ns: int = 0
     stamp: int = 0
     temporary: bool = False
-    waiters: list[Waiter] = field(default_factory=list)
+    waiters: Waiters = field(default_factory=Waiters)
     plain: bool = False
     direct: bool = False
     plain_receive: bool = False

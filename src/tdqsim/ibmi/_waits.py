@@ -9,18 +9,22 @@ old place.
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Callable, Mapping
-from operator import attrgetter, eq, ge, gt, le, lt, ne
+from collections.abc import Callable, Iterator, Mapping
+from heapq import merge
+from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.store import Entry, SearchOrder
-from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._who import Who
 
-__all__ = ["SATISFIES", "Waiter", "asked", "enter", "give_back", "leave", "note_receive", "serve"]
+if TYPE_CHECKING:
+    from sortedcontainers import SortedDict
+
+    from tdqsim.ibmi._queue import DataQueue
+    from tdqsim.ibmi._who import Who
+
+__all__ = ["SATISFIES", "Waiter", "Waiters", "asked", "enter", "give_back", "leave", "note_receive", "serve"]
 
 SATISFIES: Mapping[SearchOrder, Callable[[bytes, bytes], bool]] = MappingProxyType(
     {
@@ -41,9 +45,10 @@ class Waiter:
         remove: the entry is taken, not looked at.
         entry: what it was given, or None.
         parked: where its strand waits.
+        place: in front of the queue: the run priority of its job as it came, and the order in which they came.
     """
 
-    __slots__ = ("entry", "job", "key", "parked", "queue", "remove", "search")
+    __slots__ = ("entry", "job", "key", "parked", "place", "queue", "remove", "search")
 
     def __init__(self, job: Who, queue: DataQueue, search: SearchOrder | None, key: bytes, *, remove: bool) -> None:
         self.job = job
@@ -53,11 +58,12 @@ class Waiter:
         self.remove = remove
         self.entry: Entry | None = None
         self.parked = WaitQueue(f"an entry of data queue {queue.qualified} ({job.qualified_name})")
+        self.place = (job.run_priority, 0)
 
     @property
-    def priority(self) -> int:
-        """The run priority of its job; the lowest number goes first."""
-        return self.job.run_priority
+    def line(self) -> bytes | None:
+        """The key, of one that only entries of this key can serve; None of others."""
+        return self.key if self.search is SearchOrder.EQ else None
 
     def wants(self, key: bytes) -> bool:
         """Whether an entry with this key ends the wait."""
@@ -71,24 +77,73 @@ class Waiter:
         return None if self.queue.gone else WAIT
 
 
+class Waiters:
+    """The receives that wait in front of one queue.
+
+    Those that wait for a key of their own are found by it, so that thousands of jobs may each wait for their answer.
+    """
+
+    __slots__ = ("_last", "_lines")
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._lines: dict[bytes | None, SortedDict[tuple[int, int], Waiter]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._lines.values()))
+
+    def __bool__(self) -> bool:
+        return any(self._lines.values())
+
+    def __iter__(self) -> Iterator[Waiter]:
+        """All of them, the one that is served first first."""
+        return self._in_turn(*self._lines)
+
+    def _in_turn(self, *lines: bytes | None) -> Iterator[Waiter]:
+        return (waiter for _, waiter in merge(*(self._lines[line].items() for line in lines if line in self._lines)))
+
+    def add(self, waiter: Waiter) -> None:
+        """Put one behind those of its priority."""
+        from sortedcontainers import SortedDict  # noqa: PLC0415  (on most queues nobody waits)
+
+        self._last += 1
+        waiter.place = (waiter.job.run_priority, self._last)
+        self._lines.setdefault(waiter.line, SortedDict())[waiter.place] = waiter
+
+    def discard(self, waiter: Waiter) -> bool:
+        """Take one away; False when it was not there."""
+        line = self._lines.get(waiter.line, {})
+        there = line.pop(waiter.place, None) is waiter
+        if there and not line:
+            self._lines.pop(waiter.line, None)
+        return there
+
+    def served_by(self, key: bytes) -> list[Waiter]:
+        """Who gets a new entry with this key: every peek before the receive that takes it, and that one."""
+        found = []
+        for waiter in self._in_turn(None, key):
+            if waiter.entry is None and waiter.wants(key):
+                found.append(waiter)
+                if waiter.remove:
+                    break
+        return found
+
+
 def enter(waiter: Waiter) -> None:
     """Put a waiter in its place in front of the queue."""
-    insort(waiter.queue.waiters, waiter, key=attrgetter("priority"))
+    waiter.queue.waiters.add(waiter)
     waiter.queue.settle()
 
 
 def leave(waiter: Waiter) -> None:
     """Take a waiter away."""
-    if waiter in waiter.queue.waiters:
-        waiter.queue.waiters.remove(waiter)
+    if waiter.queue.waiters.discard(waiter):
         waiter.queue.settle()
 
 
 def serve(queue: DataQueue, entry: Entry) -> None:
-    """Hand a new entry to those who wait for it: to every peek before the receive that takes it."""
-    for waiter in tuple(queue.waiters):
-        if waiter.entry is not None or not waiter.wants(entry.key):
-            continue
+    """Hand a new entry to those who wait for it."""
+    for waiter in queue.waiters.served_by(entry.key):
         waiter.entry = entry
         leave(waiter)
         waiter.parked.wake_one()
@@ -96,8 +151,6 @@ def serve(queue: DataQueue, entry: Entry) -> None:
             queue.promise(entry)
         if queue.trace is not None:
             note_receive(waiter.job, queue, entry, waiter.search, waiter.key, remove=waiter.remove, waited=True)
-        if waiter.remove:
-            return
 
 
 def give_back(waiter: Waiter) -> None:
