@@ -121,6 +121,7 @@ class RegionParts:
         self.connections: dict[str, defs.Connection] = {}
         self.links: dict[str, RegionLink] = {}
         self.enqueues: dict[bytes, Enqueue] = {}
+        self.enqueued: dict[object, dict[bytes, Enqueue]] = {}
         self.browses: dict[str, Any] = {}
         self.abends: dict[str, int] = {}
         self.survivors: tuple[Strand, ...] = ()
@@ -283,7 +284,7 @@ class RegionParts:
         if task.qzero:
             for queue, cycle in task.qzero.items():
                 self.ati.emptied(queue, cycle)
-        if self.enqueues:
+        if self.enqueued:
             release_all(self, task)
         facility = task.facility
         if facility is not None and facility.task is task:

@@ -87,6 +87,7 @@ def acquire(task: TaskBase, resource: object, *, for_task: bool, nosuspend: bool
                 return WAIT
             found.owner, found.since_ns = task, region.clock.time_ns()
         holder = task if for_task else task.uow
+        region.enqueued.setdefault(holder, {})[name] = found
         found.holds[holder] = found.holds.get(holder, 0) + 1
         return None
 
@@ -119,6 +120,10 @@ def give_up(task: TaskBase, resource: object, *, for_task: bool, length: int | N
 
 def _let_go(region: TaskRegion, enqueue: Enqueue, holder: object) -> None:
     del enqueue.holds[holder]
+    names = region.enqueued.get(holder, {})
+    names.pop(enqueue.resource, None)
+    if not names:
+        region.enqueued.pop(holder, None)
     if not enqueue.holds:
         _free(region, enqueue)
 
@@ -133,6 +138,7 @@ def _free(region: TaskRegion, enqueue: Enqueue) -> None:
 
 def release_all(region: TaskRegion, holder: object) -> None:
     """A unit of work or a task has ended, or was shunted: what it holds is free."""
-    for enqueue in tuple(region.enqueues.values()):
-        if holder in enqueue.holds:
+    for enqueue in tuple(region.enqueued.get(holder, {}).values()):
+        if holder in enqueue.holds:  # an interrupt may have come before it was held, or after it was let go
             _let_go(region, enqueue, holder)
+    region.enqueued.pop(holder, None)

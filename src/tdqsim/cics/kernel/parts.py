@@ -39,6 +39,7 @@ class TaskRegion(Protocol):
     messages: Any
     transactions: dict[str, TransactionEntry]
     enqueues: dict[bytes, Any]
+    enqueued: dict[object, dict[bytes, Any]]
     browses: dict[str, Any]
     starts: Any
     failed: bool

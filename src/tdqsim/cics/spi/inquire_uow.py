@@ -43,7 +43,7 @@ def _age(uow: UnitOfWork, region: SpiRegion) -> int:
     if _waitstate(uow, region) is not Cvda.ACTIVE:
         return age(region, uow.since_ns)
     held = [lock.since_ns for lock in uow.locks]
-    held += [enqueue.since_ns for enqueue in region.enqueues.values() if uow in enqueue.holds]
+    held += [enqueue.since_ns for enqueue in region.enqueued.get(uow, {}).values() if uow in enqueue.holds]
     return age(region, min(held, default=0))
 
 

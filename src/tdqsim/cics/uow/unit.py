@@ -463,7 +463,7 @@ class UnitOfWork:
         self.task = None
         region.units.pop(self.id, None)
         region.shunted[self.id] = self
-        if region.enqueues:
+        if region.enqueued:
             release_all(region, self)
 
     def retain_locks(self) -> None:

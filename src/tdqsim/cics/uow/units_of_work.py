@@ -108,5 +108,5 @@ class UnitsOfWork:
                     self._region.ati.emptied(queue, cycle)
         for action in uow.at_end:
             action(committed)
-        if self._region.enqueues:
+        if self._region.enqueued:
             release_all(self._region, uow)
