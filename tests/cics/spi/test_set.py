@@ -4,6 +4,7 @@ import pytest
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.kernel.security import Access, AccessList
+from tdqsim.cics.look.installed import installed
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
@@ -139,6 +140,26 @@ def test_a_transaction_comes_with_the_default_trigger_level(reg):
     reg.set_tdqueue("BOTH", enablestatus="DISABLED")
     reg.set_tdqueue("BOTH", atitranid="PAYP", triggerlevel=0)
     assert reg.inquire_tdqueue("BOTH", "TRIGGERLEVEL").triggerlevel == 0
+
+
+@pytest.mark.parametrize("changes", [
+    [{"triggerlevel": 7}],
+    [{"triggerlevel": 0}],
+    [{"atitranid": "PAYP"}],
+    [{"atitranid": "PAYP"}, {"triggerlevel": 0}],
+    [{"atitranid": "PAYP", "triggerlevel": 1}, {"atifacility": "NOTERMINAL"}],
+    [{"atifacility": "NOTERMINAL"}, {"atitermid": "T001"}],
+    [{"atitermid": "T001"}],
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["PAYQ", "TERQ", "PHYQ"])
+def test_what_is_installed_is_told_as_it_stands_so_that_another_region_has_the_same(reg, name, changes):
+    reg.set_tdqueue(name, enablestatus="DISABLED")
+    for change in changes:
+        reg.set_tdqueue(name, **change)
+    reg.set_tdqueue(name, enablestatus="ENABLED")
+    told = ("ATIFACILITY", "ATITERMID", "ATITRANID", "TRIGGERLEVEL")
+    with Region(installed(reg), supplied_queues=False) as other:
+        assert other.inquire_tdqueue(name, *told) == reg.inquire_tdqueue(name, *told)
 
 
 @pytest.mark.rule("SET-USERID-FACILITY", "SET-UNKNOWN-TRANSACTION")

@@ -278,8 +278,7 @@ class IntraTdQueue(TdQueue):
         self.atifacility: str = definition.atifacility
         self.facilityid = definition.facility
         self.transid = definition.transid
-        level_given = definition.transid or definition.given("triggerlevel")
-        self.triggerlevel = definition.triggerlevel if level_given else 0
+        self.triggerlevel = definition.level
         self.userid = definition.userid
         self.wait: str = definition.wait
         self.waitaction: str = definition.waitaction
