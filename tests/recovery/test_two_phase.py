@@ -307,6 +307,36 @@ def test_every_cause_of_sysiderr(two):
     expect_rule("REC-SYSIDERR-CLOSED", near.writeq_td, "REMQ", b"x")
 
 
+@pytest.mark.rule("REC-LENGTH-LAST")
+@pytest.mark.parametrize("where", [{"queue": "REMQ"}, {"queue": "FARQ", "sysid": "FAR"}])
+def test_a_wrong_length_is_told_last(two, where):
+    """The way to the queue, its name and its state come before lengths, here as for a queue of the region's own."""
+    near, far = two["NEAR"], two["FAR"]
+
+    def outcomes():
+        with near.task() as task:
+            negative = outcome(task.readq_td, length=-1, **where)
+            return [negative, *(outcome(task.writeq_td, from_=b"x", length=each, **where) for each in (0, -1))]
+
+    assert outcomes() == ["LENGERR"] * 3
+    two.link().cut()
+    assert outcomes() == [rule("REC-LENGTH-LAST").resp] * 3
+    two.link().restore()
+    with near.task() as task:
+        task.writeq_td("REMQ", b"x")
+        two.link().cut()
+        two.link().restore()
+        assert outcome(task.readq_td, length=-1, **where) == rule("REC-LENGTH-LAST").resp
+        task.syncpoint_rollback()
+    near.install([define_connection(name="FAR", inservice="NO")])
+    assert outcomes() == [rule("REC-LENGTH-LAST").resp] * 3
+    near.install([define_connection(name="FAR")])
+    far.set_tdqueue("FARQ", enablestatus="DISABLED")
+    assert outcomes()[1:] == ["DISABLED"] * 2
+    far.discard_tdqueue("FARQ")
+    assert outcomes()[1:] == ["QIDERR"] * 2
+
+
 @pytest.mark.rule("REC-SYSID-BYPASSES")
 def test_sysid_does_not_look_at_local_definitions(two):
     near = two["NEAR"]

@@ -40,6 +40,7 @@ _AREAS: Final = (AddressOf, Reference)
 _VALUE: Final = re.compile(r"[-+]?[0-9]|['\"]|LENGTH\s+OF\s", re.IGNORECASE)
 _HALF: Final = 0x8000
 _HALFWORD: Final = 2
+_FULLWORD: Final = 4
 _LONGEST: Final = 200
 """Characters of a reason that is shown whole."""
 _PLAIN: Final = ("READQ", "WRITEQ", "DELETEQ", "SYNCPOINT", "ENQ", "DEQ", "FORMATTIME", "ASSIGN")
@@ -106,11 +107,14 @@ class _Call:
         self.constants: dict[str, Any] = {each.parameter: cvda for each, cvda in resolved.keywords}
         self.values: list[tuple[str, int, Callable[[Area], Any]]] = []
         self.numbers: list[tuple[str, int]] = []
+        self.lengths: list[tuple[str, int]] = []  # halfwords that are areas: read, and written afterwards
         self.data: list[tuple[str, int, str, str]] = []
         parameters = {option.parameter for option in command.options}
         if resolved.common and "nohandle" in parameters:
             self.constants["nohandle"] = True
         given = {each.parameter for each, _option in resolved.sends}
+        receives = [(each, option) for each, option in resolved.receives if not _fixed(declared, _at(option))]
+        written = {_at(option) for _each, option in receives}
         for each, option in resolved.sends:
             if each.kind == "flag":
                 self.constants[each.parameter] = True
@@ -121,10 +125,12 @@ class _Call:
             elif (constant := _literal(declared.written[_at(option)], each.kind, each.length)) is not None:
                 self.constants[each.parameter] = constant
             elif each.kind == "halfword":
-                self.numbers.append((each.parameter, _at(option)))
+                numbers = self.lengths if _at(option) in written else self.numbers
+                numbers.append((each.parameter, _at(option)))
+            elif each.kind == "fullword" and _at(option) in written:
+                self.values.append((each.parameter, _at(option), lambda area: area.taken(_FULLWORD)))
             else:
                 self.values.append((each.parameter, _at(option), _reader(each.kind, each.length)))
-        receives = [(each, option) for each, option in resolved.receives if not _fixed(declared, _at(option))]
         self.receivers = [(_at(option), each.word, _writer(each.kind, each.length)) for each, option in receives]
         words = [word for _a, word, _w in self.receivers]
         self.into = next((at for at, word, _w in self.receivers if word == "INTO"), -1)
@@ -180,6 +186,11 @@ class _Call:
             if number == NO_VALUE:
                 number = self._areas(level, rows)[at].number
             keywords[parameter] = number if -_HALF <= number < _HALF else (number + _HALF) % (2 * _HALF) - _HALF
+        for parameter, at in self.lengths:
+            number = rows[at * 5 + 4]
+            if rows[at * 5 + 1] != _HALFWORD or not -_HALF <= number < _HALF:  # NO_VALUE neither
+                number = self._areas(level, rows)[at].taken(_HALFWORD)
+            keywords[parameter] = number
         for parameter, at, read in self.values:
             keywords[parameter] = read(self._areas(level, rows)[at])
         if self.measured:

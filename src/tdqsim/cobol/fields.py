@@ -1,8 +1,9 @@
 """The arguments of a command: COBOL items, read and filled by what the option is, never by what the item is.
 
 CICS knows addresses. A data area is so many bytes, a halfword two, an ABSTIME eight, whatever the program declared
-there; so a name is read as characters, a record as bytes, and only a data *value* (LENGTH of WRITEQ, SECONDS) is
-converted by the item's usage, since a translator moves it to a work field first. RESP and RESP2 are moved likewise.
+there; so a name is read as characters, a record as bytes, and LENGTH of READQ, which is read and written, a halfword;
+only a data *value* (LENGTH of WRITEQ, SECONDS) is converted by the item's usage, since a translator moves it to a work
+field first. RESP and RESP2 are moved likewise.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _SWAPPED: Final = 0x20
 NO_VALUE: Final = -(2**63)
 """Stands for the value of an argument that is no binary number without a scale."""
 _ASRA: Final = "ASRA"
+_ZONE: Final = 0xF0
+"""Of a digit in EBCDIC."""
 
 
 class Area:
@@ -115,6 +118,15 @@ class Area:
         """Put a number of CICS's there: ``size`` bytes, big-endian unless the item is a native binary of that size."""
         native = self.binary and self.size == size and not self._kind >> 16 & _SWAPPED
         self.fill(value.to_bytes(size, "little" if native else "big", signed=value < 0))
+
+    def taken(self, size: int) -> int:
+        """The number that CICS takes from there: the first ``size`` bytes, as they would stand on the mainframe."""
+        data = self.read()
+        if self.binary:
+            data = data if self._kind >> 16 & _SWAPPED else data[::-1]
+        elif self.numeric and not self.packed:
+            data = bytes(each | _ZONE for each in data)
+        return int.from_bytes(data[:size].ljust(size, b"\0"), "big", signed=True)
 
 
 class Areas:

@@ -128,6 +128,11 @@ class IntraQueue(Tdqueue):
         """The terminal or connection of triggered tasks: FACILITYID, else the queue's name; empty with FILE."""
         return "" if self.atifacility == "FILE" else self.facilityid or self.name
 
+    @property
+    def level(self) -> int:
+        """The trigger level in effect: 0 when neither TRANSID nor TRIGGERLEVEL is given."""
+        return self.triggerlevel if self.transid or self.given("triggerlevel") else 0
+
     def conflicts(self) -> list[Conflict]:
         """FACILITYID and USERID go with the right ATIFACILITY, WAITACTION with WAIT(YES)."""
         found = super().conflicts()

@@ -326,3 +326,16 @@ def test_ceci_shows_all_options_of_an_inquiry_that_names_none(reg):
         received = session.execute("INQUIRE TDQUEUE(MYQ1)").received
         assert received == session.region.inquire_tdqueue("MYQ1").as_dict()
         assert session.execute("INQUIRE TDQUEUE(MYQ1) NUMITEMS").received == {"NUMITEMS": 2}
+
+
+@pytest.mark.rule("CECI-WORD")
+@pytest.mark.parametrize("word", ["CECI ", "ceci  ", " CECI ", ""])
+def test_the_word_ceci_may_stand_in_front(reg, word):
+    with ceci.session(reg) as session:
+        result = session.execute(f"{word}INQUIRE TDQUEUE('MYQ1') NUMITEMS")
+        assert (result.name, result.received) == ("INQUIRE TDQUEUE", {"NUMITEMS": 2})
+        assert "INQUIRE TDQUEUE" in session.check(f"{word.upper().replace('CECI', 'CECS')}INQUIRE TDQUEUE('MYQ1')")
+        with pytest.raises(TranslationError, match=f"column {len(word) + 1}: FOO"):
+            session.execute(f"{word}FOO")
+        with pytest.raises(TranslationError, match="column 1: CECIREADQ"):
+            session.execute("CECIREADQ TD QUEUE('MYQ1')")

@@ -4,6 +4,7 @@ import pytest
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.security import Access, AccessList
+from tdqsim.definitions import define_tdqueue
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
 from tests.cics.spi.helpers import condition, region
 from tests.cics.spi.test_attribute_text import FAULTS
@@ -95,6 +96,22 @@ def test_the_other_arguments(reg):
     expect_rule("CREATE-LOGMESSAGE", reg.create_tdqueue, "NEWQ", "TYPE(INTRA)", logmessage="OPEN")
     reg.create_tdqueue("NEWQ", "TYPE(INTRA) and more", 11, logmessage="NOLOG")
     assert reg.inquire_tdqueue("NEWQ", "TYPE").type is Cvda.INTRA
+
+
+@pytest.mark.rule("CREATE-DDNAME", "CREATE-RECORDSIZE")
+def test_create_has_no_default_for_ddname_and_another_for_recordsize(reg):
+    """Its syntax diagram differs from what CEDA and DFHCSDUP fill in."""
+    row = rule("CREATE-DDNAME")
+    resp2 = NUMBER["DDNAME"] * 65536 + int(row.resp2)
+    assert condition(reg.create_tdqueue, "NEWQ", "TYPE(EXTRA) DSNAME(DUMMY)") == (Resp[row.resp], resp2)
+    reg.create_tdqueue("NEWQ", "TYPE(EXTRA) DDNAME(NEWDD) DSNAME(DUMMY) RECORDFORMAT(FIXED) TYPEFILE(OUTPUT)")
+    assert reg.inquire_tdqueue("NEWQ", "RECORDLENGTH").recordlength == int(rule("CREATE-RECORDSIZE").message)
+    reg.writeq_td("NEWQ", b"of any length, as nothing says which")
+    reg.install([define_tdqueue(name="CEDA", type="EXTRA", dsname="DUMMY")])
+    info = reg.inquire_tdqueue("CEDA", "DDNAME", "RECORDLENGTH")
+    assert (info.ddname, info.recordlength) == ("CEDA    ", 1)
+    reg.create_tdqueue("MOST", "TYPE(EXTRA) DDNAME(X) DSNAME(DUMMY) RECORDSIZE(80)")
+    assert reg.inquire_tdqueue("MOST", "RECORDLENGTH").recordlength == 80
 
 
 @pytest.mark.rule("CREATE-REPLACE", "INSTALL-REPLACED-MESSAGE")

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Condition
+from tdqsim.cics import Condition, Region
 from tdqsim.cics.kernel.security import Access, AccessList
-from tdqsim.definitions import define_transaction
+from tdqsim.cics.look.installed import installed
+from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition, region
-from tests.rules import expect_rule
+from tests.rules import expect_rule, rule
 
 
 @pytest.fixture
@@ -87,6 +88,78 @@ def test_trigger_attributes_of_a_disabled_queue(reg):
     assert reg.inquire_tdqueue("PAYQ", "ATITERMID", "ATIFACILITY").as_dict() == {
         "ATITERMID": "    ", "ATIFACILITY": Cvda.NOTERMINAL,
     }  # fmt: skip
+
+
+@pytest.mark.rule("SET-ATI-SESSION")
+def test_a_session_is_a_terminal_to_set():
+    """ATIFACILITY(TERMINAL) is a terminal or a session: what INQUIRE has returned can be set again and changes nothing."""
+    ran = []
+    system = define_tdqueue(name="SESS", type="INTRA", transid="PAYP", atifacility="SYSTEM", facilityid="CONN")
+    others = [define_transaction(name="PAYP"), define_connection(name="CONN"), define_terminal(name="T001")]
+    with Region([system, *others], supplied_queues=False) as reg:
+
+        @reg.transaction("PAYP")
+        def program(task):
+            ran.append((task.eib.eibtrmid, reg.facility("SYSTEM", "CONN").task is task))
+            task.deleteq_td("SESS")
+
+        def after(**change):
+            reg.set_tdqueue("SESS", enablestatus="DISABLED")
+            reg.set_tdqueue("SESS", **change, enablestatus="ENABLED")
+            reg.writeq_td("SESS", b"x")
+            reg.run()
+            return ran.pop() if ran else None
+
+        assert after() == ("CONN", True)
+        assert after(atifacility=reg.inquire_tdqueue("SESS").atifacility) == ("CONN", True)
+        assert after(atifacility="NOTERMINAL") == ("", False)
+        assert after(atifacility="TERMINAL") == ("CONN", True)
+        assert after(atitermid="T001") == ("T001", False)
+        assert after(atitermid="CONN") == ("CONN", True)
+        assert after(atifacility="NOTERMINAL") == ("", False)
+        assert after(atitermid="T001") == ("", False)
+        assert after(atifacility="TERMINAL") == ("T001", False)
+        assert after(atifacility="TERMINAL", atitermid="CONN") == ("CONN", True)
+
+
+@pytest.mark.rule("SET-ATITRANID-LEVEL")
+def test_a_transaction_comes_with_the_default_trigger_level(reg):
+    level = int(rule("SET-ATITRANID-LEVEL").message)
+    reg.install([define_tdqueue(name="SAID", type="INTRA", triggerlevel=0)])
+    for name in ("PHYQ", "SAID", "CQUE"):
+        assert reg.inquire_tdqueue(name, "TRIGGERLEVEL").triggerlevel == 0
+    for name in ("PHYQ", "SAID"):
+        reg.set_tdqueue(name, enablestatus="DISABLED")
+        reg.set_tdqueue(name, atitranid="PAYP")
+    assert reg.inquire_tdqueue("PHYQ", "TRIGGERLEVEL").triggerlevel == level
+    assert reg.inquire_tdqueue("SAID", "TRIGGERLEVEL").triggerlevel == 0
+    reg.set_tdqueue("PHYQ", triggerlevel=0)
+    reg.set_tdqueue("PHYQ", atitranid="PAY2")
+    assert reg.inquire_tdqueue("PHYQ", "TRIGGERLEVEL").triggerlevel == 0
+    reg.install([define_tdqueue(name="BOTH", type="INTRA")])
+    reg.set_tdqueue("BOTH", enablestatus="DISABLED")
+    reg.set_tdqueue("BOTH", atitranid="PAYP", triggerlevel=0)
+    assert reg.inquire_tdqueue("BOTH", "TRIGGERLEVEL").triggerlevel == 0
+
+
+@pytest.mark.parametrize("changes", [
+    [{"triggerlevel": 7}],
+    [{"triggerlevel": 0}],
+    [{"atitranid": "PAYP"}],
+    [{"atitranid": "PAYP"}, {"triggerlevel": 0}],
+    [{"atitranid": "PAYP", "triggerlevel": 1}, {"atifacility": "NOTERMINAL"}],
+    [{"atifacility": "NOTERMINAL"}, {"atitermid": "T001"}],
+    [{"atitermid": "T001"}],
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["PAYQ", "TERQ", "PHYQ"])
+def test_what_is_installed_is_told_as_it_stands_so_that_another_region_has_the_same(reg, name, changes):
+    reg.set_tdqueue(name, enablestatus="DISABLED")
+    for change in changes:
+        reg.set_tdqueue(name, **change)
+    reg.set_tdqueue(name, enablestatus="ENABLED")
+    told = ("ATIFACILITY", "ATITERMID", "ATITRANID", "TRIGGERLEVEL")
+    with Region(installed(reg), supplied_queues=False) as other:
+        assert other.inquire_tdqueue(name, *told) == reg.inquire_tdqueue(name, *told)
 
 
 @pytest.mark.rule("SET-USERID-FACILITY", "SET-UNKNOWN-TRANSACTION")

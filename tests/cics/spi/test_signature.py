@@ -55,6 +55,14 @@ def test_defined_by_cics_itself():
     )  # fmt: skip
 
 
+@pytest.mark.rule("SIGNATURE-CHANGE-ALONE")
+def test_a_definition_is_not_younger_than_its_last_change():
+    changed = IntraQueue(name="PAYQ", changetime="2020-01-02 03:04:05")
+    for way in ("grplist", "csd"):
+        made = sign(way, changed, WHO)
+        assert (made.definetime, made.changetime) == (DEFINED, DEFINED)
+
+
 @pytest.mark.rule("SIGNATURE-FIRST-CHANGE")
 def test_a_definition_that_was_never_changed_was_changed_when_defined():
     never_changed = IntraQueue(name="PAYQ", definetime="2020-01-02 03:04:05")

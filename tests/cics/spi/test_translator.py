@@ -77,6 +77,18 @@ def test_one_length_field_in_a_loop_shrinks_after_a_short_record(task):
     assert (host["REC"], host["LEN"]) == (b"a lon", 15)
 
 
+@pytest.mark.rule("EXEC-AREA-FILLED")
+@pytest.mark.parametrize(
+    ("area", "resp", "after"),
+    [("000A", 0, "0005"), ("0003", 22, "0005"), ("0000000A", 22, "0005000A"), ("00030000", 22, "00050000")],
+)
+def test_a_length_that_is_an_area_is_its_first_halfword_on_the_way_in_too(task, area, resp, after):
+    task.writeq_td("PAYQ", b"short")
+    host = {"LEN": bytearray.fromhex(area), "R": 99}
+    task.execute("READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)", host)
+    assert (host["R"], host["LEN"].hex().upper()) == (resp, after)
+
+
 @pytest.mark.rule("EXEC-RESP")
 def test_resp_and_resp2_instead_of_a_condition(task):
     host = {"REC": b"before", "LEN": 10}

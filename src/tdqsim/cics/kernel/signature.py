@@ -91,9 +91,8 @@ _Origin = Callable[[Definition, Installer], Any]
 
 def _own_time(name: str) -> _Origin:
     def read(definition: Definition, who: Installer) -> int:
-        stamp = getattr(definition, name)
-        if stamp is None and name == "changetime":
-            stamp = definition.definetime  # never changed: the change is the definition
+        # never changed: the change is the definition; and a definition is not younger than its change
+        stamp = getattr(definition, name) or definition.definetime or definition.changetime
         return who.now if stamp is None else abstime_of(stamp)
 
     return read

@@ -13,16 +13,16 @@ from tdqsim.definitions import Definitions, supplied_definitions
 
 if TYPE_CHECKING:
     from tdqsim.cics.spi.parts import SpiRegion
-    from tdqsim.definitions import Tdqueue
+    from tdqsim.definitions import IntraQueue, Tdqueue
 
 __all__ = ["definition_now", "installed"]
 
 
 def definition_now(queue: TdQueue) -> Tdqueue:
     """The definition of a queue, with what SET TDQUEUE has changed since it was installed."""
-    definition: Tdqueue = queue.definition
     if not isinstance(queue, IntraTdQueue):
-        return definition
+        return queue.definition  # type: ignore[no-any-return]
+    definition: IntraQueue = queue.definition
     with_file = queue.atifacility == "FILE"
     stands: dict[str, Any] = {
         "atifacility": queue.atifacility,
@@ -30,10 +30,9 @@ def definition_now(queue: TdQueue) -> Tdqueue:
         "transid": queue.transid,
         "userid": queue.userid if with_file else "",
     }
-    if queue.transid:
-        stands["triggerlevel"] = queue.triggerlevel
     changed = {name: value for name, value in stands.items() if value != getattr(definition, name)}
-    return definition.model_copy(update=changed) if changed else definition
+    now = definition.model_copy(update=changed) if changed else definition
+    return now if now.level == queue.triggerlevel else now.model_copy(update={"triggerlevel": queue.triggerlevel})
 
 
 def installed(region: SpiRegion) -> Definitions:

@@ -15,11 +15,10 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_access, target_of
 from tdqsim.cics.queues.kinds import IntraTdQueue, TdQueue
-from tdqsim.facts import LIMITS, Cvda, Resp
+from tdqsim.facts import Cvda, Resp
 
 __all__ = ["Directory", "empty", "fit"]
 
-_LONGEST: Final = LIMITS["length_option_maximum"]
 _QZERO: Final = Resp.QZERO  # a member costs more when it is looked up in its class
 
 
@@ -162,16 +161,14 @@ class _There:
     def read(self, task: Any, busy: bool, length: int | None) -> bytes:
         return self._link.ship(task, READQ, self.name, length=length, nosuspend=busy)  # type: ignore[no-any-return]
 
-    def write(self, task: Any, data: bytes, length: int | None) -> None:
-        if length is not None and not data:
-            raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 to {_LONGEST}")
+    def write(self, task: Any, data: bytes, _length: int | None) -> None:
         self._link.ship(task, WRITEQ, self.name, data=data)
 
     def delete(self, task: Any) -> None:
         self._link.ship(task, DELETEQ, self.name)
 
-    def read_negative(self, _task: Any, length: int) -> bytes:
-        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; the queue was not read")
+    def read_negative(self, task: Any, length: int) -> bytes:
+        return self._link.ship(task, READQ, self.name, length=length)  # type: ignore[no-any-return]
 
 
 def _is_traced(queue: Any) -> bool:

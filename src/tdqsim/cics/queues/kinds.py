@@ -124,14 +124,15 @@ class RegionLink(Protocol):
             command: the command's name.
             queue: the queue's name in the other region.
             data: the record of WRITEQ.
-            length: LENGTH of READQ; None for the whole record.
+            length: LENGTH of READQ; None for the whole record. With a negative one nothing is sent.
             nosuspend: NOSUSPEND of READQ.
 
         Returns:
             The record of READQ, else nothing.
 
         Raises:
-            Condition: as the other region answered, or SYSIDERR when it cannot be reached.
+            Condition: as the other region answered, or SYSIDERR when it cannot be reached; else LENGERR for a
+                negative length.
         """
 
     def leave(self) -> None:
@@ -278,8 +279,7 @@ class IntraTdQueue(TdQueue):
         self.atifacility: str = definition.atifacility
         self.facilityid = definition.facility
         self.transid = definition.transid
-        level_given = definition.transid or definition.given("triggerlevel")
-        self.triggerlevel = definition.triggerlevel if level_given else 0
+        self.triggerlevel = definition.level
         self.userid = definition.userid
         self.wait: str = definition.wait
         self.waitaction: str = definition.waitaction
@@ -522,12 +522,9 @@ class RemoteTdQueue(TdQueue):
 
     def write_there(self, task: Any, data: bytes, length: int | None) -> None:
         """WRITEQ TD: without LENGTH no more than REMOTELENGTH is sent, when that says more than 1."""
-        link = self._link(task)
-        if length is None:
-            data = data[: self.remotelength] if self.remotelength > 1 else data
-        elif not data:
-            raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 to {_LONGEST}")
-        link.ship(task, WRITEQ, self.remotename, data=data)
+        if length is None and self.remotelength > 1:
+            data = data[: self.remotelength]
+        self._link(task).ship(task, WRITEQ, self.remotename, data=data)
         self.writes += 1
 
     def delete_there(self, task: Any) -> None:
@@ -538,5 +535,4 @@ class RemoteTdQueue(TdQueue):
     def read_negative(self, task: Any, length: int) -> bytes:
         """READQ TD with a negative LENGTH."""
         check_state(task, READQ, self)
-        self._link(task)
-        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; the queue was not read")
+        return self._link(task).ship(task, READQ, self.remotename, length=length)

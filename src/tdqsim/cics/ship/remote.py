@@ -405,10 +405,10 @@ class LinkEnd:
         queue: str,
         *,
         data: bytes = b"",
-        length: int | None = None,  # noqa: ARG002  (the whole record comes back, whatever the requester's area)
+        length: int | None = None,
         nosuspend: bool = False,
     ) -> bytes:
-        """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
+        """See :class:`~tdqsim.cics.queues.kinds.RegionLink`. The whole record comes back, whatever the area holds."""
         request = {
             "command": command, "queue": queue, "nosuspend": nosuspend, "userid": task.userid,
             "transid": task.transid, "hops": self._check_way(task),
@@ -417,6 +417,8 @@ class LinkEnd:
         uow = task.uow
         branch = self._branch(uow)
         try:
+            if length is not None and length < 0 and not branch.is_lost:
+                raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; the queue was not read")
             return branch.ship(task, request, data)
         except LinkDown as error:
             raise Condition(Resp.SYSIDERR, detail=str(error)) from error

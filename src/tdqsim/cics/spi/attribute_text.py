@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.errors import TdqError
-from tdqsim.facts import TDQUEUE_ATTRIBUTES, table
+from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES, table
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -25,6 +25,10 @@ _ERRORS: Final = {int(row["code"]): row for row in table("create_errors")}
 _CONFLICT_CODES: Final = {row["attribute"]: int(row["code"]) for row in table("create_conflicts")}
 _KEYWORDS: Final = tuple(name for name in TDQUEUE_ATTRIBUTES if name not in ("TDQUEUE", "GROUP"))
 _NUMBER_OF: Final = {name: number for number, name in enumerate(TDQUEUE_ATTRIBUTES, 1)}
+_REQUIRED: Final = {"EXTRA": ("DDNAME",)}
+"""What CREATE's diagram requires of a TYPE, and a DEFINE has a default for."""
+_OWN_DEFAULTS: Final = {"EXTRA": {"recordsize": str(LIMITS["create_recordsize"])}}
+"""Where the default of CREATE's diagram is not that of a DEFINE."""
 _WORD: Final = re.compile(r"[^\s,()]+")
 _KEEPS_CASE: Final = "DESCRIPTION"
 
@@ -149,11 +153,15 @@ def definition_from_text(name: str, text: str) -> Tdqueue:
     values = {keyword: _whole_value(keyword, value) for keyword, value in split_attributes(text).items()}
     queue_type = _queue_type(values)
     given = {keyword.lower(): value for keyword, value in values.items() if keyword != "TYPE"}
-
+    defaults = _OWN_DEFAULTS.get(queue_type, {})
     try:
-        return TDQUEUE_CLASSES[queue_type](name=name, **given)  # type: ignore[arg-type]
+        made = TDQUEUE_CLASSES[queue_type](name=name, **(defaults | given))  # type: ignore[arg-type]
     except ValidationError as error:
         raise _model_fault(error, values) from None
+    for keyword in _REQUIRED.get(queue_type, ()):
+        if keyword not in values:
+            raise _fault(403, keyword, "is required")
+    return made
 
 
 def _model_fault(error: ValidationError, values: Mapping[str, str]) -> AttributeFault:

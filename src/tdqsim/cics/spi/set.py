@@ -38,6 +38,8 @@ __all__ = ["check_set", "set_tdqueue"]
 _COMMAND: Final = "SET TDQUEUE"
 _OPTIONS: Final = {row["name"]: row for row in table("set_tdqueue")}
 
+_NO_FACILITY: Final = "FILE"
+
 _CVDA: Final = Opt("cvda", 4)
 Facility = Annotated[Literal["NOTERMINAL", "noterminal", "TERMINAL", "terminal"] | Cvda | int | None, _CVDA]
 Enablestatus = Annotated[Literal["DISABLED", "disabled", "ENABLED", "enabled"] | Cvda | int | None, _CVDA]
@@ -104,9 +106,10 @@ def set_tdqueue(
 
     Args:
         tdqueue: the queue's name.
-        atifacility: TERMINAL or NOTERMINAL; intrapartition, DISABLED.
-        atitermid: terminal or session of triggered tasks; intrapartition, DISABLED.
-        atitranid: the transaction to start; intrapartition, DISABLED.
+        atifacility: TERMINAL or NOTERMINAL; intrapartition, DISABLED. A session is a terminal too.
+        atitermid: terminal or session (by its connection's name) of triggered tasks; intrapartition, DISABLED.
+        atitranid: the transaction to start; intrapartition, DISABLED. A queue defined without TRANSID and TRIGGERLEVEL
+            starts it at the default level, 1.
         atiuserid: user of triggered tasks without a terminal; intrapartition, DISABLED.
         enablestatus: ENABLED or DISABLED. A queue in use becomes DISABLING until its users have ended.
         openstatus: OPEN or CLOSED; extrapartition.
@@ -197,18 +200,32 @@ def _plan_atifacility(change: _SetRequest, value: Any) -> None:
     queue = _must_be_disabled(change, "ATIFACILITY")
     if _cvda(change, "ATIFACILITY", value) is Cvda.TERMINAL:
         name = queue.facilityid or queue.definition.facilityid or queue.name
-        change.attributes |= {"atifacility": "TERMINAL", "facilityid": name}
+        change.attributes |= {"atifacility": _facility_kind(change, queue, name), "facilityid": name}
     else:
-        change.attributes |= {"atifacility": "FILE", "facilityid": ""}
+        change.attributes |= {"atifacility": _NO_FACILITY, "facilityid": ""}
 
 
 def _plan_atitermid(change: _SetRequest, value: Any) -> None:
-    _must_be_disabled(change, "ATITERMID")
-    change.attributes["facilityid"] = _name(change, "ATITERMID", value)
+    queue = _must_be_disabled(change, "ATITERMID")
+    name = change.attributes["facilityid"] = _name(change, "ATITERMID", value)
+    if change.attributes.get("atifacility", queue.atifacility) != _NO_FACILITY:
+        change.attributes["atifacility"] = _facility_kind(change, queue, name)
+
+
+def _facility_kind(change: _SetRequest, queue: IntraTdQueue, name: str) -> str:
+    """TERMINAL or SYSTEM, both a terminal to SET and INQUIRE: the one that is installed; neither or both: as it was."""
+    region = change.task.region
+    installed = [
+        kind for kind, known in (("TERMINAL", region.terminals), ("SYSTEM", region.connections)) if name in known
+    ]
+    if len(installed) == 1:
+        return installed[0]
+    kinds = (kind for kind in (queue.atifacility, queue.definition.atifacility) if kind != _NO_FACILITY)
+    return next(kinds, "TERMINAL")
 
 
 def _plan_atitranid(change: _SetRequest, value: Any) -> None:
-    _must_be_disabled(change, "ATITRANID")
+    queue = _must_be_disabled(change, "ATITRANID")
     name, region = _name(change, "ATITRANID", value), change.task.region
     entry = region.transactions.get(name)
     if entry is None:
@@ -216,13 +233,15 @@ def _plan_atitranid(change: _SetRequest, value: Any) -> None:
     if entry.definition.remotesystem not in ("", region.sysid):
         raise change.refuse("unknown transaction", f"transaction {name} is remote; a queue starts local ones")
     change.attributes["transid"] = name
+    if not queue.transid and not queue.triggerlevel and not queue.definition.given("triggerlevel"):
+        change.attributes["triggerlevel"] = queue.definition.triggerlevel  # the default; an option of its own wins
 
 
 def _without_facility(change: _SetRequest, queue: IntraTdQueue) -> bool:
     """Whether the queue starts tasks without a terminal once this SET is done."""
     if "ATIFACILITY" in change.values:
         return to_cvda(change.values["ATIFACILITY"]) is Cvda.NOTERMINAL
-    return queue.atifacility == "FILE"
+    return queue.atifacility == _NO_FACILITY
 
 
 def _plan_atiuserid(change: _SetRequest, value: Any) -> None:

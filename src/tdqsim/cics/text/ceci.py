@@ -1,9 +1,9 @@
 """CECI: commands typed by hand, one after another, inside one task and its unit of work.
 
-``ceci.session(region)`` is the task; it lasts until :meth:`CeciSession.end`. Words may be cut to a beginning that only
-one has, values need no quotes, names that begin with ``&`` are variables of the session, receivers may be left without
-a variable, and no condition is raised: every command ends with its RESPONSE, EIBRESP and EIBRESP2, as CECI's screen
-shows them. Source: CECI (IBM Docs).
+``ceci.session(region)`` is the task; it lasts until :meth:`CeciSession.end`. The word CECI may stand in front of a
+command. Words may be cut to a beginning that only one has, values need no quotes, names that begin with ``&`` are
+variables of the session, receivers may be left without a variable, and no condition is raised: every command ends with
+its RESPONSE, EIBRESP and EIBRESP2, as CECI's screen shows them. Source: CECI (IBM Docs).
 """
 
 from __future__ import annotations
@@ -106,9 +106,10 @@ class CeciSession:
             TdqError: the session is over.
         """
         task = self._open_task()
-        resolved = resolve(command, bare=True)
+        text = _typed("CECI", command)
+        resolved = resolve(text, bare=True)
         try:
-            received = run_text(task, _with_receivers(resolved, command), self.variables, bare=True, quiet=True)
+            received = run_text(task, _with_receivers(resolved, text), self.variables, bare=True, quiet=True)
         except TaskReturn:
             received = {}
             self.end()
@@ -122,7 +123,7 @@ class CeciSession:
         Raises:
             TranslationError: it is no command.
         """
-        resolved = resolve(command, bare=True)
+        resolved = resolve(_typed("CECS", command), bare=True)
         return f" {command}\n STATUS:  {_CHECK}\n  EXEC CICS {resolved.command.name}"
 
     def end(self) -> None:
@@ -144,6 +145,16 @@ class CeciSession:
             lines.append(f"   {word.capitalize()}( {shown} )")
         lines.append(f"   RESPONSE: {response.name:<13} EIBRESP={int(response):+011d} EIBRESP2={resp2:+011d}")
         return "\n".join(lines)
+
+
+def _typed(transaction: str, command: str) -> str:
+    """What was typed without the transaction's name, which may stand in front; every column stays where it is."""
+    typed = command.lstrip()
+    start = len(command) - len(typed)
+    rest = typed[len(transaction) :]
+    if typed[: len(transaction)].upper() != transaction or not rest[:1].isspace():
+        return command
+    return f"{command[:start]}{' ' * len(transaction)}{rest}"
 
 
 def _with_receivers(resolved: Resolved, command: str) -> str:

@@ -437,7 +437,10 @@ def _value(declared: CommandOption, option: Option, host: HostVariables, *, also
         return _MISSING
     if isinstance(argument, NumberLiteral) and argument.bare and declared.kind in ("name", "data"):
         return convert(declared, argument.text, host)
-    return convert(declared, _raw(argument, host), host)
+    raw = _raw(argument, host)
+    if also_received and isinstance(raw, bytearray) and declared.kind in _RANGES:
+        raw = raw[: declared.length]  # an area: what is read is where it is written
+    return convert(declared, raw, host)
 
 
 def convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
