@@ -7,15 +7,14 @@ import pytest
 from tdqsim.definitions import imports as imports_module
 from tdqsim.definitions import parse_csd, parse_definitions
 from tdqsim.errors import DefinitionError
-from tdqsim.facts import LIMITS
 
 
 def test_reports_are_limited():
-    text = "WIBBLE(\n" * (LIMITS["import_reports"] + 100)
-    assert len(parse_csd(text).reports) == LIMITS["import_reports"]
+    text = "WIBBLE(\n" * (10_100)
+    assert len(parse_csd(text).reports) == 10_000
 
 
-@pytest.mark.parametrize("depth", [LIMITS["definition_nesting"] + 1, 100_000])
+@pytest.mark.parametrize("depth", [21, 100_000])
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
 def test_nesting_is_limited(opening, depth):
     with pytest.raises(DefinitionError) as caught:
@@ -25,9 +24,26 @@ def test_nesting_is_limited(opening, depth):
 
 def test_a_value_as_long_as_allowed_is_read():
     with pytest.raises(DefinitionError, match="at most 58 printable"):
-        parse_definitions(
-            f"group: G\ntdqueue:\n- {{name: Q, type: INTRA, description: {'x' * LIMITS['definition_value_length']}}}\n"
-        )
+        parse_definitions(f"group: G\ntdqueue:\n- {{name: Q, type: INTRA, description: {'x' * 32768}}}\n")
+
+
+def test_a_value_longer_than_allowed_is_refused_where_it_stands():
+    text = f"group: G\ntdqueue:\n- {{name: Q, type: INTRA, description: {'x' * 32769}}}\n"
+    with pytest.raises(DefinitionError, match="32768"):
+        parse_definitions(text)
+
+
+def test_nesting_as_deep_as_allowed_is_read():
+    with pytest.raises(DefinitionError) as caught:
+        parse_definitions("[" * 20 + "]" * 20)
+    assert "nested" not in str(caught.value)
+
+
+def test_problems_are_limited():
+    text = "group: G\ntdqueue:\n" + "- {name: TOOLONG, type: INTRA}\n" * 1100
+    with pytest.raises(DefinitionError) as caught:
+        parse_definitions(text)
+    assert len(caught.value.problems) == 1000
 
 
 def test_messages_do_not_repeat_long_values():
