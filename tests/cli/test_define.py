@@ -260,3 +260,18 @@ def test_check_reads_the_directory_of_a_system(tdq: Tdq, tmp_path: Path) -> None
     assert "queues.yaml:2" in tdq("check", tmp_path).err
     system.write_text("ccsid: 37\n")
     assert tdq("check", tmp_path).code == 0
+
+
+def test_layout_reads_text_in_the_code_page_that_the_layout_names(tdq, tmp_path):
+    (tmp_path / "l.yaml").write_text("code_page: ascii\nfields:\n- {name: A, picture: X(4)}\n")
+    assert json.loads(tdq("layout", "l.yaml", "--hex", "41424344", "--json").out)["record"] == {"A": "ABCD"}
+    named = tdq("layout", "l.yaml", "--hex", "C1C2C3C4", "--code-page", "037", "--json")
+    assert json.loads(named.out)["record"] == {"A": "ABCD"}
+
+
+def test_layout_refuses_options_that_would_do_nothing(tdq, tmp_path):
+    (tmp_path / "p.cpy").write_text(COPYBOOK)
+    alone = tdq("layout", "p.cpy", "--number", 2)
+    assert (alone.code, "--number says which record of --data" in alone.err) == (2, True)
+    nothing = tdq("layout", "p.cpy", "--hex", "")
+    assert (nothing.code, "the record has 0 bytes" in nothing.err) == (1, True)

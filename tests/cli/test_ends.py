@@ -175,5 +175,30 @@ def test_an_empty_store_is_not_the_current_directory(tdq: Tdq, tmp_path: Path, c
     ended = tdq(*command, "--store", "")
     assert (ended.code, ended.out) == (2, "")
     assert "--store" in ended.err
-    assert "the directory of a store is empty" in ended.err
+    assert "a path is empty" in ended.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        (["run", "card_posting", "--records", "10", "--out", ""], "--out"),
+        (["run", "card_posting", "--records", "10", "--out="], "--out"),
+        (["pipeline", "run", "card_posting", "--records", "10", "--out", ""], "--out"),
+        (["pipeline", "run", ""], "DIR"),
+        (["pipeline", "decode", __file__, "--option", "record_format=D", "--stage", ""], "--stage"),
+        (["pipeline", "ingest", __file__, "--run", ""], "--run"),
+        (["pipeline", "report", "--run", "x", "--out", ""], "--out"),
+        (["new", ""], "DIR"),
+        (["check", ""], "PATH"),
+        (["serve", ""], "DIR"),
+        (["topology", ""], "DIR"),
+        (["layout", ""], "FILE"),
+    ],
+)
+def test_an_empty_path_is_not_the_current_directory(tdq: Tdq, tmp_path: Path, command: list[str], named: str) -> None:
+    ended = tdq(*command)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"Invalid value for '{named}" in ended.err
+    assert "a path is empty; . is the current directory" in ended.err
     assert list(tmp_path.iterdir()) == []

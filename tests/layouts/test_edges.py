@@ -206,5 +206,48 @@ def test_the_largest_copybook_that_a_library_gives(tmp_path):
     (tmp_path / "MOST.cpy").write_bytes(b" " * most)
     (tmp_path / "MORE.cpy").write_bytes(b" " * (most + 1))
     assert len(copybook_library(tmp_path)("MOST", "")[1]) == most
-    with pytest.raises(LookupError, match="no member MORE"):
+    with pytest.raises(LayoutError, match=r"MORE\.cpy: larger than 4194304 bytes"):
         copybook_library(tmp_path)("MORE", "")
+
+
+@pytest.mark.parametrize("option", ["code_page: nope", "floating_point: nope", "variable_size_occurs: nope"])
+def test_an_option_of_a_layout_in_yaml_is_refused_with_its_file(option):
+    with pytest.raises(LayoutError, match=r"^L\.yaml: .*'nope'"):
+        parse_layout_yaml(f"{option}\nfields:\n- {{name: A, picture: X}}\n", file="L.yaml")
+
+
+def test_the_code_page_that_a_layout_in_yaml_names_is_kept(tmp_path):
+    file = tmp_path / "own.yaml"
+    file.write_text("code_page: ascii\nfields:\n- {name: A, picture: X}\n")
+    assert load_layout(file, code_page="1047").decode(b"A") == {"A": "A"}
+    file.write_text("fields:\n- {name: A, picture: X}\n")
+    assert load_layout(file, code_page="1047").decode(b"\xad") == {"A": "["}  # in 037 it is another letter
+
+
+def test_a_byte_order_mark_is_no_word_of_a_copybook(tmp_path):
+    book = tmp_path / "book.cpy"
+    book.write_bytes(b"\xef\xbb\xbf       01  R.\r\n           COPY INNER.\r\n")
+    (tmp_path / "INNER.cpy").write_bytes(b"\xef\xbb\xbf           05  A PIC X(4).\r\n")
+    assert load_layout(book).length == 4
+
+
+def test_a_folder_is_no_member(tmp_path):
+    book = tmp_path / "book.cpy"
+    book.write_text("       01  R.\n           COPY INNER.\n")
+    (tmp_path / "INNER").mkdir()
+    with pytest.raises(LayoutError, match=r"book\.cpy:2:12: COPY INNER: no member INNER"):
+        load_layout(book)
+    (tmp_path / "INNER.cpy").write_text("           05  A PIC X(4).\n")
+    assert load_layout(book).length == 4
+
+
+def test_a_member_that_cannot_be_read_is_refused_by_name(tmp_path):
+    book = tmp_path / "book.cpy"
+    book.write_text("       01  R.\n           COPY INNER.\n")
+    (tmp_path / "INNER.cpy").symlink_to("nowhere")
+    with pytest.raises(LayoutError, match=r"INNER\.cpy: .* \(copied at .*book\.cpy:2:12\)"):
+        load_layout(book)
+    (tmp_path / "INNER.cpy").unlink()
+    (tmp_path / "INNER.cpy").write_bytes(b" " * (4 * 1024 * 1024 + 1))
+    with pytest.raises(LayoutError, match=r"INNER\.cpy: larger than 4194304 bytes.* \(copied at"):
+        load_layout(book)

@@ -204,6 +204,38 @@ def test_columns_that_are_not_there_are_refused(path: Path, tmp_path: Path) -> N
     assert not (tmp_path / "stage").exists()
 
 
+def test_a_name_with_commas_is_one_of_several_files(tmp_path: Path) -> None:
+    names = [tmp_path / "PAY,1.PS", tmp_path / "PAY 2.PS"]
+    for number, name in enumerate(names):
+        name.write_bytes(b"%d%d" % (number, number))
+    found = stage_data_set(names, tmp_path / "stage", record_length=1)
+    assert pq.read_table(found.folder / "data").column(0).to_pylist() == [b"0", b"0", b"1", b"1"]
+
+
+def test_columns_are_a_list(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="columns is 'ID'; must be a list of names, of which there are KIND, ID"):
+        stage_data_set(path, tmp_path / "stage", columns="ID", **OPTIONS)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, folder: bool) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes with names here")
+    (tmp_path / "in").mkdir()
+    os.mkfifo(tmp_path / "in" / "pipe")
+    with pytest.raises(DatasetError, match="pipe: is not a regular file; a data set is one"):
+        stage_data_set(tmp_path / "in" if folder else tmp_path / "in" / "pipe", tmp_path / "stage", record_length=1)
+
+
+def test_a_stage_that_is_none_is_refused(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DatasetError, match=r"stage is empty; \. is the current directory"):
+        stage_data_set(path, "", **OPTIONS)
+    with pytest.raises(DatasetError, match="Not a directory; stage is the directory it goes to"):
+        stage_data_set(path, path, **OPTIONS)
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_corrupt_field_under_failfast_is_told_with_its_place(bad: Path, tmp_path: Path) -> None:
     with pytest.raises(ConversionError, match=r"record 3, record at offset \d+: field ID X'A7"):
         stage_data_set(bad, tmp_path / "stage", mode="failfast", **OPTIONS)

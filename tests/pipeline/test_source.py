@@ -418,6 +418,15 @@ def test_records_of_other_lengths_are_passed_over(tmp_path):
         ({"copybook_contents": COPYBOOK, "ebcdic_code_page": "cp9999"}, "unknown code page"),
         ({"copybook_contents": COPYBOOK, "field_code_page:cp1140": "NOPE"}, "no field 'NOPE'"),
         ({"record_length_map": "nope", "record_length_field": "KIND"}, "must be JSON"),
+        ({"record_length_map": '{"A": Infinity}', "record_length_field": "KIND"}, "with whole numbers"),
+        ({"record_length_map": '{"A": 1.7}', "record_length_field": "KIND"}, "with whole numbers"),
+        ({"record_length_map": '{"A": true}', "record_length_field": "KIND"}, "with whole numbers"),
+        ({"record_length_map": '{"A": -5}', "record_length_field": "KIND"}, "with whole numbers"),
+        ({"layout": "l.yaml", "record_name": "R"}, "record_name and layout exclude each other"),
+        ({"layout": "l.yaml", "record_header_name": "R"}, "record_header_name and layout exclude each other"),
+        ({"layout": "l.yaml", "comments_lbound": "3"}, "comments_lbound and layout exclude each other"),
+        ({"copybooks": "a,b", "record_name": "R"}, "record_name and copybooks exclude each other"),
+        ({"copybooks": "a,b", "record_trailer_name": "R"}, "record_trailer_name and copybooks exclude each other"),
         ({"redefine_segment_id_map:0": "A = B", "segment_field": "KIND"}, "FIELD => ID"),
         ({"schema_retention_policy": "x"}, "schema_retention_policy"),
         ({"segment-children:0": "A => B"}, "segment-children:0 needs segment_field"),
@@ -544,3 +553,41 @@ def test_very_many_columns(tmp_path):
         chosen_columns(chosen, [*names, "f7"])
     records = "".join(f"01 R{number}. 05 A{number} PIC X.\n" for number in range(2_000))
     assert SplitReader(read_options({"copybook_contents": records, "record_format": "F"})).schema.names[-1] == "A1999"
+
+
+@pytest.mark.parametrize(
+    ("page", "given_options", "text"),
+    [
+        ("ascii", {}, "Z"),
+        ("ascii", {"encoding": "ascii"}, "Z"),
+        ("ascii", {"encoding": "ebcdic", "ebcdic_code_page": "1047"}, "!"),
+        ("ascii", {"ebcdic_code_page": "1047"}, "!"),
+        ("1047", {}, "!"),
+        ("1047", {"encoding": "ebcdic"}, "!"),
+        ("1047", {"encoding": "ascii"}, "Z"),
+    ],
+)
+def test_a_layout_in_yaml_keeps_its_code_page_unless_options_say_another(tmp_path, page, given_options, text):
+    path, layout = tmp_path / "data", tmp_path / "l.yaml"
+    path.write_bytes(b"Z")
+    layout.write_text(f"code_page: '{page}'\nfields:\n- {{name: T, picture: X}}\n")
+    given_options = {"path": str(path), "layout": str(layout), "string_trimming_policy": "none"} | given_options
+    assert table(read_options(given_options))[0].to_pylist() == [{"T": text}]
+
+
+@pytest.mark.parametrize(
+    ("given_options", "values"),
+    [
+        ({"floating_point_format": "IEEE754"}, {"F": 1.0, "D": None, "N": "A"}),
+        ({"strict_sign_overpunching": "false"}, {"F": 0.03125, "D": 12, "N": "A"}),
+        ({"is_utf16_big_endian": "false"}, {"F": 0.03125, "D": None, "N": "\u4100"}),
+        ({}, {"F": 0.03125, "D": None, "N": "A"}),
+    ],
+)
+def test_options_of_values_hold_for_a_layout_in_yaml_too(tmp_path, given_options, values):
+    path, layout = tmp_path / "data", tmp_path / "l.yaml"
+    path.write_bytes(bytes.fromhex("3F800000F1C20041"))
+    fields = "- {name: F, usage: COMP-1}\n- {name: D, picture: 99}\n- {name: N, picture: N}\n"
+    layout.write_text(f"fields:\n{fields}")
+    found = table(read_options({"path": str(path), "layout": str(layout)} | given_options))[0].to_pylist()
+    assert found == [values]

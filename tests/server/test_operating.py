@@ -169,6 +169,19 @@ def test_records_are_decoded_by_a_layout(api):
     assert api.post(f"{QUEUE}/records/decoded", json={"copybook": "nonsense"}).status_code == 409
 
 
+def test_records_are_decoded_in_the_code_page_of_their_region(host, api):
+    host.add(Region, [define_tdqueue(name="PAYQ", type="INTRA")], applid="OPENREGN", codepage="1047")
+    queue = "/api/v1/regions/OPENREGN/queues/PAYQ"
+    api.post(f"{queue}/records", json=[{"hex": "AD"}])  # a bracket in 1047, and a letter in 037
+    own = "code_page: '037'\n"
+    layout = "fields:\n- {name: A, picture: X}\n"
+    for body in ({"copybook": "01 R. 05 A PIC X."}, {"yaml": layout}):
+        found = api.post(f"{queue}/records/decoded", json=body).json()["records"]
+        assert found == [{"values": {"A": "["}}]
+    found = api.post(f"{queue}/records/decoded", json={"yaml": own + layout}).json()["records"]
+    assert found == [{"values": {"A": b"\xad".decode("cp037")}}]
+
+
 def test_explain_gives_sentences_and_parts(api):
     found = api.get(f"{QUEUE}/explain").json()
     assert found["queue"] == "PAYQ"

@@ -17,6 +17,9 @@ __all__ = ["run"]
 _COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion
 
 
+_PATHS: Final = frozenset({"DIR", "FILE", "FILE...", "PATH...", "DIR...|FILE", "STORE"})  # what paths are called
+
+
 def _answered(options: list[Any]) -> list[Any]:
     """The options of a command, where the flags that are not given are off.
 
@@ -36,12 +39,22 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
+            if any(not word or word.endswith("=") for word in args):
+                self._refuse_empty_paths(ctx, args)
             return super().parse_args(ctx, args)
         given, ctx.args, _ = self.make_parser(ctx).parse_args(args=args)
         for parameter in self.get_params(ctx):
             ctx.params[parameter.name], source = parameter.consume_value(ctx, given)
             ctx.set_parameter_source(parameter.name, source)
         return list(ctx.args)
+
+    def _refuse_empty_paths(self, ctx: Any, args: list[str]) -> None:
+        """What a shell gives where its variable is not set would be the current directory."""
+        given, *_ = self.make_parser(ctx).parse_args(args=list(args))
+        for parameter in self.get_params(ctx):
+            value = given.get(parameter.name)
+            if parameter.metavar in _PATHS and "" in (value if isinstance(value, list | tuple) else [value]):
+                raise typer.BadParameter("a path is empty; . is the current directory", ctx=ctx, param=parameter)
 
 
 class _Group(TyperGroup):

@@ -284,17 +284,21 @@ def layout(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A COBOL copybook, or a layout in YAML.")],
     record: Annotated[str | None, typer.Option(help="Which level 01 of a copybook with several.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Decode a record of this file.")] = None,
-    number: Annotated[int, typer.Option(min=1, help="Which record of --data, from 1.")] = 1,
+    number: Annotated[int | None, typer.Option(min=1, help="Which record of --data, from 1; default: 1.")] = None,
     dcb: Annotated[
         str, typer.Option(metavar="DCB", help="How --data has its records, such as RECFM=VB,LRECL=84; else end to end.")
     ] = "",
-    hexadecimal: Annotated[str, typer.Option("--hex", help="Decode these bytes.")] = "",
-    code_page: Annotated[str, typer.Option(help="The code page of text.")] = "037",
+    hexadecimal: Annotated[str | None, typer.Option("--hex", help="Decode these bytes.")] = None,
+    code_page: Annotated[
+        str | None, typer.Option(help="The code page of text; default: that of a YAML layout, else 037.")
+    ] = None,
     form: Annotated[_Form, typer.Option(help="What FILE is; by default its name tells.")] = _Form.AUTO,
     as_json: Json = False,
 ) -> None:
     """Print a record layout as a table of offsets, and a record decoded by it."""
-    found = _layout(source, record, form).with_rules(code_page=code_page)
+    found = _layout(source, record, form)
+    if code_page is not None:
+        found = found.with_rules(code_page=code_page)
     sample = _sample(found, data, number, hexadecimal, dcb)
     rows = found.table()
     columns = ("level", "name", "picture", "usage", "offset", "length", "occurs", "redefines", "remarks")
@@ -355,16 +359,19 @@ def _layout(source: Path, record: str | None, form: _Form) -> Layout:
     return load_layout_yaml(source)
 
 
-def _sample(layout: Layout, data: Path | None, number: int, hexadecimal: str, dcb: str) -> bytes | None:
+def _sample(layout: Layout, data: Path | None, number: int | None, hexadecimal: str | None, dcb: str) -> bytes | None:
     """The record to decode: given in hexadecimal, or cut from a data set or a file of such records."""
     if dcb and data is None:
         raise InputError("--dcb says how --data has its records; give --data too")
-    if hexadecimal:
+    if number is not None and data is None:
+        raise InputError("--number says which record of --data; give --data too")
+    if hexadecimal is not None:
         if data is not None:
             raise InputError("give --data or --hex, not both")
         return hex_bytes(hexadecimal)
     if data is None:
         return None
+    number = number or 1
     if dcb:
         from tdqsim.datasets import parse_dcb, read_records  # noqa: PLC0415
 

@@ -339,7 +339,7 @@ def reconcile(
             help="How a queue is compared; byte ranges from 0, the end excluded.",
         ),
     ] = None,
-    copybook: Annotated[Path | None, typer.Option("--copybook", help="Names what differs.")] = None,
+    copybook: Annotated[Path | None, typer.Option("--copybook", metavar="FILE", help="Names what differs.")] = None,
     mask: Annotated[
         list[str] | None, typer.Option("--mask", metavar="FIELD", help="Does not count; repeatable.")
     ] = None,

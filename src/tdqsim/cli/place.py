@@ -71,7 +71,7 @@ def store_path(written: str) -> Path:
         typer.BadParameter: it is empty, as where a shell's variable is not set: that would be the current directory.
     """
     if not written:
-        raise typer.BadParameter("the directory of a store is empty; . is the current directory")
+        raise typer.BadParameter("a path is empty; . is the current directory")
     return Path(written)
 
 

@@ -13,7 +13,7 @@ from tdqsim.layouts._source import SourcePlace, bad
 from tdqsim.layouts._tokens import Token
 from tdqsim.layouts.picture import Picture, parse_picture
 
-__all__ = ["ConditionName", "DataItem", "Occurs", "Sign", "Usage", "read_items"]
+__all__ = ["NAME_RULE", "ConditionName", "DataItem", "Occurs", "Sign", "Usage", "is_name", "read_items"]
 
 MAX_OCCURS = 1 << 24
 MOST_DIGITS = 9
@@ -217,12 +217,8 @@ class _Entry:
         self.position += 1
         if token.upper == "FILLER":
             return
-        if not _is_name(token.text):
-            raise bad(
-                token.place,
-                token.text[:40],
-                "a name has letters, digits, - and _, and a letter or an @ # $ sign somewhere",
-            )
+        if not is_name(token.text):
+            raise bad(token.place, token.text[:40], NAME_RULE)
         self.item.name = token.text
 
     def _check(self) -> None:
@@ -477,7 +473,11 @@ CLAUSES = _OWN | dict.fromkeys(USAGES, _OWN["USAGE"])
 OCCURS_WORDS = dict.fromkeys(("DEPENDING", "ASCENDING", "DESCENDING", "INDEXED"))
 
 
-def _is_name(text: str) -> bool:
+NAME_RULE = "a name has letters, digits, - and _, and a letter or an @ # $ sign somewhere; 64 characters at most"
+
+
+def is_name(text: str) -> bool:
+    """Whether this may be the name of a field; ``:`` marks text that REPLACING is to replace."""
     body = text.replace("-", "").replace("_", "").replace(":", "")
     plain = body.replace("@", "A").replace("#", "A").replace("$", "A")
     return 0 < len(text) <= 64 and plain.isalnum() and not plain.isdigit()

@@ -15,10 +15,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tdqsim.errors import LayoutError
 
-__all__ = ["SourcePlace", "SourceText", "bad", "read_source"]
+__all__ = ["SourcePlace", "SourceText", "bad", "read_bounded", "read_source"]
 
 MAX_SOURCE = 4 * 1024 * 1024
 TAB_STOPS = (8, 4)
@@ -51,6 +52,22 @@ class SourcePlace:
 def bad(place: SourcePlace, clause: str, message: str) -> LayoutError:
     """A :class:`LayoutError` that names place, clause and what is allowed."""
     return LayoutError(f"{place}: {clause}: {message}" if clause else f"{place}: {message}")
+
+
+def read_bounded(path: Path, most: int) -> bytes:
+    """The bytes of a file, of which no more are read than it may have.
+
+    Raises:
+        LayoutError: the file cannot be read, or is larger than ``most`` bytes.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except (OSError, ValueError) as error:
+        raise LayoutError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    if len(data) > most:
+        raise LayoutError(f"{path}: larger than {most} bytes; is it a layout?")
+    return data
 
 
 @dataclass(slots=True)
@@ -118,7 +135,7 @@ def read_source(text: str, file: str, *, source_format: str = "auto", columns: t
         )
     if source_format not in ("auto", "fixed", "free"):
         raise LayoutError(f"source format {source_format!r}: must be auto, fixed or free")
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", "")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", "")
     lines = _without_tabs(text.split("\n"), columns[1])
     fixed = source_format == "fixed" or (source_format == "auto" and _looks_fixed(lines, columns))
     return _join(file, list(_program_lines(lines, file, fixed=fixed, columns=columns)), columns[1])

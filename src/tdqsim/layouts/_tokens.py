@@ -270,9 +270,8 @@ def _member(
         raise bad(start.place, f"COPY {name}", "no library was given to look the member up in")
     try:
         file, text = resolver(name, library)
+        return read_source(text, file, source_format=source_format, columns=columns)
     except LookupError as error:
         raise bad(start.place, f"COPY {name}", str(error.args[0]) if error.args else "no such member") from error
-    try:
-        return read_source(text, file, source_format=source_format, columns=columns)
     except LayoutError as error:
         raise LayoutError(f"{error} (copied at {start.place})") from error

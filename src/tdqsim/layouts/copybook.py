@@ -12,7 +12,7 @@ from tdqsim.core.codepage import codepage
 from tdqsim.errors import LayoutError
 from tdqsim.layouts._items import DataItem, read_items
 from tdqsim.layouts._place import place_items
-from tdqsim.layouts._source import read_source
+from tdqsim.layouts._source import read_bounded, read_source
 from tdqsim.layouts._tokens import CopyResolver, read_tokens
 from tdqsim.layouts.codecs import Rules
 from tdqsim.layouts.fields import Field, FieldType
@@ -155,13 +155,7 @@ def read_copybook(path: Path, *, encoding: str = "utf-8") -> str:
     Raises:
         LayoutError: the file cannot be read, or is too large for a copybook.
     """
-    try:
-        data = path.read_bytes() if path.stat().st_size <= MAX_COPYBOOK else None
-    except OSError as error:
-        raise LayoutError(f"{path}: {error.strerror or error}") from error
-    if data is None:
-        raise LayoutError(f"{path}: larger than {MAX_COPYBOOK} bytes; is it a copybook?")
-    return _text(data, encoding)
+    return _text(read_bounded(path, MAX_COPYBOOK), encoding)
 
 
 def _text(data: bytes, encoding: str = "utf-8") -> str:
@@ -207,7 +201,10 @@ def merge_copybooks(books: Sequence[Copybook]) -> Copybook:
 
 
 def copybook_library(*folders: str | Path) -> CopyResolver:
-    """A resolver that looks COPY members up in folders, any case, with the usual suffixes."""
+    """A resolver that looks COPY members up in folders, any case, with the usual suffixes.
+
+    It raises LookupError for a member that there is not, LayoutError for one that cannot be read or is too large.
+    """
     places = [Path(folder) for folder in folders]
 
     def resolve(name: str, library: str) -> tuple[str, str]:
@@ -217,11 +214,10 @@ def copybook_library(*folders: str | Path) -> CopyResolver:
         for folder in [
             place / library for place in places if library and ".." not in library and "/" not in library
         ] + places:
-            found = (
-                sorted(entry for entry in folder.iterdir() if entry.name.lower() in wanted) if folder.is_dir() else []
-            )
-            if found and found[0].stat().st_size <= MAX_COPYBOOK:
-                return str(found[0]), _text(found[0].read_bytes())
+            there = folder.iterdir() if folder.is_dir() else ()
+            found = sorted(entry for entry in there if entry.name.lower() in wanted and not entry.is_dir())
+            if found:
+                return str(found[0]), _text(read_bounded(found[0], MAX_COPYBOOK))
         raise LookupError(f"no member {name} in {', '.join(map(str, places))}")
 
     return resolve

@@ -27,12 +27,12 @@ from typing import Any
 import yaml
 
 from tdqsim.errors import LayoutError
-from tdqsim.layouts._items import USAGES, ConditionName, DataItem, Occurs, Sign
+from tdqsim.layouts._items import NAME_RULE, USAGES, ConditionName, DataItem, Occurs, Sign, is_name
 from tdqsim.layouts._place import place_items
-from tdqsim.layouts._source import SourcePlace, bad
+from tdqsim.layouts._source import SourcePlace, bad, read_bounded
 from tdqsim.layouts.codecs import Rules
 from tdqsim.layouts.layout import Layout
-from tdqsim.layouts.picture import parse_picture
+from tdqsim.layouts.picture import Picture, parse_picture
 
 __all__ = ["load_layout_yaml", "parse_layout_yaml"]
 
@@ -48,8 +48,13 @@ FIELD_KEYS = (
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def parse_layout_yaml(text: str, *, file: str = "<layout>") -> Layout:
+def parse_layout_yaml(text: str, *, file: str = "<layout>", code_page: str = "037") -> Layout:
     """Read one layout from YAML.
+
+    Args:
+        text: the YAML.
+        file: its name for messages.
+        code_page: of text in records, where the layout names none.
 
     Raises:
         LayoutError: it is no YAML, or no layout; the message names file, line, column, key and what is allowed.
@@ -69,9 +74,8 @@ def parse_layout_yaml(text: str, *, file: str = "<layout>") -> Layout:
         raise LayoutError(f"{file}:1:1: fields: the layout has no list of fields")
     items = [reader.field(node, 1) for node in reader.sequence(keys["fields"], "fields")]
     fields, renames = place_items(items)
-    options: dict[str, Any] = {
-        name: reader.scalar(keys[name], name) for name in ("code_page", "floating_point") if name in keys
-    }
+    options: dict[str, Any] = {"code_page": code_page}
+    options |= {name: reader.scalar(keys[name], name) for name in ("code_page", "floating_point") if name in keys}
     little = (
         reader.flag(keys["native_little_endian"], "native_little_endian") if "native_little_endian" in keys else False
     )
@@ -81,7 +85,10 @@ def parse_layout_yaml(text: str, *, file: str = "<layout>") -> Layout:
         if "variable_size_occurs" in keys
         else "shift_record"
     )
-    return Layout(name, fields, Rules(native_little_endian=little, **options), renames, occurs)
+    try:
+        return Layout(name, fields, Rules(native_little_endian=little, **options), renames, occurs)
+    except LayoutError as error:
+        raise LayoutError(f"{file}: {error}") from None
 
 
 def _check_nesting(text: str, file: str) -> None:
@@ -95,17 +102,17 @@ def _check_nesting(text: str, file: str) -> None:
             raise bad(place, "", f"the layout is nested more than {_NESTING} levels deep")
 
 
-def load_layout_yaml(path: str | Path) -> Layout:
-    """Read a layout from a YAML file.
+def load_layout_yaml(path: str | Path, *, code_page: str = "037") -> Layout:
+    """Read a layout from a YAML file; ``code_page`` is that of text in records, where the layout names none.
 
     Raises:
         LayoutError: the file cannot be read, or is no layout.
     """
     try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bounded(Path(path), MAX_YAML).decode("utf-8")
+    except UnicodeDecodeError as error:
         raise LayoutError(f"{path}: {error}") from error
-    return parse_layout_yaml(text, file=str(path))
+    return parse_layout_yaml(text, file=str(path), code_page=code_page)
 
 
 class _Reader:
@@ -172,6 +179,8 @@ class _Reader:
         item = DataItem(level, "FILLER", place)
         if "name" in keys:
             item.name = self.scalar(keys["name"], "name")
+            if not is_name(item.name):
+                raise bad(self.place(keys["name"]), f"name {item.name[:40]!r}", NAME_RULE)
         else:
             self._filler(item, keys["filler"])
         self._clauses(item, keys)
@@ -183,14 +192,17 @@ class _Reader:
         """``filler: 20`` is twenty characters; ``filler: true`` goes with a picture or fields."""
         text = self.scalar(node, "filler")
         if text.lower() != "true":
-            item.picture = parse_picture(f"X({self.number(node, 'filler')})")
+            item.picture = self._picture(node, f"X({self.number(node, 'filler')})", "filler")
+
+    def _picture(self, node: yaml.Node, text: str, what: str) -> Picture:
+        try:
+            return parse_picture(text)
+        except LayoutError as error:
+            raise bad(self.place(node), what, str(error)) from None
 
     def _clauses(self, item: DataItem, keys: dict[str, yaml.Node]) -> None:
         if "picture" in keys:
-            try:
-                item.picture = parse_picture(self.scalar(keys["picture"], "picture"))
-            except LayoutError as error:
-                raise bad(self.place(keys["picture"]), "picture", str(error)) from None
+            item.picture = self._picture(keys["picture"], self.scalar(keys["picture"], "picture"), "picture")
         if "usage" in keys:
             word = self.scalar(keys["usage"], "usage").upper()
             if word not in USAGES:
@@ -225,7 +237,7 @@ class _Reader:
             depending = None
         else:
             keys = self.mapping(node, ("minimum", "maximum", "depending_on"), "occurs")
-            if set(keys) < {"maximum", "depending_on"}:
+            if not {"maximum", "depending_on"} <= set(keys):
                 raise bad(self.place(node), "occurs", "needs maximum and depending_on; or give a number")
             low = self.number(keys["minimum"], "minimum") if "minimum" in keys else 0
             high = self.number(keys["maximum"], "maximum")

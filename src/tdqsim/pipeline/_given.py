@@ -193,6 +193,7 @@ def layout_of(given: Given) -> tuple[Layout | None, int, int]:
     header = trailer = 0
     if source == "layout":
         layout = load_layout_yaml(_local(given.raw("layout")))
+        layout = replace(layout, rules=_kept_rules(given, layout.rules))
         layout = layout.with_rules(variable_size_occurs=occurs if "variable_size_occurs" in given else None)
     else:
         layout, header, trailer = _copybook(given)
@@ -213,7 +214,11 @@ def _page(given: Given) -> str:
     lines = given.flag("is_text") or given.text("record_format").upper() in FORMATS_OF_LINES
     if "encoding" not in given and lines:
         ascii_text = given.text("line_separator").lower() != "nl"
-    if ascii_text:
+    return _page_named(given, in_ascii=ascii_text)
+
+
+def _page_named(given: Given, *, in_ascii: bool) -> str:
+    if in_ascii:
         charset = charset_of(given.text("ascii_charset"))
         return "ascii" if charset == "utf-8" else charset
     return _as_read(given.text("ebcdic_code_page"))
@@ -229,6 +234,19 @@ def _rules(given: Given) -> Rules:
         blank_is_zero=not detects,
         utf16_big_endian=given.flag("is_utf16_big_endian"),
     )
+
+
+def _kept_rules(given: Given, own: Rules) -> Rules:
+    """The rules of a layout in YAML: its own code page and number formats hold where no option says others."""
+    in_ascii = codepage(own.code_page).kind != EBCDIC
+    asked = given.choice("encoding", ("ebcdic", "ascii")) == "ascii" if "encoding" in given else in_ascii
+    asked = asked and "ebcdic_code_page" not in given
+    keeps: dict[str, Any] = {"native_little_endian": own.native_little_endian}
+    if "floating_point_format" not in given:
+        keeps["floating_point"] = own.floating_point
+    said = asked != in_ascii or ("ascii_charset" if asked else "ebcdic_code_page") in given
+    page = _page_named(given, in_ascii=asked) if said else own.code_page
+    return replace(_rules(given), **keeps, code_page=page)
 
 
 def _copybook(given: Given) -> tuple[Layout, int, int]:

@@ -12,6 +12,7 @@ Rows, types and refusals are those of ``format("qsam")``, whose options these ar
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections import Counter
@@ -60,6 +61,8 @@ def chosen_columns(options: QsamOptions, columns: Iterable[str] | None) -> tuple
     there = SplitReader(options).full.names
     if columns is None:
         return tuple(there)
+    if isinstance(columns, str):
+        raise DatasetError(f"columns is {columns!r}; must be a list of names, of which there are {', '.join(there)}")
     known = {name.lower(): name for name in there}
     found = [known.get(name.strip().lower(), name.strip()) for name in columns]
     if not found:
@@ -109,7 +112,8 @@ def read_data_set(
 
 def _options(path: str | Path | Sequence[str | Path], options: dict[str, Any]) -> QsamOptions:
     paths = [path] if isinstance(path, str | Path) else list(path)
-    where = {"path": str(paths[0])} if len(paths) == 1 else {"data_paths": ",".join(map(str, paths))}
+    # As a JSON list, for a name may have commas in it.
+    where = {"path": str(paths[0])} if len(paths) == 1 else {"paths": json.dumps([str(each) for each in paths])}
     return read_options(options | where)
 
 
@@ -212,6 +216,8 @@ def stage_data_set(
     Raises:
         DatasetError: as :func:`read_data_set`; or tasks wrote where this process does not see it.
     """
+    if not str(stage):
+        raise DatasetError("stage is empty; . is the current directory")
     checked = _options(path, options)
     names = chosen_columns(checked, columns)
     with ThreadPoolExecutor() as pool:  # each is a request, in an object store
@@ -224,7 +230,11 @@ def stage_data_set(
                 DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
                 for number, splits in enumerate(grouped(plan(checked)))
             ]
-            run_stage(engine or StageEngine("local"), STAGE, run, tasks, decode_part, "data")
+            try:
+                run_stage(engine or StageEngine("local"), STAGE, run, tasks, decode_part, "data")
+            except OSError as error:
+                problem = error.strerror or error
+                raise DatasetError(f"{error.filename or run}: {problem}; stage is the directory it goes to") from error
         told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
     files = tuple(row["files"][0] for row in told)
     return Staged(run, SplitReader(checked, names).schema, files, sum(row["rows"] for row in told))

@@ -243,10 +243,11 @@ def _paths(given: Given) -> tuple[str, ...]:
 
 def _lengths(given: Given) -> dict[str, int]:
     example = '{"A": 100}'
-    try:
-        return {str(key): int(size) for key, size in given.json("record_length_map", example).items()}
-    except (ValueError, TypeError):
-        raise given.bad("record_length_map", f"must be JSON such as {example}") from None
+    found = given.json("record_length_map", example)
+    texts = {key: str(size) for key, size in found.items() if type(size) in (int, str)}
+    if texts.keys() != found.keys() or not all(text.isascii() and text.isdigit() for text in texts.values()):
+        raise given.bad("record_length_map", f"must be JSON such as {example}, with whole numbers")
+    return {key: int(text) for key, text in texts.items()}
 
 
 def _counted(given: Given, recfm: RecordFormat, layout: Layout) -> bool:

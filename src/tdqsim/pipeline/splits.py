@@ -11,6 +11,7 @@ from __future__ import annotations
 import glob
 import os
 import socket
+import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -177,7 +178,7 @@ def list_files(paths: tuple[str, ...], *, deep: bool = True) -> list[tuple[str, 
         deep: of directories also what is in those in them.
 
     Raises:
-        DatasetError: a path does not exist, or nothing was found.
+        DatasetError: a path does not exist or is no regular file, or nothing was found.
     """
     if not paths:
         raise DatasetError("no path was given: load(path), or the option data_paths")
@@ -211,9 +212,17 @@ def _local_files(path: Path, *, deep: bool) -> Iterator[tuple[str, int]]:
         for entry in sorted(path.rglob("*") if deep else path.iterdir()):
             parts = entry.relative_to(path).parts
             if not entry.is_dir() and not any(part.startswith(HIDDEN) for part in parts):
-                yield str(entry), entry.stat().st_size
+                yield str(entry), _size(entry)
     else:
-        yield str(path), path.stat().st_size
+        yield str(path), _size(path)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a regular file; a pipe would be waited for, and a device has no size."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise DatasetError(f"{path}: is not a regular file; a data set is one")
+    return found.st_size
 
 
 def _remote(path: str) -> Iterator[tuple[str, int]]:

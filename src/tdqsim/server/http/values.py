@@ -16,7 +16,7 @@ from tdqsim.cics import Region
 from tdqsim.cics.text.cemt_request import parse_cemt
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import TdqError
-from tdqsim.layouts import Layout, parse_copybook, parse_layout_yaml
+from tdqsim.layouts import Layout, Rules, parse_copybook, parse_layout_yaml
 
 __all__ = [
     "HEX",
@@ -150,15 +150,16 @@ class Decoding(RequestBody):
         _check_one(self, "copybook", "yaml")
         return self
 
-    def layout(self) -> Layout:
-        """The layout.
+    def layout(self, code_page: str) -> Layout:
+        """The layout, text in records in this code page where it names none.
 
         Raises:
             LayoutError: the text is none.
         """
         if self.yaml is not None:
-            return parse_layout_yaml(self.yaml, file="yaml")
-        return parse_copybook(self.copybook or "", file="copybook").record(self.record)
+            return parse_layout_yaml(self.yaml, file="yaml", code_page=code_page)
+        rules = Rules(code_page=code_page)
+        return parse_copybook(self.copybook or "", file="copybook", rules=rules).record(self.record)
 
 
 class AwaitedState(RequestBody):
