@@ -12,7 +12,7 @@ from tdqsim.ibmi._job_core import NAME_LENGTH, JobCore
 from tdqsim.ibmi.layouts import pack_binary, pack_decimal, qualified_name, unpack_binary, unpack_decimal
 from tdqsim.ibmi.messages import DTAQ
 
-__all__ = ["Arguments", "Passed", "Storage"]
+__all__ = ["Arguments", "Passed", "Storage", "in_bytes"]
 
 Storage = bytes | bytearray | memoryview | None
 """Storage of the caller; None is a parameter whose address is not set."""
@@ -24,8 +24,25 @@ _NAME = re.compile(r"[!-`{-~]{1,10}")
 """What a name can be made of: printable ASCII without a blank and without small letters."""
 
 
+def in_bytes(job: JobCore, value: Passed) -> Passed:
+    """What was passed, a memoryview as one of single bytes: whatever its items are, a program sees storage.
+
+    One that cannot be changed is a literal, as bytes are.
+    """
+    if not isinstance(value, memoryview):
+        return value
+    if value.readonly:
+        return value.tobytes()
+    if value.format == "B" and value.ndim == 1:
+        return value
+    if not value.c_contiguous or not value.nbytes:
+        job.fail("CPF24B4")
+    return value.cast("B")
+
+
 def _storage(job: JobCore, api: str, declared: ApiParameter, value: Passed) -> bytes | bytearray | memoryview:
     """The storage of a parameter: the caller's own, or that of a value."""
+    value = in_bytes(job, value)
     if value is None:
         job.fail("CPF24B4")
     if isinstance(value, bytes | bytearray | memoryview):
@@ -133,9 +150,7 @@ class Arguments:
     def writable(self, at: int, length: int) -> int:
         """Check that so many bytes of a parameter can be changed; gives the length of its storage."""
         value = self._parameters[at]
-        if value is None or (isinstance(value, memoryview) and value.itemsize != 1):
-            self._job.fail("CPF24B4")
-        if isinstance(value, bytes) or (isinstance(value, memoryview) and value.readonly):
+        if isinstance(value, bytes):
             self._job.fail("CPF3C90")
         if len(value) < length:
             self._job.fail("CPF24B4")

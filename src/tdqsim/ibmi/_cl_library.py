@@ -82,9 +82,7 @@ class LibraryCommands(JobCore):
         self.log(self.message("CPC2198", self.current_library or "*CRTDFT"))
 
     def _set_current(self, curlib: str) -> None:
-        wanted = "" if curlib == "*CRTDFT" else self._existing(curlib)
-        self.current_library = wanted
-        self.forget_places()
+        self.current_library = "" if curlib == "*CRTDFT" else self._existing(curlib)
 
     def _existing(self, library: str) -> str:
         wanted = self.object_name(library, "library")
@@ -109,8 +107,8 @@ class LibraryCommands(JobCore):
         wanted = self._existing(lib)
         if wanted in self.user_libraries:
             self.fail("CPF2103", wanted)
-        self.user_libraries.insert(self._place_in_list(position), wanted)
-        self.forget_places()
+        at = self._place_in_list(position)
+        self.user_libraries = (*self.user_libraries[:at], wanted, *self.user_libraries[at:])
         self.log(self.message("CPC2196", wanted))
 
     def _place_in_list(self, position: str | tuple[str, str]) -> int:
@@ -134,8 +132,7 @@ class LibraryCommands(JobCore):
         wanted = self.object_name(lib, "library")
         if wanted not in self.user_libraries:
             self.fail("CPF2104", wanted)
-        self.user_libraries.remove(wanted)
-        self.forget_places()
+        self.user_libraries = [one for one in self.user_libraries if one != wanted]
         self.log(self.message("CPC2197", wanted))
 
     @declare("CHGLIBL")
@@ -154,10 +151,9 @@ class LibraryCommands(JobCore):
         wanted = self.user_libraries if libl == "*SAME" else self._list(libl)
         if curlib not in ("*SAME", "*CRTDFT"):
             self._existing(curlib)
-        self.user_libraries = list(wanted)
+        self.user_libraries = wanted
         if curlib != "*SAME":
             self._set_current(curlib)
-        self.forget_places()
         self.log(self.message("CPC2101"))
 
     def _list(self, libl: str | Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ What a job remembers until it ends
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -47,8 +47,6 @@ class JobCore:
         qualified_name: ``number/user/name``.
         doing: the API or command it is in, and the data queue and library it named, for a history.
         current_user: the profile it runs under now; sender IDs and authority go by it.
-        current_library: name, or empty for none.
-        user_libraries: the user part of its library list.
         ccsid: the CCSID of its characters; 65535 says that none are converted.
         page: code page of its CCSID, of the default one for 65535.
         run_priority: 1 to 99, the lowest number is served first.
@@ -84,8 +82,6 @@ class JobCore:
         self.number = number
         self.qualified_name = f"{number}/{self.user}/{self.name}"
         self.doing = ("", "", "")
-        self.current_library = self.object_name(current_library, "current_library") if current_library else ""
-        self.user_libraries = [self.object_name(one, "library_list") for one in library_list]
         self.ccsid = ccsid
         self.page: CodePage = codepage(job_page(ccsid))
         self.run_priority = run_priority
@@ -107,6 +103,8 @@ class JobCore:
         for directory in (self._sending, self._receiving):
             system.directories[id(directory)] = directory
         self._remote_failures: dict[int, EscapeMessage] = {}
+        self.current_library = current_library
+        self.user_libraries = library_list
         self.current_user = user
 
     def __repr__(self) -> str:
@@ -123,6 +121,26 @@ class JobCore:
         self._current_user = user = self.system.profile(user).name
         self.forget_places()
         self.sender_id = self.system.sender_id(self, user, self.ccsid)
+
+    @property
+    def current_library(self) -> str:
+        """The library that ``*CURLIB`` names, empty for none; as CHGCURLIB changes it, but without a look for it."""
+        return self._current_library
+
+    @current_library.setter
+    def current_library(self, library: str) -> None:
+        self._current_library = self.object_name(library, "current_library") if library else ""
+        self.forget_places()
+
+    @property
+    def user_libraries(self) -> tuple[str, ...]:
+        """The user part of the library list; as CHGLIBL changes it, but without a look for the libraries."""
+        return self._user_libraries
+
+    @user_libraries.setter
+    def user_libraries(self, libraries: Sequence[str]) -> None:
+        self._user_libraries = tuple(self.object_name(one, "library_list") for one in libraries)
+        self.forget_places()
 
     def forget_places(self) -> None:
         """Empty what stands in front of look-ups: its library list or its user has changed."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from tdqsim.ibmi._byte_call import FORMS, ByteForms
-from tdqsim.ibmi._byte_parameters import Storage
+from tdqsim.ibmi._byte_parameters import Storage, in_bytes
 from tdqsim.ibmi._cl_processor import CommandProcessor
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
@@ -55,6 +55,7 @@ class ProgramCalls(ByteForms, CommandProcessor):
         """
         self.check_usable()
         name, library = self.place(name, library)
+        parameters = [cast("Storage", in_bytes(self, one)) for one in parameters]
         program = self._resolve(name, library)
         if program is not None:
             if program.parms is None:
