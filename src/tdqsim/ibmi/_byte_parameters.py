@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tdqsim.ibmi._declare import ApiParameter, Declaration
@@ -10,7 +9,6 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import NAME_LENGTH, JobCore
 from tdqsim.ibmi.layouts import pack_binary, pack_decimal, qualified_name, unpack_binary, unpack_decimal
-from tdqsim.ibmi.messages import DTAQ
 
 __all__ = ["Arguments", "Passed", "Storage", "in_bytes"]
 
@@ -19,10 +17,6 @@ Storage = bytes | bytearray | memoryview | None
 
 Passed = Storage | str | int
 """What a parameter can be: storage, or a value of an input that storage is made of as the manual declares it."""
-
-_NAME = re.compile(r"[!-`{-~]{1,10}")
-"""What a name can be made of: printable ASCII without a blank and without small letters."""
-
 
 def in_bytes(job: JobCore, value: Passed) -> Passed:
     """What was passed, a memoryview as one of single bytes: whatever its items are, a program sees storage.
@@ -142,10 +136,7 @@ class Arguments:
 
     def find(self, name: str, library: str) -> None:
         """Refuse a name that no object can have: unlike the Python forms, an API takes names as they are."""
-        if not _NAME.fullmatch(library):
-            self._job.fail("CPF9810", library)
-        if not _NAME.fullmatch(name):
-            self._job.fail("CPF9801", name, library, DTAQ)
+        self._job.check_names(name, library)
 
     def writable(self, at: int, length: int) -> int:
         """Check that so many bytes of a parameter can be changed; gives the length of its storage."""

@@ -14,6 +14,7 @@ What a job remembers until it ends
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn
@@ -28,12 +29,14 @@ from tdqsim.ibmi._locks import Request
 from tdqsim.ibmi._machine import Machine
 from tdqsim.ibmi._objects import SYSTEM_LIBRARIES, Library, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi.messages import MESSAGES, EscapeMessage, Message, message
+from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message, message
 
 __all__ = ["NAME_LENGTH", "JobCore", "object_values", "wait_seconds"]
 
 NAME_LENGTH = LIMITS["name_length"]
 _NS = 1_000_000_000
+_NAME = re.compile(r"[!-`{-~]{1,10}")
+"""What a name can be made of: printable ASCII without a blank and without small letters."""
 
 
 class JobCore:
@@ -57,7 +60,10 @@ class JobCore:
         logged_at: when each of them was sent, on the system's clock.
         logged: how many messages were sent to it.
         ended: it can do no more.
+        local_only: it sends to, receives from and clears no DDM data queue (CPF9511), as the data queue server's jobs.
     """
+
+    local_only = False
 
     def __init__(
         self,
@@ -399,6 +405,18 @@ class JobCore:
         if not isinstance(value, str):
             raise ParameterError(f"{what} {value!r}: a name is text of 1 to {NAME_LENGTH} characters")
         return _checked_name(value, what)
+
+    def check_names(self, name: str, library: str) -> None:
+        """Refuse names that no object can have, as an API does that takes the bytes of a program as they are.
+
+        Raises:
+            EscapeMessage: CPF9810 such a library, a blank one too; CPF9801 such a name.
+        """
+        self._dispatcher.check_thread()
+        if not _NAME.fullmatch(library):
+            self.fail("CPF9810", library)
+        if not _NAME.fullmatch(name):
+            self.fail("CPF9801", name, library, DTAQ)
 
     def place(self, name: str, library: str = "", default: str = "*LIBL") -> tuple[str, str]:
         """Name and library of ``"LIB/NAME"``, or of name and library; ``default`` when neither says a library."""

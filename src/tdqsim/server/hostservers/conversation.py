@@ -128,6 +128,8 @@ class Conversation:
     job_name = ""
     wrong_server = 0
     """Return code, once started, for a frame that names another server."""
+    local_only = False
+    """Whether its jobs have no way to DDM data queues."""
 
     def __init__(self, host: HostSystem) -> None:
         self.host = host
@@ -253,7 +255,7 @@ class Conversation:
             if code is not SignOnCode.GOOD:
                 return reply(frame, 0xF002, code.to_bytes(4, "big"))
             self.job = host.system.job(self.job_name, "QUSER")
-            self.job.current_user = user
+            self.job.current_user, self.job.local_only = user, self.local_only
             self.user = user
             self._reader.longest = BOUNDS["frame"]
             ccsid = EBCDIC.ccsid.to_bytes(4, "big")
