@@ -131,6 +131,18 @@ def test_an_entry_goes_back_to_a_queue_that_has_become_full(tmp_path, seq, force
         job.qsnddtaq("WORK", "APPLIB", b"3", key)
 
 
+@pytest.mark.parametrize("other", [{"seq": "*KEYED", "keylen": 1}, {"senderid": "*YES"}, {"maxlen": 3}])
+def test_an_entry_does_not_go_into_another_queue_of_the_name(job, other):
+    job.crtdtaq(dtaq="APPLIB/WORK", maxlen=4)
+    job.qsnddtaq("WORK", "APPLIB", b"data")
+    entry = job.receive("WORK", "APPLIB")
+    job.dltdtaq("APPLIB/WORK")
+    job.crtdtaq(dtaq="APPLIB/WORK", **{"maxlen": 4, **other})
+    with pytest.raises(EscapeMessage, match="CPF9805"):
+        job.return_entry("WORK", "APPLIB", entry)
+    assert job.qmhqrdqd("WORK", "APPLIB").number_of_messages == 0
+
+
 @pytest.mark.rule("DTAQ-STAMPS")
 @pytest.mark.parametrize("force", ["*NO", "*YES"])
 @pytest.mark.parametrize("seq", SEQUENCES)

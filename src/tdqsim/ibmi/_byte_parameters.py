@@ -18,6 +18,7 @@ Storage = bytes | bytearray | memoryview | None
 Passed = Storage | str | int
 """What a parameter can be: storage, or a value of an input that storage is made of as the manual declares it."""
 
+
 def in_bytes(job: JobCore, value: Passed) -> Passed:
     """What was passed, a memoryview as one of single bytes: whatever its items are, a program sees storage.
 

@@ -215,6 +215,13 @@ class DataQueue(SystemObject):
             self.reclaim_if_empty(now_ns)
         return entry
 
+    def could_have_had(self, entry: Entry) -> bool:
+        """Whether an entry is as those of this queue are: not when it was of another one under this name."""
+        return (
+            len(entry.key) == self.key_length and bool(entry.sender) == self.sender_id
+            and 0 < len(entry.data) <= self.maxlen
+        )  # fmt: skip
+
     def put_back(self, entry: Entry) -> None:
         """Put an entry back in front; a queue that has become full meanwhile holds it all the same."""
         self.stored.put_back(entry)
