@@ -142,6 +142,19 @@ def test_names_that_nothing_can_have_are_searched_nowhere(served, queue, connect
     assert client.ask(1, NAME).request == 0x8001
 
 
+@pytest.mark.rule("DTAQ-FIND-OBJECT")
+def test_a_letter_with_other_capitals_is_none_of_a_name(served, connect):
+    def make():
+        with served.system.job(user="QSECOFR") as job:
+            job.crtdtaq("QGPL/SS", maxlen=10, aut="*ALL")
+
+    served.do(make)
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    assert message_of(client.ask(1, named("\u00df", "QGPL"))) == rule("DTAQ-FIND-OBJECT").message
+    assert client.ask(1, named("ss", "qgpl")).request == 0x8001
+
+
 @pytest.mark.rule("DTAQ-SERVER-DDM")
 def test_a_ddm_queue_is_none_of_this_server_s(served, connect):
     def make():

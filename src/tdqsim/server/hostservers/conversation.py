@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from tdqsim.core.capitals import capitals
 from tdqsim.core.codepage import codepage
 from tdqsim.ibmi import Job, System
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, sign_on
@@ -109,7 +110,7 @@ def random_seed() -> bytes:
 @lru_cache(maxsize=4096)
 def text10(raw: bytes) -> str:
     """A name of ten EBCDIC characters, without its blanks; what is no character becomes a full stop."""
-    return EBCDIC.printable(raw).rstrip(" ").upper()
+    return capitals(EBCDIC.printable(raw).rstrip(" "))
 
 
 class Conversation:
