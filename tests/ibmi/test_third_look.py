@@ -143,6 +143,36 @@ def test_an_entry_does_not_go_into_another_queue_of_the_name(job, other):
     assert job.qmhqrdqd("WORK", "APPLIB").number_of_messages == 0
 
 
+@pytest.mark.rule("DTAQ-RECLAIM")
+@pytest.mark.parametrize("force", ["*NO", "*YES"])
+@pytest.mark.parametrize("clear", ["all", "key", "receive", "waiting"])
+def test_a_reclaim_is_known_after_a_restart(tmp_path, clear, force):
+    with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        system.crtlib("APPLIB")
+        job.crtdtaq(
+            dtaq="APPLIB/WORK", maxlen=10, seq="*KEYED", keylen=1, force=force, autorcl="*YES", size=("*MAX16MB", 1)
+        )
+        for _ in "12":
+            job.qsnddtaq("WORK", "APPLIB", b"x", b"K")
+        system.write_out()
+        if clear in ("all", "key"):
+            job.qclrdtaq("WORK", "APPLIB", "EQ", b"K" if clear == "key" else None)
+        else:
+            job.qrcvdtaq("WORK", "APPLIB", key=b"K")
+        if clear == "waiting":
+            waiting = system.start(lambda own: own.qrcvdtaq("WORK", "APPLIB", -1, "EQ", b"W"), user="QSECOFR")
+            system.run()
+            job.qsnddtaq("WORK", "APPLIB", b"x", b"W")
+            assert waiting.result().data == b"x"
+        if clear in ("receive", "waiting"):
+            job.qrcvdtaq("WORK", "APPLIB", key=b"K")
+        before = job.qmhqrdqd("WORK", "APPLIB")
+        assert before.number_of_entries_currently_allocated == 1
+        assert before.last_reclaim_date_and_time != bytes(8)
+    with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        assert job.qmhqrdqd("WORK", "APPLIB") == before
+
+
 @pytest.mark.rule("DTAQ-STAMPS")
 @pytest.mark.parametrize("force", ["*NO", "*YES"])
 @pytest.mark.parametrize("seq", SEQUENCES)

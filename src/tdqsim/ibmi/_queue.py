@@ -213,6 +213,7 @@ class DataQueue(SystemObject):
         entry = self.stored.take(search, key, journaling, self._allocation_after(now_ns, last=last))
         if entry is not None:
             self.reclaim_if_empty(now_ns)
+            self.saved()
         return entry
 
     def could_have_had(self, entry: Entry) -> bool:
@@ -245,6 +246,7 @@ class DataQueue(SystemObject):
         last = self.raw.count == 1
         self.stored.take_promised(entry, journaling, self._allocation_after(now_ns, last=last))
         self.reclaim_if_empty(now_ns)
+        self.saved()
         self.settle()
 
     def clear(self, search: SearchOrder | None, key: bytes, also: Sequence[Work], now_ns: int) -> int:
@@ -286,7 +288,7 @@ class DataQueue(SystemObject):
         if self.autorcl and self.raw.count == 0 and self.allocated > self.attributes.initial:
             self.allocated, self.spare = self.attributes.initial, 0
             self.last_reclaim_ns = now_ns
-            self.unsaved = not self.forced or self.unsaved
+            self.unsaved = True
 
     @property
     def allocation_key(self) -> bytes:
