@@ -7,6 +7,7 @@ from array import array
 import pytest
 from freezegun import freeze_time
 
+from tdqsim.definitions import define_dtaq, parse_cl, parse_definitions
 from tdqsim.ibmi import ErrorCode, EscapeMessage, System
 from tests.ibmi.conftest import b4, e, name20
 from tests.rules import expect_rule, rule
@@ -103,6 +104,22 @@ def test_text_that_the_code_page_of_the_job_has_not(system, job):
         receiver = bytearray(120)
         job.call("QMHQRDQD", receiver, b4(120), e("RDQD0100"), name20(name, "APPLIB"))
         assert receiver[19:69] == e(shown.ljust(50))
+
+
+@pytest.mark.rule("CRTDTAQ-TEXT-BLANK")
+def test_text_blank_is_no_text(job):
+    told = rule("CRTDTAQ-TEXT-BLANK").message
+    definition = define_dtaq(dtaq="APPLIB/THREE", maxlen=10, text="*BLANK")
+    (loaded,) = parse_definitions('dtaq: [{dtaq: APPLIB/FOUR, maxlen: 10, text: "*BLANK"}]').resources
+    (imported,) = parse_cl("CRTDTAQ DTAQ(APPLIB/FIVE) MAXLEN(10) TEXT(*BLANK)").definitions.resources
+    for made in (
+        job.crtdtaq("APPLIB/ONE", maxlen=10, text="*BLANK"),
+        job.command("CRTDTAQ DTAQ(APPLIB/TWO) MAXLEN(10) TEXT(*BLANK)"),
+        *map(job.crtdtaq, (definition, loaded, imported)),
+    ):
+        assert job.qmhqrdqd(made.name, "APPLIB").text_description == told
+        assert job.qsys2.data_queue_info(made.name, "APPLIB")[0].text_description is None
+    assert job.crtlib("ONE", text="*BLANK").text == job.command("CRTLIB TWO TEXT(*BLANK)").text == told
 
 
 # -- entries ----------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ class LibraryCommands(JobCore):
             lib: 1 to 10 characters.
             aut: public authority to it; ``*LIBCRTAUT`` is what the system is shipped with, ``*CHANGE``.
             crtaut: public authority of what is created in it with AUT(*LIBCRTAUT); ``*SYSVAL`` likewise.
-            text: its description.
+            text: its description; ``*BLANK`` for none.
 
         Raises:
             EscapeMessage: CPF2111 it exists.
@@ -38,7 +38,9 @@ class LibraryCommands(JobCore):
         if name == "QTEMP" or name in self.system.libraries:
             self.fail("CPF2111", name)
         aut, crtaut = (_SHIPPED if one in ("*LIBCRTAUT", "*SYSVAL") else one for one in (aut, crtaut))
-        made = self.system.crtlib(name, owner=self.current_user, aut=aut, crtaut=crtaut, text=text)
+        made = self.system.crtlib(
+            name, owner=self.current_user, aut=aut, crtaut=crtaut, text="" if text == "*BLANK" else text
+        )
         self.log(self.message("CPC2102", name))
         self.give_turn()
         return made

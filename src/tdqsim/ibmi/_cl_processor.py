@@ -101,18 +101,10 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
         self.refuse((Diagnostic("CPD0084", (len(shown), keyword, shown), keyword),))
 
 
-def _crtdtaq(job: CommandProcessor, values: Values) -> Any:
-    keywords = dict(values)
-    if keywords.get("text") == "*BLANK":
-        del keywords["text"]
-    return job.crtdtaq(**keywords)
-
-
 def _crtlib(job: CommandProcessor, values: Values) -> Any:
-    text = values.get("text", "*BLANK")
     return job.crtlib(
         values["lib"], aut=values.get("aut", "*CHANGE"), crtaut=values.get("crtaut", "*CHANGE"),
-        text="" if text == "*BLANK" else text,
+        text=values.get("text", "*BLANK"),
     )  # fmt: skip
 
 
@@ -268,7 +260,7 @@ def literal(value: ClWord, page: CodePage) -> bytearray:
 
 HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
     {
-        "CRTDTAQ": _crtdtaq,
+        "CRTDTAQ": lambda job, values: job.crtdtaq(**values),
         "DLTDTAQ": lambda job, values: job.dltdtaq(values["dtaq"]),
         "CRTLIB": _crtlib,
         "DLTLIB": lambda job, values: job.dltlib(values["lib"]),
