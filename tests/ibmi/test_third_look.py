@@ -227,3 +227,31 @@ def test_a_handed_entry_hides_no_other_after_a_restart(tmp_path):
 
             looking = system.start(look, user="QSECOFR")
             assert (looking.result(), waiting.result().data) == ([b"A", b"B", b"C"], b"Z")
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("CL-POSITION-LIST")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CALL QCLRDTAQ ('WORK' 'APPLIB')", "call qclrdtaq (WORK APPLIB)", "CALL QSYS/QCLRDTAQ ('WORK' 'APPLIB')",
+        "CALL QCLRDTAQ PARM('WORK' 'APPLIB')", "CALL PGM (QCLRDTAQ) PARM ('WORK' 'APPLIB')",
+        "SBMJOB CMD(CALL QCLRDTAQ ('WORK' 'APPLIB'))", "SBMJOB (CALL PGM(QCLRDTAQ) PARM('WORK' 'APPLIB'))",
+    ],
+)  # fmt: skip
+def test_a_list_by_position_after_a_word(system, job, text):
+    job.crtdtaq("APPLIB/WORK", maxlen=10)
+    job.qsnddtaq("APPLIB/WORK", data=b"x")
+    job.command(text)
+    system.run()
+    assert job.qmhqrdqd("APPLIB/WORK").number_of_messages == 0
+
+
+@pytest.mark.rule("CL-KEYWORD")
+@pytest.mark.parametrize("text", ["CRTDTAQ COLOR(RED)", "CRTDTAQ DTAQ(APPLIB/WORK) MAXLEN(5) COLOR (RED)"])
+def test_a_keyword_that_there_is_not(job, text):
+    with pytest.raises(EscapeMessage) as caught:
+        job.command(text)
+    assert rule("CL-KEYWORD").message in [one.message_id for one in caught.value.diagnostics]

@@ -227,17 +227,7 @@ def _job_queue(values: Values) -> tuple[str, str]:
 
 def _as_text(values: Sequence[Any]) -> str:
     """Values as they were written, for a command inside a command."""
-    shown: list[str] = []
-    for one in values:
-        if isinstance(one, list):
-            inner = f"({_as_text(one)})"
-            if shown and not shown[-1].endswith(("'", ")")):
-                shown[-1] += inner  # a keyword and its values
-                continue
-            shown.append(inner)
-        else:
-            shown.append(_written(one))
-    return " ".join(shown)
+    return " ".join(f"({_as_text(one)})" if isinstance(one, list) else _written(one) for one in values)
 
 
 def _written(value: ClWord) -> str:
