@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.ibmi._authority import granted_names
@@ -406,6 +407,7 @@ class JobCore:
             raise ParameterError(f"{what} {value!r}: a name is text of 1 to {NAME_LENGTH} characters")
         return _checked_name(value, what)
 
+    @types_told
     def check_names(self, name: str, library: str) -> None:
         """Refuse names that no object can have, as an API does that takes the bytes of a program as they are.
 

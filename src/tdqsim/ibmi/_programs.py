@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, cast
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.ibmi._byte_call import FORMS, ByteForms
 from tdqsim.ibmi._byte_parameters import Storage, in_bytes
 from tdqsim.ibmi._cl_processor import CommandProcessor
@@ -42,6 +43,7 @@ class ProgramCalls(ByteForms, CommandProcessor):
         """The lists that the job has open."""
         return OpenLists()
 
+    @types_told
     def call_program(self, name: str, library: str = "", parameters: Sequence[Storage] = ()) -> None:
         """Call a program: an API of QSYS, or a registered one.
 
