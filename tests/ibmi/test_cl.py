@@ -171,13 +171,13 @@ def test_commands_do_what_their_methods_do(system, officer):
     run("CRTDTAQ ONE/R 5 TEXT(*BLANK)")
     run("ADDLIBLE ONE")
     run("ADDLIBLE APPLIB POSITION(*AFTER ONE)")
-    assert officer.user_libraries[:2] == ["ONE", "APPLIB"]
+    assert officer.user_libraries[:2] == ("ONE", "APPLIB")
     run("CHGLIBL LIBL(APPLIB ONE) CURLIB(ONE)")
     run("RMVLIBLE APPLIB")
-    assert (officer.user_libraries, officer.current_library) == (["ONE"], "ONE")
+    assert (officer.user_libraries, officer.current_library) == (("ONE",), "ONE")
     run("CHGCURLIB *CRTDFT")
     run("CHGLIBL *NONE")
-    assert (officer.user_libraries, officer.current()) == ([], "QGPL")
+    assert (officer.user_libraries, officer.current()) == ((), "QGPL")
     run("ALCOBJ OBJ((ONE/Q *DTAQ *EXCL) (ONE/R *DTAQ *SHRRD)) WAIT(0)")
     assert [one.state for one in officer.wrkobjlck("ONE/Q")] == ["*EXCL"]
     run("DLCOBJ ((ONE/Q *DTAQ *EXCL) (ONE/R *DTAQ *SHRRD))")
@@ -292,9 +292,9 @@ def test_what_is_accepted_as_shipped(system, officer):
 @pytest.mark.parametrize(
     ("said", "found"),
     [
-        ("", ("ONE", ["APPLIB"])), ("CURLIB(*CURRENT) INLLIBL(*CURRENT)", ("ONE", ["APPLIB"])),
-        ("CURLIB(*CRTDFT) INLLIBL(*NONE)", ("", [])), ("CURLIB(APPLIB) INLLIBL(ONE QTEMP)", ("APPLIB", ["ONE", "QTEMP"])),
-        ("CURLIB(*USRPRF) INLLIBL(*SYSVAL) HOLD(*NO) JOBD(QGPL/QDFTJOBD)", ("", ["QGPL", "QTEMP"])),
+        ("", ("ONE", ("APPLIB",))), ("CURLIB(*CURRENT) INLLIBL(*CURRENT)", ("ONE", ("APPLIB",))),
+        ("CURLIB(*CRTDFT) INLLIBL(*NONE)", ("", ())), ("CURLIB(APPLIB) INLLIBL(ONE QTEMP)", ("APPLIB", ("ONE", "QTEMP"))),
+        ("CURLIB(*USRPRF) INLLIBL(*SYSVAL) HOLD(*NO) JOBD(QGPL/QDFTJOBD)", ("", ("QGPL", "QTEMP"))),
     ],
 )  # fmt: skip
 def test_the_libraries_of_a_submitted_job(system, officer, said, found):

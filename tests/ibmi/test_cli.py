@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -113,6 +114,27 @@ def test_a_bad_seed_names_its_line(tdq, tmp_path, line):
     (tmp_path / "seed.jsonl").write_text(f'{{"text": "fine"}}\n{line}\n', encoding="utf-8")
     assert "seed.jsonl:2:" in tdq("seed", "APPLIB/WORK", str(tmp_path / "seed.jsonl"), code=2)
     assert tdq("receive", "APPLIB/WORK") == ""  # nothing of it was sent
+
+
+@pytest.mark.parametrize("standard_input", [False, True])
+def test_a_line_ends_where_the_file_says_so(tdq, tmp_path, monkeypatch, standard_input):
+    text = 'a\fb\n\nc\x85d\r\n{"text": "e\x85f"}\nlast'
+    (tmp_path / "lines.txt").write_text(text, newline="")
+    if standard_input:
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert tdq("seed", "APPLIB/WORK", "-" if standard_input else str(tmp_path / "lines.txt")) == "4 entries sent\n"
+    rows = json.loads(tdq("receive", "APPLIB/WORK", "-n", "9", "--json"))
+    assert [row["hex"] for row in rows] == [
+        one.encode("cp037").hex().upper() for one in ("a\fb", "c\x85d", "e\x85f", "last")
+    ]
+
+
+def test_letters_with_other_capitals_are_no_name(tdq, tmp_path):
+    (tmp_path / "more.yaml").write_text("dtaq:\n  - {dtaq: APPLIB/SS, maxlen: 5}\n")
+    tdq("create", str(tmp_path / "more.yaml"))
+    for command in (("send", "x"), ("delete",), ("describe",)):
+        assert "a name has letters" in tdq(command[0], "APPLIB/\u00df", *command[1:], code=2)
+    assert json.loads(tdq("peek", "APPLIB/SS", "--json")) == []
 
 
 def test_a_store_in_use_can_be_looked_at(tmp_path):

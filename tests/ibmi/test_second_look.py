@@ -107,12 +107,12 @@ def test_the_library_list(system, anna):
     for name in ("ONE", "TWO", "THREE"):
         system.crtlib(name)
     anna.chglibl(["ONE", "TWO"], curlib="THREE")
-    assert (anna.user_libraries, anna.current_library) == (["ONE", "TWO"], "THREE")
+    assert (anna.user_libraries, anna.current_library) == (("ONE", "TWO"), "THREE")
     anna.chglibl("*SAME", "*CRTDFT")
-    assert (anna.user_libraries, anna.current()) == (["ONE", "TWO"], "QGPL")
+    assert (anna.user_libraries, anna.current()) == (("ONE", "TWO"), "QGPL")
     anna.addlible("THREE", ("*AFTER", "ONE"))
     anna.addlible("QGPL", "*LAST")
-    assert anna.user_libraries == ["ONE", "THREE", "TWO", "QGPL"]
+    assert anna.user_libraries == ("ONE", "THREE", "TWO", "QGPL")
     expect_rule("DTAQ-LIBL-TWICE", anna.addlible, "ONE")
     for wrong, message_id in (
         (lambda: anna.rmvlible("QTEMP"), "CPF2104"),
@@ -126,9 +126,9 @@ def test_the_library_list(system, anna):
     for wrong in (lambda: anna.addlible("APPLIB", "*MIDDLE"), lambda: anna.chglibl(["ONE"] * 251)):
         with pytest.raises(ParameterError):
             wrong()
-    assert anna.user_libraries == ["ONE", "THREE", "TWO", "QGPL"]
+    assert anna.user_libraries == ("ONE", "THREE", "TWO", "QGPL")
     anna.chglibl("*NONE")
-    assert anna.user_libraries == []
+    assert anna.user_libraries == ()
     assert rule("DTAQ-LIBL-COMMANDS").message == ""
 
 

@@ -46,6 +46,18 @@ def test_the_right_password_and_no_other():
         assert str(caught.value) == "the user or the password is not right"  # the same for all
 
 
+def test_a_letter_with_other_capitals_is_nobody_s(tmp_path):
+    users = Users([User("SS", frozenset({Role.look}), password=hashed("x"))])
+    with pytest.raises(SignOnRefused):
+        users.authenticate("\u00df", "x")
+    with pytest.raises(TdqError, match="no user"):
+        users.remove("\u00df")
+    path = tmp_path / "users.yaml"
+    users.write(path)
+    with pytest.raises(DefinitionError, match="must be 1 to 10"):
+        Users.load(written(path, path.read_text().replace("SS", "\u00df")))
+
+
 def test_who_has_no_password_or_is_disabled_cannot_sign_on():
     users = Users([User("NOPW", frozenset({Role.look})), User("GONE", password=hashed("x"), disabled=True)])
     for user, password in (("NOPW", ""), ("NOPW", "nobody's password"), ("GONE", "x")):

@@ -180,6 +180,11 @@ def test_records_come_from_yaml_json_lines_and_data_sets(region: Region, tmp_pat
     assert region.peek("NOQ") == [*RECORDS, b"aaa", b"bbb", b"ccc", b"last"]
 
 
+def test_a_line_of_json_ends_at_a_newline_only(tmp_path):
+    (tmp_path / "r.jsonl").write_text('"a\x85b"\r\n"c"\n', "utf-8", newline="")
+    assert load_records(tmp_path / "r.jsonl", EBCDIC) == [EBCDIC.encode("a\x85b"), EBCDIC.encode("c")]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "where"),
     [

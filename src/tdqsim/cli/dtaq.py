@@ -137,7 +137,7 @@ def _at_system(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _split(queue: str) -> tuple[str, str]:
-    library, _, name = queue.upper().rpartition("/")
+    library, _, name = queue.rpartition("/")
     return name, library or "*LIBL"
 
 
@@ -175,7 +175,7 @@ def create(
 def delete(at: _At, queue: QueueArgument) -> None:
     """Delete a data queue with its entries (DLTDTAQ)."""
     with at.job() as job:
-        emit(job.dltdtaq(queue.upper())[-1])
+        emit(job.dltdtaq(queue)[-1])
 
 
 _LISTED: Final = (
@@ -347,7 +347,7 @@ def seed(
 
     with at.job(ccsid) as job:
         try:
-            lines = sys.stdin if file == "-" else Path(file).read_text("utf-8").splitlines()
+            lines = sys.stdin if file == "-" else Path(file).read_text("utf-8").split("\n")
             entries = parse_seed(job, lines, file=file)
         except UnicodeDecodeError as error:
             raise InputError(f"{file}: not text in UTF-8: {error.reason} at offset {error.start}") from None

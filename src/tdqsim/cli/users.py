@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tdqsim.cli.errors import InputError
+from tdqsim.core.capitals import capitals
 
 if TYPE_CHECKING:
     from tdqsim.server.users import Users
@@ -84,14 +85,14 @@ def add(
     from tdqsim.server.users import Role, User, hashed  # noqa: PLC0415
 
     if users.get(user) is not None:
-        raise InputError(f"there is a user {user.upper()} already; tdq users passwd changes the password")
+        raise InputError(f"there is a user {capitals(user)} already; tdq users passwd changes the password")
     password = _password()
     roles = frozenset(Role(each.value) for each in role)
-    kept = _verifiers(user.upper(), password, wanted=ibmi)
-    groups = tuple(each.upper() for each in group or ())
-    users.put(User(user.upper(), roles, groups, hashed(password), kept))
+    kept = _verifiers(capitals(user), password, wanted=ibmi)
+    groups = tuple(capitals(each) for each in group or ())
+    users.put(User(capitals(user), roles, groups, hashed(password), kept))
     users.write(file)
-    typer.echo(f"{user.upper()} may {', '.join(r.value for r in Role if r in roles)}.")
+    typer.echo(f"{capitals(user)} may {', '.join(r.value for r in Role if r in roles)}.")
 
 
 @app.command()
@@ -118,7 +119,7 @@ def remove(user: _UserArgument, file: _FileOption = _FILE) -> None:
     users = _load(file)
     users.remove(user)
     users.write(file)
-    typer.echo(f"{user.upper()} is no user any more.")
+    typer.echo(f"{capitals(user)} is no user any more.")
 
 
 @app.command("list")

@@ -277,8 +277,6 @@ def _create(values: dict[str, object], command: _Command, importer: Importer, ma
         importer.skipped(command.line, f"{title} {keyword.upper()}", f"{shown}; the command is not run")
     if bare:
         return
-    if values.get("text") == "*BLANK":
-        del values["text"]
     resource, faults = build("DTAQ", values)
     for fault in faults:
         shown = f" = {fault.value!r}" if fault.value else ""

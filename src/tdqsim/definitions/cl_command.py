@@ -13,7 +13,7 @@ Words are upper-cased, quoted text stays as it is; expressions of them are put t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -116,22 +116,28 @@ def joined_lines(text: str) -> str:
 
 
 def read_command(text: str) -> ClCommand:
-    """Take one command apart; nothing is looked up yet."""
+    """Take one command apart.
+
+    A word, a blank and a left parenthesis are a keyword with its values where the command has that keyword; else the
+    word is a value by position, as in ``CALL PGM1 ('A' 'B')``.
+    """
     if len(text) > LONGEST_COMMAND:
         return ClCommand("", "*LIBL", (), (Diagnostic("CPD0103", (len(text), LONGEST_COMMAND)),))
     tokens = [match for match in _TOKEN.finditer(text) if not match["space"] and not match["comment"]]
-    reader = _Reader([match[0] for match in tokens])
-    name = reader.command_name()
-    parameters = reader.parameters() if not reader.faults else ()
-    library, slash, name = name.rpartition("/")
+    apart = {at for at, match in enumerate(tokens) if at and match.start() > tokens[at - 1].end()}
+    reader = _Reader([match[0] for match in tokens], apart)
+    library, slash, name = reader.command_name().rpartition("/")
+    keywords = {one.keyword for one in COMMANDS.get(name, ())}
+    parameters = reader.parameters(keywords) if not reader.faults else ()
     return ClCommand(name, library if slash else "*LIBL", tuple(parameters), tuple(reader.faults))
 
 
 class _Reader:
     """Tokens from left to right."""
 
-    def __init__(self, tokens: Sequence[str]) -> None:
+    def __init__(self, tokens: Sequence[str], apart: Container[int]) -> None:
         self.tokens = tokens
+        self.apart = apart  # those with a blank before them
         self.at = 0
         self.faults: list[Diagnostic] = []
 
@@ -142,13 +148,19 @@ class _Reader:
         self.at = 1
         return self.tokens[0].upper()
 
-    def parameters(self) -> list[tuple[str, list[object]]]:
-        """What follows the name."""
+    def _is_keyword(self, keywords: Container[str], *, first: bool) -> bool:
+        """Whether the next word is one; ``first`` says that there was none before it."""
+        word, behind = self.tokens[self.at].upper(), self.at + 1
+        if self.tokens[behind : behind + 1] != ["("] or not _KEYWORD.fullmatch(word):
+            return False
+        return not first or behind not in self.apart or word in keywords
+
+    def parameters(self, keywords: Container[str]) -> list[tuple[str, list[object]]]:
+        """What follows the name of a command that has these keywords."""
         found: list[tuple[str, list[object]]] = []
         while self.at < len(self.tokens):
             piece = self.tokens[self.at]
-            following = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else ""
-            if following == "(" and _KEYWORD.fullmatch(piece.upper()):
+            if self._is_keyword(keywords, first=not any(keyword for keyword, _ in found)):
                 self.at += 2
                 found.append((piece.upper(), self.values(1)))
             elif piece == "(":

@@ -123,6 +123,13 @@ def _check_size(value: object) -> tuple[int, int]:
     return maximum, initial
 
 
+class _Description(Text):
+    """TEXT, for which ``*BLANK`` stands for none."""
+
+    def check(self, value: object) -> str:
+        return "" if value == "*BLANK" else super().check(value)
+
+
 _YesNoStar = Annotated[Literal["*NO", "*YES"], _StarKeyword()]
 
 
@@ -146,7 +153,7 @@ class Dtaq(Resource):
         mode: the mode of the session.
         rmtnetid: the remote network identifier.
         size: most entries (-1 for ``*MAX16MB``, -2 for ``*MAX2GB``) and the initial number.
-        text: the description, at most 50 characters.
+        text: the description, at most 50 characters; ``*BLANK`` for none.
         aut: public authority.
     """
 
@@ -168,7 +175,7 @@ class Dtaq(Resource):
     lcllocname: Annotated[str, _SystemName(8, "ibmi", also=("*LOC", "*NETATR"))] = "*LOC"
     mode: Annotated[str, _SystemName(8, "ibmi", also=("*NETATR",))] = "*NETATR"
     rmtnetid: Annotated[str, _SystemName(8, "ibmi", also=("*LOC", "*NETATR", "*NONE"))] = "*LOC"
-    text: Annotated[str, Text(LIMITS["dtaq_text_length"])] = ""
+    text: Annotated[str, _Description(LIMITS["dtaq_text_length"])] = ""
     aut: Annotated[str, _SystemName(_OBJECT, "ibmi", also=("*LIBCRTAUT", "*CHANGE", "*ALL", "*USE", "*EXCLUDE"))] = (
         "*LIBCRTAUT"
     )

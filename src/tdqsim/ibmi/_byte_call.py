@@ -2,9 +2,9 @@
 
 One rule for all of them: *a parameter is storage of the caller*. What goes in is ``bytes`` (anything bytes-like); what
 comes out, or goes in and out, is a ``bytearray`` (or a writable memoryview), changed in place just where the manual
-says so. ``bytes`` for an output is a literal: CPF3C90. None, or storage too short for what is read or would be
-written, is CPF24B4, and nothing is changed (on a real machine other storage would be overwritten). The call returns
-nothing.
+says so. ``bytes`` for an output, or a view that cannot be changed, is a literal: CPF3C90. None, or storage too short
+for what is read or would be written, is CPF24B4, and nothing is changed (on a real machine other storage would be
+overwritten). The call returns nothing.
 
 The parameters stay a list in the manual's order, since that list is what is simulated. So that a caller need not pack
 each by hand, an input of characters or a number may be given as the str or int itself.
@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from tdqsim.core.argument_types import types_told
-from tdqsim.ibmi._byte_parameters import Arguments, Passed
+from tdqsim.ibmi._byte_parameters import Arguments, Passed, in_bytes
 from tdqsim.ibmi._change import ChangeApi, parse_changes
 from tdqsim.ibmi._declare import DECLARATIONS, Declaration
 from tdqsim.ibmi._describe import DescribeApi
@@ -91,7 +91,7 @@ class ByteForms(SendApi, ReceiveApi, RetrieveApi, ChangeApi, DescribeApi, TimeAp
         at = declaration.error_code
         if at is None or at >= len(parameters):
             return None
-        storage = parameters[at]
+        storage = in_bytes(self, parameters[at])
         if isinstance(storage, str | int):
             raise ParameterError(f"{declaration.name}: the error code is storage (a bytearray), not {storage!r}")
         if storage is None or len(storage) < LIMITS["error_code_0100_minimum"] // 2:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tdqsim.ibmi._declare import ApiParameter, Declaration
@@ -10,9 +9,8 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import NAME_LENGTH, JobCore
 from tdqsim.ibmi.layouts import pack_binary, pack_decimal, qualified_name, unpack_binary, unpack_decimal
-from tdqsim.ibmi.messages import DTAQ
 
-__all__ = ["Arguments", "Passed", "Storage"]
+__all__ = ["Arguments", "Passed", "Storage", "in_bytes"]
 
 Storage = bytes | bytearray | memoryview | None
 """Storage of the caller; None is a parameter whose address is not set."""
@@ -20,12 +18,26 @@ Storage = bytes | bytearray | memoryview | None
 Passed = Storage | str | int
 """What a parameter can be: storage, or a value of an input that storage is made of as the manual declares it."""
 
-_NAME = re.compile(r"[!-`{-~]{1,10}")
-"""What a name can be made of: printable ASCII without a blank and without small letters."""
+
+def in_bytes(job: JobCore, value: Passed) -> Passed:
+    """What was passed, a memoryview as one of single bytes: whatever its items are, a program sees storage.
+
+    One that cannot be changed is a literal, as bytes are.
+    """
+    if not isinstance(value, memoryview):
+        return value
+    if value.readonly:
+        return value.tobytes()
+    if value.format == "B" and value.ndim == 1:
+        return value
+    if not value.c_contiguous or not value.nbytes:
+        job.fail("CPF24B4")
+    return value.cast("B")
 
 
 def _storage(job: JobCore, api: str, declared: ApiParameter, value: Passed) -> bytes | bytearray | memoryview:
     """The storage of a parameter: the caller's own, or that of a value."""
+    value = in_bytes(job, value)
     if value is None:
         job.fail("CPF24B4")
     if isinstance(value, bytes | bytearray | memoryview):
@@ -125,17 +137,12 @@ class Arguments:
 
     def find(self, name: str, library: str) -> None:
         """Refuse a name that no object can have: unlike the Python forms, an API takes names as they are."""
-        if not _NAME.fullmatch(library):
-            self._job.fail("CPF9810", library)
-        if not _NAME.fullmatch(name):
-            self._job.fail("CPF9801", name, library, DTAQ)
+        self._job.check_names(name, library)
 
     def writable(self, at: int, length: int) -> int:
         """Check that so many bytes of a parameter can be changed; gives the length of its storage."""
         value = self._parameters[at]
-        if value is None or (isinstance(value, memoryview) and value.itemsize != 1):
-            self._job.fail("CPF24B4")
-        if isinstance(value, bytes) or (isinstance(value, memoryview) and value.readonly):
+        if isinstance(value, bytes):
             self._job.fail("CPF3C90")
         if len(value) < length:
             self._job.fail("CPF24B4")

@@ -28,7 +28,7 @@ class LibraryCommands(JobCore):
             lib: 1 to 10 characters.
             aut: public authority to it; ``*LIBCRTAUT`` is what the system is shipped with, ``*CHANGE``.
             crtaut: public authority of what is created in it with AUT(*LIBCRTAUT); ``*SYSVAL`` likewise.
-            text: its description.
+            text: its description; ``*BLANK`` for none.
 
         Raises:
             EscapeMessage: CPF2111 it exists.
@@ -38,7 +38,9 @@ class LibraryCommands(JobCore):
         if name == "QTEMP" or name in self.system.libraries:
             self.fail("CPF2111", name)
         aut, crtaut = (_SHIPPED if one in ("*LIBCRTAUT", "*SYSVAL") else one for one in (aut, crtaut))
-        made = self.system.crtlib(name, owner=self.current_user, aut=aut, crtaut=crtaut, text=text)
+        made = self.system.crtlib(
+            name, owner=self.current_user, aut=aut, crtaut=crtaut, text="" if text == "*BLANK" else text
+        )
         self.log(self.message("CPC2102", name))
         self.give_turn()
         return made
@@ -82,9 +84,7 @@ class LibraryCommands(JobCore):
         self.log(self.message("CPC2198", self.current_library or "*CRTDFT"))
 
     def _set_current(self, curlib: str) -> None:
-        wanted = "" if curlib == "*CRTDFT" else self._existing(curlib)
-        self.current_library = wanted
-        self.forget_places()
+        self.current_library = "" if curlib == "*CRTDFT" else self._existing(curlib)
 
     def _existing(self, library: str) -> str:
         wanted = self.object_name(library, "library")
@@ -109,8 +109,8 @@ class LibraryCommands(JobCore):
         wanted = self._existing(lib)
         if wanted in self.user_libraries:
             self.fail("CPF2103", wanted)
-        self.user_libraries.insert(self._place_in_list(position), wanted)
-        self.forget_places()
+        at = self._place_in_list(position)
+        self.user_libraries = (*self.user_libraries[:at], wanted, *self.user_libraries[at:])
         self.log(self.message("CPC2196", wanted))
 
     def _place_in_list(self, position: str | tuple[str, str]) -> int:
@@ -134,8 +134,7 @@ class LibraryCommands(JobCore):
         wanted = self.object_name(lib, "library")
         if wanted not in self.user_libraries:
             self.fail("CPF2104", wanted)
-        self.user_libraries.remove(wanted)
-        self.forget_places()
+        self.user_libraries = [one for one in self.user_libraries if one != wanted]
         self.log(self.message("CPC2197", wanted))
 
     @declare("CHGLIBL")
@@ -154,10 +153,9 @@ class LibraryCommands(JobCore):
         wanted = self.user_libraries if libl == "*SAME" else self._list(libl)
         if curlib not in ("*SAME", "*CRTDFT"):
             self._existing(curlib)
-        self.user_libraries = list(wanted)
+        self.user_libraries = wanted
         if curlib != "*SAME":
             self._set_current(curlib)
-        self.forget_places()
         self.log(self.message("CPC2101"))
 
     def _list(self, libl: str | Sequence[str]) -> list[str]:

@@ -101,18 +101,10 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
         self.refuse((Diagnostic("CPD0084", (len(shown), keyword, shown), keyword),))
 
 
-def _crtdtaq(job: CommandProcessor, values: Values) -> Any:
-    keywords = dict(values)
-    if keywords.get("text") == "*BLANK":
-        del keywords["text"]
-    return job.crtdtaq(**keywords)
-
-
 def _crtlib(job: CommandProcessor, values: Values) -> Any:
-    text = values.get("text", "*BLANK")
     return job.crtlib(
         values["lib"], aut=values.get("aut", "*CHANGE"), crtaut=values.get("crtaut", "*CHANGE"),
-        text="" if text == "*BLANK" else text,
+        text=values.get("text", "*BLANK"),
     )  # fmt: skip
 
 
@@ -235,17 +227,7 @@ def _job_queue(values: Values) -> tuple[str, str]:
 
 def _as_text(values: Sequence[Any]) -> str:
     """Values as they were written, for a command inside a command."""
-    shown: list[str] = []
-    for one in values:
-        if isinstance(one, list):
-            inner = f"({_as_text(one)})"
-            if shown and not shown[-1].endswith(("'", ")")):
-                shown[-1] += inner  # a keyword and its values
-                continue
-            shown.append(inner)
-        else:
-            shown.append(_written(one))
-    return " ".join(shown)
+    return " ".join(f"({_as_text(one)})" if isinstance(one, list) else _written(one) for one in values)
 
 
 def _written(value: ClWord) -> str:
@@ -268,7 +250,7 @@ def literal(value: ClWord, page: CodePage) -> bytearray:
 
 HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
     {
-        "CRTDTAQ": _crtdtaq,
+        "CRTDTAQ": lambda job, values: job.crtdtaq(**values),
         "DLTDTAQ": lambda job, values: job.dltdtaq(values["dtaq"]),
         "CRTLIB": _crtlib,
         "DLTLIB": lambda job, values: job.dltlib(values["lib"]),

@@ -421,7 +421,7 @@ class RemoteQueues:
 
     def send(self, job: JobCore, queue: DataQueue, data: bytes, key: bytes | None, *, asynchronous: bool) -> None:
         """Send through the queue's link; an asynchronous failure is kept for the next access."""
-        self._raise_kept(job, queue)
+        self._admit(job, queue)
         attributes = queue.attributes
         remote = attributes.rmtdtaq, attributes.rmtdtaqlib
         try:
@@ -437,7 +437,7 @@ class RemoteQueues:
         room: int | None = None,
     ) -> Entry | None:  # fmt: skip
         """Receive through the queue's link."""
-        self._raise_kept(job, queue)
+        self._admit(job, queue)
         attributes = queue.attributes
         remote = attributes.rmtdtaq, attributes.rmtdtaqlib
         entry: Entry | None = self._through(
@@ -450,7 +450,7 @@ class RemoteQueues:
 
     def clear(self, job: JobCore, queue: DataQueue) -> None:
         """Clear through the queue's link."""
-        self._raise_kept(job, queue)
+        self._admit(job, queue)
         attributes = queue.attributes
         remote = attributes.rmtdtaq, attributes.rmtdtaqlib
         self._through(job, queue, lambda link, route: link.clear(job.current_user, *remote, route=route))
@@ -470,7 +470,10 @@ class RemoteQueues:
             job.fail("CPF9510", queue.name, queue.library)
 
     @staticmethod
-    def _raise_kept(job: JobCore, queue: DataQueue) -> None:
+    def _admit(job: JobCore, queue: DataQueue) -> None:
+        """Refuse a job that has no way to DDM queues, and tell it what an asynchronous request of it has come to."""
+        if job.local_only:
+            job.fail("CPF9511", queue.name)
         kept = job.take_remote_failure(queue)
         if kept is not None:
             raise kept

@@ -28,7 +28,7 @@ class ErrorReport(NamedTuple):
 
     Attributes:
         bytes_available: of the whole report; 0 when there was no error.
-        exception_id: the message id, empty when there was no error.
+        exception_id: the message id; empty when there was no error, or no room for it.
         exception_data: as much of its data as was written.
     """
 
@@ -77,9 +77,10 @@ class ErrorCode:
         available = values["bytes_available"]
         if not available:
             return ErrorReport(0, "", b"")
-        data = values["exception_data"][: available - form.length]
         provided = values["bytes_provided"]
-        return ErrorReport(available, values["exception_id"], data[: max(0, provided - form.length)])
+        written = form.parse(bytes(self.storage[:provided]), self._page)
+        data = written.get("exception_data", b"")[: available - form.length]
+        return ErrorReport(available, written.get("exception_id", ""), data)
 
 
 def report_success(storage: bytearray, *, extended: bool) -> None:

@@ -14,10 +14,12 @@ What a job remembers until it ends
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.ibmi._authority import granted_names
@@ -28,12 +30,14 @@ from tdqsim.ibmi._locks import Request
 from tdqsim.ibmi._machine import Machine
 from tdqsim.ibmi._objects import SYSTEM_LIBRARIES, Library, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi.messages import MESSAGES, EscapeMessage, Message, message
+from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message, message
 
 __all__ = ["NAME_LENGTH", "JobCore", "object_values", "wait_seconds"]
 
 NAME_LENGTH = LIMITS["name_length"]
 _NS = 1_000_000_000
+_NAME = re.compile(r"[!-`{-~]{1,10}")
+"""What a name can be made of: printable ASCII without a blank and without small letters."""
 
 
 class JobCore:
@@ -47,8 +51,6 @@ class JobCore:
         qualified_name: ``number/user/name``.
         doing: the API or command it is in, and the data queue and library it named, for a history.
         current_user: the profile it runs under now; sender IDs and authority go by it.
-        current_library: name, or empty for none.
-        user_libraries: the user part of its library list.
         ccsid: the CCSID of its characters; 65535 says that none are converted.
         page: code page of its CCSID, of the default one for 65535.
         run_priority: 1 to 99, the lowest number is served first.
@@ -59,7 +61,10 @@ class JobCore:
         logged_at: when each of them was sent, on the system's clock.
         logged: how many messages were sent to it.
         ended: it can do no more.
+        local_only: it sends to, receives from and clears no DDM data queue (CPF9511), as the data queue server's jobs.
     """
+
+    local_only = False
 
     def __init__(
         self,
@@ -84,8 +89,6 @@ class JobCore:
         self.number = number
         self.qualified_name = f"{number}/{self.user}/{self.name}"
         self.doing = ("", "", "")
-        self.current_library = self.object_name(current_library, "current_library") if current_library else ""
-        self.user_libraries = [self.object_name(one, "library_list") for one in library_list]
         self.ccsid = ccsid
         self.page: CodePage = codepage(job_page(ccsid))
         self.run_priority = run_priority
@@ -105,6 +108,8 @@ class JobCore:
         self._sending: dict[tuple[str, str], DataQueue] = {}
         self._receiving: dict[tuple[str, str], DataQueue] = {}
         self._remote_failures: dict[int, EscapeMessage] = {}
+        self.current_library = current_library
+        self.user_libraries = library_list
         self.current_user = user
 
     def __repr__(self) -> str:
@@ -121,6 +126,26 @@ class JobCore:
         self._current_user = user = self.system.profile(user).name
         self.forget_places()
         self.sender_id = self.system.sender_id(self, user, self.ccsid)
+
+    @property
+    def current_library(self) -> str:
+        """The library that ``*CURLIB`` names, empty for none; as CHGCURLIB changes it, but without a look for it."""
+        return self._current_library
+
+    @current_library.setter
+    def current_library(self, library: str) -> None:
+        self._current_library = self.object_name(library, "current_library") if library else ""
+        self.forget_places()
+
+    @property
+    def user_libraries(self) -> tuple[str, ...]:
+        """The user part of the library list; as CHGLIBL changes it, but without a look for the libraries."""
+        return self._user_libraries
+
+    @user_libraries.setter
+    def user_libraries(self, libraries: Sequence[str]) -> None:
+        self._user_libraries = tuple(self.object_name(one, "library_list") for one in libraries)
+        self.forget_places()
 
     def forget_places(self) -> None:
         """Empty what stands in front of look-ups: its library list or its user has changed."""
@@ -387,6 +412,19 @@ class JobCore:
         if not isinstance(value, str):
             raise ParameterError(f"{what} {value!r}: a name is text of 1 to {NAME_LENGTH} characters")
         return _checked_name(value, what)
+
+    @types_told
+    def check_names(self, name: str, library: str) -> None:
+        """Refuse names that no object can have, as an API does that takes the bytes of a program as they are.
+
+        Raises:
+            EscapeMessage: CPF9810 such a library, a blank one too; CPF9801 such a name.
+        """
+        self._dispatcher.check_thread()
+        if not _NAME.fullmatch(library):
+            self.fail("CPF9810", library)
+        if not _NAME.fullmatch(name):
+            self.fail("CPF9801", name, library, DTAQ)
 
     def place(self, name: str, library: str = "", default: str = "*LIBL") -> tuple[str, str]:
         """Name and library of ``"LIB/NAME"``, or of name and library; ``default`` when neither says a library."""

@@ -236,8 +236,6 @@ class Machine(Profiles):
         if isinstance(one, DataQueue):
             one.temporary = not holder.number
             one.trace = self._recorder.trace if self._recorder is not None else None
-            if not one.ddm and one.temporary:
-                one.attributes = one.attributes._replace(force=False)  # nothing of a QTEMP outlives its job
             if not one.ddm:
                 self._catalogue.attach(one)
         self._add(one, partial(holder.objects.__setitem__, (one.type, one.name), one), kept=bool(holder.number))
@@ -314,7 +312,7 @@ class Machine(Profiles):
         gone = [*objects, *((holder,) if and_library else ())]
         ended = [queue for queue in self._all_queues() if queue.journal in {one.number for one in gone}]
         meta, works = self._gone(gone, [queue for queue in ended if queue not in objects])
-        volatile = [one for one in objects if isinstance(one, DataQueue) and not (one.ddm or one.attributes.force)]
+        volatile = [one for one in objects if isinstance(one, DataQueue) and not (one.ddm or one.forced)]
 
         def make() -> None:
             for queue in ended:
@@ -385,9 +383,9 @@ class Machine(Profiles):
         self.store.volatile.write_out()
 
     def _save_allocations(self) -> None:
-        """Keep how much each queue has allocated."""
-        changed = [queue for queue in self._all_queues() if queue.unsaved and queue.number in self._objects]
+        """Keep how much each queue has allocated, and of keyed ones when their last entry came."""
+        changed = [queue for queue in self._all_queues() if queue.unwritten and queue.number in self._objects]
         if changed:
-            self.store.durable.commit(meta={key: value for one in changed for key, value in one.allocation().items()})
+            self.store.durable.commit(meta={key: value for one in changed for key, value in one.state().items()})
             for queue in changed:
-                queue.unsaved = False
+                queue.unsaved, queue.kept_stamp = False, queue.stamp

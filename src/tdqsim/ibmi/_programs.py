@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
+from tdqsim.core.argument_types import types_told
 from tdqsim.ibmi._byte_call import FORMS, ByteForms
-from tdqsim.ibmi._byte_parameters import Storage
+from tdqsim.ibmi._byte_parameters import Storage, in_bytes
 from tdqsim.ibmi._cl_processor import CommandProcessor
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
@@ -42,6 +43,7 @@ class ProgramCalls(ByteForms, CommandProcessor):
         """The lists that the job has open."""
         return OpenLists()
 
+    @types_told
     def call_program(self, name: str, library: str = "", parameters: Sequence[Storage] = ()) -> None:
         """Call a program: an API of QSYS, or a registered one.
 
@@ -55,6 +57,7 @@ class ProgramCalls(ByteForms, CommandProcessor):
         """
         self.check_usable()
         name, library = self.place(name, library)
+        parameters = [cast("Storage", in_bytes(self, one)) for one in parameters]
         program = self._resolve(name, library)
         if program is not None:
             if program.parms is None:

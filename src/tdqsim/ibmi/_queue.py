@@ -96,6 +96,7 @@ class DataQueue(SystemObject):
         maximum: how many entries fit at all.
         last_reclaim_ns: moment of the last automatic reclaim, 0 for none.
         stamp: enqueue moment of the last entry; each entry's is later than the one before.
+        kept_stamp: what of it the store knows. Of a keyed queue nothing else tells it after a restart.
         waiters: receives that wait, highest run priority first.
         temporary: it is in a QTEMP and leaves nothing in the catalogue.
         trace: takes what happens here, None when nobody records (see :class:`~tdqsim.ibmi._recorder.Recorder`).
@@ -113,6 +114,7 @@ class DataQueue(SystemObject):
     maximum: int = 0
     last_reclaim_ns: int = 0
     stamp: int = 0
+    kept_stamp: int = 0
     temporary: bool = False
     waiters: Waiters = field(default_factory=Waiters)
     plain: bool = False
@@ -132,6 +134,11 @@ class DataQueue(SystemObject):
     def ddm(self) -> bool:
         """Whether it stands for a data queue of another system."""
         return self.attributes.type == "*DDM"
+
+    @property
+    def forced(self) -> bool:
+        """Whether its entries are durable: FORCE(*YES), but nothing of a QTEMP outlives its job."""
+        return self.attributes.force and not self.temporary
 
     @property
     def keyed(self) -> bool:
@@ -160,15 +167,14 @@ class DataQueue(SystemObject):
         sender = LIMITS["sender_id_length"] if attributes.senderid else 0
         name = str(self.number).encode("ascii")
         self.held = Entries(
-            store, name, ORDERS[attributes.seq], attributes.keylen, sender, forced=attributes.force, aside=aside
+            store, name, ORDERS[attributes.seq], attributes.keylen, sender, forced=self.forced, aside=aside
         )
         self.raw = self.held.raw
         self.maximum = maximum_entries(attributes)
         kept = store.durable.get_meta(self.allocation_key)
-        self.allocated, self.last_reclaim_ns = json.loads(kept) if kept else (attributes.initial, 0)
-        self.stamp = self.held.latest if self.raw.count else 0
-        while self.allocated < self.raw.count:  # it was not saved when its process ended
-            self.allocated = min(self.allocated + LIMITS["extension_entries"], self.maximum)
+        self.allocated, self.last_reclaim_ns, *stamps = json.loads(kept) if kept else (attributes.initial, 0)
+        self.stamp = self.kept_stamp = max(self.held.latest if self.raw.count else 0, *stamps, 0)
+        self._hold_all()  # what is allocated was not saved when its process ended
         self.settle()
 
     def settle(self) -> None:
@@ -177,7 +183,7 @@ class DataQueue(SystemObject):
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
         self.direct = not (self.gone or self.ddm or self.enforce)
         held = self.held
-        careful = self.journal or attributes.force or self.waiters or held is None or held.promised or held.readonly
+        careful = self.journal or self.forced or self.waiters or held is None or held.promised or held.readonly
         self.plain = self.direct and not careful
         self.plain_receive = self.plain and not self.autorcl
 
@@ -205,12 +211,21 @@ class DataQueue(SystemObject):
         entry = self.stored.take(search, key, journaling, self._allocation_after(now_ns, last=last))
         if entry is not None:
             self.reclaim_if_empty(now_ns)
+            self.saved()
         return entry
 
+    def could_have_had(self, entry: Entry) -> bool:
+        """Whether an entry is as those of this queue are: not when it was of another one under this name."""
+        return (
+            len(entry.key) == self.key_length and bool(entry.sender) == self.sender_id
+            and 0 < len(entry.data) <= self.maxlen
+        )  # fmt: skip
+
     def put_back(self, entry: Entry) -> None:
-        """Put an entry back in front."""
+        """Put an entry back in front; a queue that has become full meanwhile holds it all the same."""
         self.stored.put_back(entry)
-        self.spare = 0
+        self.spare, self.unsaved = 0, True
+        self._hold_all()
 
     def promise(self, entry: Entry) -> None:
         """Keep an entry for the job that it was handed to."""
@@ -229,6 +244,7 @@ class DataQueue(SystemObject):
         last = self.raw.count == 1
         self.stored.take_promised(entry, journaling, self._allocation_after(now_ns, last=last))
         self.reclaim_if_empty(now_ns)
+        self.saved()
         self.settle()
 
     def clear(self, search: SearchOrder | None, key: bytes, also: Sequence[Work], now_ns: int) -> int:
@@ -236,7 +252,7 @@ class DataQueue(SystemObject):
         gone = self.stored.clear(search, key, also, self.allocation())
         if gone:
             self.reclaim_if_empty(now_ns)
-            if self.attributes.force and self.unsaved:
+            if self.forced and self.unsaved:
                 self.stored.commit(None, (), self.allocation())
                 self.saved()
         return gone
@@ -259,12 +275,18 @@ class DataQueue(SystemObject):
         self.spare = self.allocated - count
         return True
 
+    def _hold_all(self) -> None:
+        """Extend the storage until it holds the entries that there are, beyond the maximum when they are more."""
+        while self.allocated < self.raw.count:
+            extended = min(self.allocated + LIMITS["extension_entries"], self.maximum)
+            self.allocated = extended if extended > self.allocated else self.raw.count
+
     def reclaim_if_empty(self, now_ns: int) -> None:
         """What automatic reclaim does after an operation that may have taken the last entry."""
         if self.autorcl and self.raw.count == 0 and self.allocated > self.attributes.initial:
             self.allocated, self.spare = self.attributes.initial, 0
             self.last_reclaim_ns = now_ns
-            self.unsaved = not self.attributes.force or self.unsaved
+            self.unsaved = True
 
     @property
     def allocation_key(self) -> bytes:
@@ -273,11 +295,20 @@ class DataQueue(SystemObject):
 
     def allocation(self) -> dict[bytes, bytes | None]:
         """The record that keeps its allocation, when that has changed since it was saved."""
-        return self._record(self.allocated, self.last_reclaim_ns) if self.unsaved else {}
+        return self.state() if self.unsaved else {}
+
+    def state(self) -> dict[bytes, bytes | None]:
+        """The record as it is now."""
+        return self._record(self.allocated, self.last_reclaim_ns)
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether the record is to be written at a close."""
+        return self.unsaved or (self.key_length > 0 and self.stamp > self.kept_stamp)
 
     def saved(self) -> None:
         """A forced queue's allocation was committed with its entries."""
-        if self.attributes.force:
+        if self.forced:
             self.unsaved = False
 
     def _allocation_after(self, now_ns: int, *, last: bool) -> dict[bytes, bytes | None]:
@@ -288,7 +319,7 @@ class DataQueue(SystemObject):
         return self.allocation()
 
     def _record(self, allocated: int, reclaimed_ns: int) -> dict[bytes, bytes | None]:
-        return {self.allocation_key: json.dumps([allocated, reclaimed_ns]).encode("ascii")}
+        return {self.allocation_key: json.dumps([allocated, reclaimed_ns, self.stamp]).encode("ascii")}
 
     def save(self) -> dict[str, Any]:
         """What the catalogue keeps of it."""

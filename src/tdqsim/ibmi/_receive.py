@@ -155,12 +155,14 @@ class ReceiveApi(JobCore):
         """Put back an entry that :meth:`receive` gave and nobody could use: it is the next of its key, or of all.
 
         Raises:
-            EscapeMessage: as for QRCVDTAQ.
+            EscapeMessage: as for QRCVDTAQ; CPF9805 the queue is gone, and the one of its name has no such entries.
         """
         self.check_usable()
         queue = self.open_queue("QRCVDTAQ", *self.place(name, library))
         if queue.ddm:
             return  # it was another system's, which has heard that it went
+        if not queue.could_have_had(entry):
+            self._fail_for("CPF9805", queue)
         queue.put_back(entry)
         self.note("GIVEBACK", queue, entry.data, entry.key)
         serve(queue, entry)

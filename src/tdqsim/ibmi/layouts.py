@@ -48,7 +48,7 @@ class FormatField(NamedTuple):
     source: str
 
     def encode(self, value: Any, page: CodePage) -> bytes:
-        """The bytes of a value; text longer than the field is cut on the right."""
+        """The bytes of a value; text is cut on the right, and what the page has not of it is a question mark."""
         if self.kind == "B":
             return pack_binary(min(value, _BINARY_MAXIMUM))  # a count that is larger is given as the highest value
         if self.kind == "P":
@@ -56,7 +56,7 @@ class FormatField(NamedTuple):
             return pack_decimal(value, 2 * self.length - 1)
         if self.kind == "C":
             assert self.length is not None
-            return char(value, self.length, page)
+            return shown_bytes(value, page)[: self.length].ljust(self.length, bytes((page.space,)))
         assert self.length is None or len(value) == self.length, f"{self.name}: {len(value)} bytes"
         return bytes(value)
 

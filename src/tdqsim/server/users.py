@@ -38,6 +38,7 @@ from argon2 import PasswordHasher, Type, extract_parameters
 from argon2.exceptions import InvalidHashError, VerificationError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from tdqsim.core.capitals import capitals
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.server._yamlfile import read_model, read_private
@@ -192,7 +193,7 @@ class Users:
         changed = None if self._followed is None else self._followed.changed()
         if changed is not None:
             self._users = {user.id: user for user in changed}
-        return self._users.get(user_id.upper())
+        return self._users.get(capitals(user_id))
 
     def put(self, user: User) -> None:
         """Add a user, or have it replace the one of that id.
@@ -212,7 +213,7 @@ class Users:
         Raises:
             TdqError: there is none of that id.
         """
-        if self._users.pop(user_id.upper(), None) is None:
+        if self._users.pop(capitals(user_id), None) is None:
             raise TdqError(f"there is no user {user_id}")
 
     def authenticate(self, user_id: str, password: str, origin: str = "") -> User:
@@ -246,11 +247,11 @@ class Users:
         Raises:
             TooManySignOns: too many have failed; this one is not to be looked at.
         """
-        self._attempts.count(user_id.upper()[:20], origin)
+        self._attempts.count(capitals(user_id)[:20], origin)
 
     def succeeded(self, user_id: str, origin: str) -> None:
         """The sign-on that was counted was a good one."""
-        self._attempts.forgive(user_id.upper()[:20], origin)
+        self._attempts.forgive(capitals(user_id)[:20], origin)
 
 
 class _Groups(Mapping[str, tuple[str, ...]]):
@@ -368,9 +369,9 @@ _ID_RULE: Final = "must be 1 to 10 of A-Z, 0-9, $, #, @ and _, the first no digi
 
 
 def _check_id(value: str) -> str:
-    if not _ID.fullmatch(value.upper()):
+    if not _ID.fullmatch(capitals(value)):
         raise ValueError(_ID_RULE)
-    return value.upper()
+    return capitals(value)
 
 
 def _check_hash(value: str) -> str:

@@ -101,7 +101,7 @@ def _plain(node: Node) -> Any:
 
 def _from_json(path: Path, text: str) -> list[tuple[str, Any]]:
     found = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 found.append((f"{path}:{number}", json.loads(line)))

@@ -454,8 +454,8 @@ def test_a_start_without_name_takes_none_that_a_request_has(region: Region) -> N
     region.register("LATE", lambda task: seen.append(task.retrieve()))
     with region.task() as task:
         name = task.start("LATE", b"1", interval=1)
-        after = f"{name[:2]}{int(name[2:], 16) + 1:06X}"
-        names = [name, task.start("LATE", b"2", interval=1, reqid=after), task.start("LATE", b"3", interval=1)]
+        assert name == "DF000001"
+        names = [name, task.start("LATE", b"2", interval=1, reqid="DF000002"), task.start("LATE", b"3", interval=1)]
     region.run()
     assert len(set(names)) == 3
     assert {len(each) for each in names} == {8}

@@ -113,6 +113,97 @@ def test_the_data_queue_server(served, queue, connect):
     assert client.ask(5, send(b"x"), template=22).fixed(20, 2) == b"\xf0\x00"
 
 
+def message_of(refused):
+    """The id in a reply that tells of a message."""
+    return refused.fixed(28, 7).decode("cp037") if refused.fixed(20, 2) == b"\xf0\1" else ""
+
+
+def named(name, library):
+    return f"{name:<10}{library:<10}".encode("cp037")
+
+
+def requests(place):
+    """One of each request but create, with the id of its name."""
+    return {
+        "query": (1, place), "receive": (2, place + RECEIVE_NOW[20:]), "peek": (2, place + RECEIVE_NOW[20:-1] + b"\xf1"),
+        "send": (5, place + send(b"x")[20:]), "clear": (6, place + b"\xf0"), "delete": (4, place),
+    }  # fmt: skip
+
+
+@pytest.mark.rule("DTAQ-SERVER-NAMES")
+def test_names_that_nothing_can_have_are_searched_nowhere(served, queue, connect):
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    for place in (named("Q", ""), named("QGPL/Q", ""), named("", ""), named("Q", "A B")):
+        for request, body in requests(place).values():
+            assert message_of(client.ask(request, body)) == rule("DTAQ-SERVER-NAMES").message
+    for request, body in requests(named("", "QGPL")).values():
+        assert message_of(client.ask(request, body)) == rule("DTAQ-FIND-OBJECT").message
+    assert client.ask(1, NAME).request == 0x8001
+
+
+@pytest.mark.rule("DTAQ-FIND-OBJECT")
+def test_a_letter_with_other_capitals_is_none_of_a_name(served, connect):
+    def make():
+        with served.system.job(user="QSECOFR") as job:
+            job.crtdtaq("QGPL/SS", maxlen=10, aut="*ALL")
+
+    served.do(make)
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    assert message_of(client.ask(1, named("\u00df", "QGPL"))) == rule("DTAQ-FIND-OBJECT").message
+    assert client.ask(1, named("ss", "qgpl")).request == 0x8001
+
+
+@pytest.mark.rule("DTAQ-SERVER-DDM")
+def test_a_ddm_queue_is_none_of_this_server_s(served, connect):
+    def make():
+        with served.system.job(user="QSECOFR") as job:
+            served.system.connect("LP1", served.system)
+            job.crtdtaq("QGPL/REAL", maxlen=10, aut="*ALL")
+            job.crtdtaq("QGPL/FAR", type="*DDM", rmtdtaq="QGPL/REAL", rmtlocname="LP1", aut="*ALL")
+
+    served.do(make)
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    asked = requests(named("FAR", "QGPL"))
+    del asked["delete"]
+    for request, body in asked.values():
+        assert message_of(client.ask(request, body)) == rule("DTAQ-SERVER-DDM").message
+
+
+@pytest.mark.rule("DTAQ-SERVER-EMPTY-KEY")
+def test_a_key_of_no_bytes_clears_nothing(served, queue, connect):
+    def make():
+        with served.system.job(user="QSECOFR") as job:
+            job.crtdtaq("QGPL/KEYED", maxlen=10, seq="*KEYED", keylen=3, aut="*ALL")
+            job.qsnddtaq("QGPL/KEYED", data=b"x", key=b"KEY")
+
+    served.do(make)
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    empty = b"\xf1" + block(0x5002, b"")
+    for name, message_id in (
+        ("KEYED", rule("DTAQ-SERVER-EMPTY-KEY").message), ("Q", "CPF9502"), ("NONE", rule("DTAQ-FIND-OBJECT").message),
+    ):  # fmt: skip
+        assert message_of(client.ask(6, named(name, "QGPL") + empty)) == message_id
+    key = b"\xf1" + "EQ".encode("cp037") + bytes(4) + b"\xf0" + block(0x5002, b"KEY")
+    assert client.ask(2, named("KEYED", "QGPL") + key).request == 0x8003
+
+
+@pytest.mark.rule("DTAQ-RECEIVE-ORDER")
+def test_the_order_of_a_search_has_capitals(served, connect):
+    def make():
+        with served.system.job(user="QSECOFR") as job:
+            job.crtdtaq("QGPL/KEYED", maxlen=10, seq="*KEYED", keylen=3, aut="*ALL")
+
+    served.do(make)
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    key = b"\xf1" + "eq".encode("cp037") + bytes(4) + b"\xf0" + block(0x5002, b"KEY")
+    assert message_of(client.ask(2, named("KEYED", "QGPL") + key)) == rule("DTAQ-RECEIVE-ORDER").message
+
+
 @pytest.mark.rule(
     "RMTCMD-EXCHANGE",
     "RMTCMD-SERVER",

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from tdqsim.core.capitals import capitals
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
@@ -123,7 +124,7 @@ class Accounts:
     """
 
     def __init__(self, accounts: Iterable[Account] = ()) -> None:
-        self._accounts = {one.user.upper(): one for one in accounts}
+        self._accounts = {capitals(one.user): one for one in accounts}
 
     def find(self, user: str) -> Account | None:
         """The account of a user, in capitals."""

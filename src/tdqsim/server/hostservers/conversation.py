@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from tdqsim.core.capitals import capitals
 from tdqsim.core.codepage import codepage
 from tdqsim.ibmi import Job, System
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, sign_on
@@ -109,7 +110,7 @@ def random_seed() -> bytes:
 @lru_cache(maxsize=4096)
 def text10(raw: bytes) -> str:
     """A name of ten EBCDIC characters, without its blanks; what is no character becomes a full stop."""
-    return EBCDIC.printable(raw).rstrip(" ").upper()
+    return capitals(EBCDIC.printable(raw).rstrip(" "))
 
 
 class Conversation:
@@ -128,6 +129,8 @@ class Conversation:
     job_name = ""
     wrong_server = 0
     """Return code, once started, for a frame that names another server."""
+    local_only = False
+    """Whether its jobs have no way to DDM data queues."""
 
     def __init__(self, host: HostSystem) -> None:
         self.host = host
@@ -253,7 +256,7 @@ class Conversation:
             if code is not SignOnCode.GOOD:
                 return reply(frame, 0xF002, code.to_bytes(4, "big"))
             self.job = host.system.job(self.job_name, "QUSER")
-            self.job.current_user = user
+            self.job.current_user, self.job.local_only = user, self.local_only
             self.user = user
             self._reader.longest = BOUNDS["frame"]
             ccsid = EBCDIC.ccsid.to_bytes(4, "big")

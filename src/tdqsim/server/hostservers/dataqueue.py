@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from tdqsim.ibmi import EscapeMessage, Job, ParameterError
+from tdqsim.ibmi import RDQD0100, EscapeMessage, Job, ParameterError
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
 
@@ -32,6 +32,7 @@ class DataQueueServer(Conversation):
     server_id = 0xE007
     job_name = "QZHQSSRV"
     wrong_server = _PROTOCOL_ERROR
+    local_only = True
 
     def serve(self, frame: Frame) -> Step | None:
         """See the base."""
@@ -50,6 +51,8 @@ class DataQueueServer(Conversation):
 
         def work() -> bytes:
             try:
+                if act is not _create:  # which is a command, and refuses names as one
+                    job.check_names(name, library)
                 return call(taken)
             except EscapeMessage as error:
                 return _told(frame, error)
@@ -107,9 +110,17 @@ def _key(frame: Frame, *, given: bool, start: int) -> bytes:
     return found
 
 
+def _described(job: Job, name: str, library: str) -> RDQD0100:
+    """What there is to tell of a queue; none of a DDM queue, which this server does not know."""
+    found = job.qmhqrdqd(name, library)
+    if not found.sequence:
+        job.fail("CPF9511", name)
+    return found
+
+
 def _attributes(job: Job, frame: Frame, name: str, library: str) -> _Call:
     def call(_taken: list[Any]) -> bytes:
-        found = job.qmhqrdqd(name, library)
+        found = _described(job, name, library)
         template = _DONE + found.message_length.to_bytes(4, "big")
         template += (_YES if found.include_sender_id == "Y" else _NO) + _KINDS.get(found.sequence, _NO)
         template += found.key_length.to_bytes(2, "big") + (_YES if found.force_indicator == "Y" else _NO)
@@ -121,7 +132,7 @@ def _attributes(job: Job, frame: Frame, name: str, library: str) -> _Call:
 
 def _receive(job: Job, frame: Frame, name: str, library: str) -> _Call:
     keyed, peek = _flag(frame, 40), _flag(frame, 47)
-    order = text10(frame.fixed(41, 2)) if keyed else ""
+    order = EBCDIC.printable(frame.fixed(41, 2)) if keyed else ""
     wait = frame.number(43, 4, signed=True)
     key = _key(frame, given=keyed, start=48)
 
@@ -185,8 +196,9 @@ def _clear(job: Job, frame: Frame, name: str, library: str) -> _Call:
     key = _key(frame, given=keyed, start=41)
 
     def call(_taken: list[Any]) -> bytes:
-        if keyed and not key:
-            job.fail("CPF9506", name, library, 0)
+        if keyed and not key:  # which would clear everything
+            length = _described(job, name, library).key_length
+            job.fail(*(("CPF9506", name, library, length) if length else ("CPF9502", name, library)))
         job.qclrdtaq(name, library, "EQ", key)
         return reply(frame, _COMMON, _DONE)
 
