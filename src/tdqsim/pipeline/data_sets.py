@@ -226,18 +226,23 @@ def stage_data_set(
     run = place(stage) / inputs
     with reached(run):
         if not manifest_path(run, STAGE).is_file():
-            tasks = [
-                DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
-                for number, splits in enumerate(grouped(plan(checked)))
-            ]
-            try:
-                run_stage(engine or StageEngine("local"), STAGE, run, tasks, decode_part, "data")
-            except OSError as error:
-                problem = error.strerror or error
-                raise DatasetError(f"{error.filename or run}: {problem}; stage is the directory it goes to") from error
+            _decode(engine or StageEngine("local"), run, inputs, checked, names)
         told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
     files = tuple(row["files"][0] for row in told)
     return Staged(run, SplitReader(checked, names).schema, files, sum(row["rows"] for row in told))
+
+
+def _decode(engine: StageEngine, run: Path, inputs: str, checked: QsamOptions, names: tuple[str, ...]) -> None:
+    """Have tasks write the columns."""
+    tasks = [
+        DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
+        for number, splits in enumerate(grouped(plan(checked)))
+    ]
+    try:
+        run_stage(engine, STAGE, run, tasks, decode_part, "data")
+    except OSError as error:
+        problem = error.strerror or error
+        raise DatasetError(f"{error.filename or run}: {problem}; stage is the directory it goes to") from error
 
 
 def _parquet(path: Path) -> pq.ParquetFile:
