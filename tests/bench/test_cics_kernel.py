@@ -21,6 +21,9 @@ import lmdb
 import pytest
 
 from tdqsim.cics import Region, Task
+from tdqsim.core.codepage import codepage
+from tdqsim.datasets.intrdr import InternalReader
+from tdqsim.datasets.jobs import JobLog
 from tdqsim.definitions import Definitions, define_tdqueue
 from tdqsim.facts import Resp
 from tdqsim.testing import History
@@ -417,3 +420,35 @@ def test_a_store_with_many_records_reopens_fast(tmp_path: Path) -> None:
     assert region.task().readq_td("NONE", nohandle=True) == b""
     assert Resp.QIDERR.name == "QIDERR"
     region.close()
+
+
+def test_many_tasks_that_hold_names_end_as_fast_as_few() -> None:
+    def each(tasks: int) -> float:
+        def program(task: Task, number: int) -> None:
+            task.enq(f"NAME {number}")
+            task.suspend()
+
+        with Region([], supplied_queues=False) as region:
+            for number in range(tasks):
+                region.start(program, number)
+            begun = process_time()
+            region.run()
+            return (process_time() - begun) / tasks
+
+    found = median(each(8000) / each(1000) for _ in range(5))
+    hold(2, found, "end of a task that holds a name, among 8,000 and among 1,000")
+
+
+def test_many_jobs_of_an_internal_reader_are_taken_as_fast_as_few(tmp_path: Path) -> None:
+    def each(jobs: int, root: Path) -> float:
+        log = JobLog(lambda: 0, root=root)
+        card, end = (codepage(37).encode(text.ljust(80)) for text in ("//A JOB", "/*EOF"))
+        begun = process_time()
+        for _ in range(jobs):
+            reader = InternalReader(log)
+            reader.put(card)
+            reader.put(end)
+        return (process_time() - begun) / jobs
+
+    found = [each(2000, tmp_path / f"many {turn}") / each(250, tmp_path / f"few {turn}") for turn in range(5)]
+    hold(2, median(found), "a job of an internal reader, the 2,000th and the 250th")

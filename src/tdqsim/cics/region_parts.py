@@ -121,7 +121,7 @@ class RegionParts:
         self.connections: dict[str, defs.Connection] = {}
         self.links: dict[str, RegionLink] = {}
         self.enqueues: dict[bytes, Enqueue] = {}
-        self.enqueued: dict[object, dict[bytes, Enqueue]] = {}
+        self.enqueued: dict[object, dict[bytes, Enqueue]] = {}  # what a task or unit of work holds
         self.browses: dict[str, Any] = {}
         self.abends: dict[str, int] = {}
         self.survivors: tuple[Strand, ...] = ()
