@@ -220,9 +220,11 @@ def stage_data_set(
         raise DatasetError("stage is empty; . is the current directory")
     checked = _options(path, options)
     names = chosen_columns(checked, columns)
+    files = [name for name, _ in list_files(checked.paths)]
     with ThreadPoolExecutor() as pool:  # each is a request, in an object store
-        stamps = list(pool.map(stamp, (name for name, _ in list_files(checked.paths))))
-    inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names)
+        stamps = list(pool.map(stamp, files))
+    shown = files if checked.with_input_file_name_col else []  # as they were given, which is what the column has
+    inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names, *filter(None, [shown]))
     run = place(stage) / inputs
     with reached(run):
         if not manifest_path(run, STAGE).is_file():
@@ -236,8 +238,8 @@ def stage_data_set(
                 problem = error.strerror or error
                 raise DatasetError(f"{error.filename or run}: {problem}; stage is the directory it goes to") from error
         told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
-    files = tuple(row["files"][0] for row in told)
-    return Staged(run, SplitReader(checked, names).schema, files, sum(row["rows"] for row in told))
+    made = tuple(row["files"][0] for row in told)
+    return Staged(run, SplitReader(checked, names).schema, made, sum(row["rows"] for row in told))
 
 
 def _parquet(path: Path) -> pq.ParquetFile:
