@@ -221,6 +221,17 @@ def test_a_staged_column_of_names_has_them_as_they_were_given(
         assert set(pq.read_table(found.folder / "data").column(0).to_pylist()) == {str(given)}
 
 
+@pytest.mark.parametrize("name", ["data/00000.parquet", "decode.manifest.parquet", "manifest/decode/00000.json"])
+@pytest.mark.parametrize("damage", [None, b"", b"junk", b"[]"])
+def test_what_is_damaged_in_a_stage_is_made_again(path: Path, tmp_path: Path, name: str, damage: bytes | None) -> None:
+    found = stage_data_set(path, tmp_path / "stage", columns=["ID"], **OPTIONS)
+    victim = found.folder / name
+    victim.unlink() if damage is None else victim.write_bytes(damage)
+    again = stage_data_set(path, tmp_path / "stage", columns=["ID"], **OPTIONS)
+    assert again == found
+    assert pq.read_table(again.folder / "data").column(0).to_pylist() == list(range(ROWS))
+
+
 def test_columns_are_a_list(path: Path, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="columns is 'ID'; must be a list of names, of which there are KIND, ID"):
         stage_data_set(path, tmp_path / "stage", columns="ID", **OPTIONS)

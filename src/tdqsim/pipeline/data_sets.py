@@ -34,7 +34,7 @@ from tdqsim.pipeline.session import task_frames
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, list_files, plan
 from tdqsim.pipeline.stages.engine import StageEngine, run_stage
-from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, manifest_path, publish
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, manifest_path, publish, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -227,7 +227,8 @@ def stage_data_set(
     inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names, *filter(None, [shown]))
     run = place(stage) / inputs
     with reached(run):
-        if not manifest_path(run, STAGE).is_file():
+        told = _kept(run)
+        if told is None:
             tasks = [
                 DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
                 for number, splits in enumerate(grouped(plan(checked)))
@@ -237,9 +238,24 @@ def stage_data_set(
             except OSError as error:
                 problem = error.strerror or error
                 raise DatasetError(f"{error.filename or run}: {problem}; stage is the directory it goes to") from error
-        told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
+            told = _manifest(run)
     made = tuple(row["files"][0] for row in told)
     return Staged(run, SplitReader(checked, names).schema, made, sum(row["rows"] for row in told))
+
+
+def _manifest(run: Path) -> list[dict[str, Any]]:
+    return _parquet(manifest_path(run, STAGE)).read(["files", "rows", "bytes"], use_threads=False).to_pylist()  # type: ignore[no-any-return]
+
+
+def _kept(run: Path) -> list[dict[str, Any]] | None:
+    """What was made before, if all of it is there still."""
+    try:
+        told = _manifest(run)
+        with ThreadPoolExecutor() as pool:
+            good = all(pool.map(lambda row: whole(run, row["files"], row["bytes"]), told))
+    except (OSError, pa.ArrowException):  # nothing yet, or what somebody damaged
+        return None
+    return told if good else None
 
 
 def _parquet(path: Path) -> pq.ParquetFile:
