@@ -461,6 +461,91 @@ def test_a_member_that_copies_itself_is_refused():
         parse_copybook("COPY M.", library=library({"M": "COPY M."}))
 
 
+def growing(last):
+    """Twelve members, each of which copies the next one ten times, down to ``last``."""
+    members = {f"M{depth}": f"COPY M{depth + 1}.\n" * 10 for depth in range(12)}
+    return library(members | {"M12": last})
+
+
+@pytest.mark.parametrize(
+    ("text", "last", "message"),
+    [
+        pytest.param("COPY M0.", "* nothing\n", r"M\d+.cpy:\d+:1: COPY M\d+: .* 5000 COPY statements", id="empty members"),
+        pytest.param("01 R.\nCOPY M9.", "05 F PIC X.\n" * 1000, r"M12.cpy:\d+:1: more than 1000000 words", id="words"),
+        pytest.param(
+            "01 R.\nCOPY M10.", f"05 F PIC X VALUE\n'{'x' * 60000}'.\n" * 5, r"M12.cpy:\d+:.* 16777216 characters",
+            id="characters",
+        ),
+        pytest.param(
+            "01 R.\nCOPY L REPLACING ==A== BY ==" + "B " * 5000 + "==.", "", r"L.cpy:\d+:1: more than 1000000 words",
+            id="what REPLACING puts in",
+        ),
+        pytest.param(
+            "REPLACE ==:A:== BY ==" + "B" * 50000 + "==.\n01 R.\nCOPY P.", "", r"P.cpy:\d+:1: more than 16777216 char",
+            id="parts of words",
+        ),
+    ],
+)  # fmt: skip
+def test_what_grows_by_copy_is_bounded(text, last, message):
+    resolve = growing(last)
+    more = library({"L": "A\n" * 300, "P": ":A::A:\n" * 300})
+    with pytest.raises(LayoutError, match=message):
+        parse_copybook(text, library=lambda *name: (more if name[0] in "LP" else resolve)(*name), source_format="free")
+
+
+def test_a_member_is_looked_up_once():
+    asked = []
+
+    def resolve(name, library_name):
+        asked.append(name)
+        return name, "05 :T:-A PIC X."
+
+    text = "01 R. COPY M REPLACING ==:T:== BY ==P==. COPY M REPLACING ==:T:== BY ==Q==."
+    layout = parse_copybook(text, library=resolve).record()
+    assert [item.name for item in layout.fields] == ["P-A", "Q-A"]
+    assert asked == ["M"]
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "==A{0}== BY ==B{0}==",
+        "==A{0} PIC== BY ==B{0} PIC==",
+        "LEADING ==A{0}-== BY ==B{0}-==",
+        "==(A{0})== BY ==B{0}==",
+    ],
+)
+def test_many_pairs_of_replacing_cost_a_word_no_more(pair):
+    def text(pairs):
+        fields = "".join(f"05 F{number} PIC X.\n" for number in range(400))
+        return f"REPLACE {' '.join(pair.format(number) for number in range(pairs))}.\n01 R.\n{fields}"
+
+    few, many = (lines_run(parse_copybook, text(pairs)) for pairs in (100, 200))
+    assert many < 1.5 * few
+
+
+def test_the_first_pair_that_fits_counts():
+    text = "REPLACE ==:A:== BY ==X== ==:A:-B== BY ==Y== ==C== BY ==D== ==C D== BY ==E== LEADING ==F== BY ==G== ==FF== BY ==H==."
+    layout = parse_copybook(f"{text} 01 R. 05 :A:-B PIC X. 05 C PIC X. 05 FF PIC X.").record()
+    assert [item.name for item in layout.fields] == ["X-B", "D", "GF"]
+
+
+TWO_COUNTERS = "01 R. 05 G. 10 N PIC 9. 05 H. 10 N PIC 9. 05 T PIC X OCCURS 1 TO 3 DEPENDING ON {}."
+
+
+@pytest.mark.rule("LAY-ODO-AMBIGUOUS")
+def test_a_counter_whose_name_fits_several_fields():
+    expect_rule("LAY-ODO-AMBIGUOUS", parse_copybook, TWO_COUNTERS.format("N"))
+    with pytest.raises(LayoutError, match="N is ambiguous: N OF G OF R or N OF H OF R"):
+        parse_copybook(TWO_COUNTERS.format("N"))
+    for name in ("N OF G", "N IN G", "N OF G OF R"):
+        assert parse_copybook(TWO_COUNTERS.format(name)).record().decode("23ab".encode("cp037"))["T"] == ["a", "b"]
+    near = parse_copybook("01 R. 05 G. 10 N PIC 9. 05 H. 10 N PIC 9. 10 I. 15 T PIC X OCCURS 1 TO 3 DEPENDING ON N.")
+    assert near.record().decode("12ab".encode("cp037"))["H"]["I"]["T"] == ["a", "b"]
+    last = parse_copybook(TWO_COUNTERS.format("N"), nearest_counter=True).record()
+    assert last.decode("12ab".encode("cp037"))["T"] == ["a", "b"]
+
+
 def test_the_table_of_offsets():
     rows = parse_copybook(COMBINED).record().table()
     row = next(row for row in rows if row.name == "ITEMS")

@@ -146,6 +146,16 @@ def test_what_readers_of_such_files_expect(clauses, data, expected):
     assert type(found) is type(expected)
 
 
+@pytest.mark.rule("LAY-PACKED-SIGN")
+def test_an_unsigned_packed_number_has_the_sign_that_is_there():
+    layout = parse_copybook("01 R. 05 A PIC 9(3) COMP-3.").record()
+    for data, value in ((b"\x12\x3f", 123), (b"\x12\x3c", 123), (b"\x12\x3d", -123)):
+        assert layout.decode(data) == {"A": value}
+    assert layout.encode({"A": 123}) == b"\x12\x3f"
+    with pytest.raises(ConversionError, match="the PICTURE has no S"):
+        layout.encode({"A": -123})
+
+
 @pytest.mark.rule("LAY-DISPLAY-SIGN", "LAY-DISPLAY-NULL", "LAY-PACKED-SIGN", "LAY-BINARY-PICTURE")
 @pytest.mark.parametrize(
     ("clauses", "data"),

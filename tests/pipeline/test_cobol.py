@@ -193,6 +193,23 @@ def test_bad_values_are_refused_by_name(path, given, words):
         read(path, "01 R. 05 G. 10 F PIC X(4)." if "redefine" not in str(given) else TEXT, **given)
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"record_format": "D", "ebcdic_code_page": "273"}, "ebcdic_code_page is '273'; .* is ASCII; give encoding=ebcdic"),
+        ({"is_text": "true", "ebcdic_code_page": "273"}, "ebcdic_code_page is '273'; .* is ASCII; give encoding=ebcdic"),
+        ({"record_format": "F", "ascii_charset": "latin-1"}, "ascii_charset is 'latin-1'; .* is EBCDIC; give encoding=ascii"),
+    ],
+)  # fmt: skip
+def test_a_page_that_would_be_passed_over_is_refused(given, words):
+    options = {"copybook_contents": TEXT, **given}
+    with pytest.raises(DatasetError, match=words):
+        read_options(options)
+    asked = words.rpartition("=")[2]
+    assert read_options({**options, "encoding": asked}).layout.rules.code_page.startswith(("273", "latin-1"))
+    assert read_options(options, cobrix=True).layout.rules.code_page in ("ascii", "common")
+
+
 def test_unknown_options_are_passed_over_under_cobol_unless_it_is_pedantic():
     assert read_options({"copybook_contents": TEXT, "whatever": "1"}, cobrix=True).mode == "permissive"
     with pytest.raises(DatasetError, match="whatever is not known"):

@@ -212,6 +212,26 @@ def test_a_name_with_commas_is_one_of_several_files(tmp_path: Path) -> None:
     assert pq.read_table(found.folder / "data").column(0).to_pylist() == [b"0", b"0", b"1", b"1"]
 
 
+def test_a_staged_column_of_names_has_them_as_they_were_given(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for given in (path, Path(path.name)):
+        found = stage_data_set(given, "stage", with_input_file_name_col="F", columns=["F"], **OPTIONS)
+        assert set(pq.read_table(found.folder / "data").column(0).to_pylist()) == {str(given)}
+
+
+@pytest.mark.parametrize("name", ["data/00000.parquet", "decode.manifest.parquet", "manifest/decode/00000.json"])
+@pytest.mark.parametrize("damage", [None, b"", b"junk", b"[]"])
+def test_what_is_damaged_in_a_stage_is_made_again(path: Path, tmp_path: Path, name: str, damage: bytes | None) -> None:
+    found = stage_data_set(path, tmp_path / "stage", columns=["ID"], **OPTIONS)
+    victim = found.folder / name
+    victim.unlink() if damage is None else victim.write_bytes(damage)
+    again = stage_data_set(path, tmp_path / "stage", columns=["ID"], **OPTIONS)
+    assert again == found
+    assert pq.read_table(again.folder / "data").column(0).to_pylist() == list(range(ROWS))
+
+
 def test_columns_are_a_list(path: Path, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="columns is 'ID'; must be a list of names, of which there are KIND, ID"):
         stage_data_set(path, tmp_path / "stage", columns="ID", **OPTIONS)
@@ -335,6 +355,31 @@ def test_a_lazy_frame_is_not_taken_for_a_small_table(
     assert "Join" in told
     assert "Broadcast" not in told
     assert joined.count() == ROWS
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("stage", [None, "stage"])
+def test_a_relative_path_is_from_where_it_is_given(
+    stage: str | None, path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark = request.getfixturevalue("spark")  # its workers have the directory that was current when it began
+    monkeypatch.chdir(path.parent)
+    frame = read_data_set(spark, path.name, stage=stage, with_input_file_name_col="F", **OPTIONS)
+    assert {row.F for row in frame.select("F").collect()} == {path.name}
+    assert frame.count() == ROWS
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_spark_tells_where_it_looked_for_a_relative_path(
+    path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Spark's own formats, load() looks where the session was started."""
+    spark, started = request.getfixturevalue("spark"), Path.cwd()
+    monkeypatch.chdir(path.parent)
+    with pytest.raises(Exception, match=f"{path.name}: there is no such file or directory in {started}"):
+        spark.read.format("qsam").options(**OPTIONS).load(path.name).collect()
 
 
 @pytest.mark.spark

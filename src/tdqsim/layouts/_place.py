@@ -38,6 +38,7 @@ class _State:
 
     pointer_size: int
     long_binary: bool
+    nearest_counter: bool
     known: dict[tuple[str, ...], list[Field]] = field(default_factory=dict)
     doubles: set[tuple[str, ...]] = field(default_factory=set)
     tables: list[tuple[str, ...]] = field(default_factory=list)
@@ -47,7 +48,7 @@ class _State:
 
 
 def place_items(
-    items: list[DataItem], *, pointer_size: int = 4, long_binary: bool = False
+    items: list[DataItem], *, pointer_size: int = 4, long_binary: bool = False, nearest_counter: bool = False
 ) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
     """Give the items of one record their offsets; the result is its fields and its RENAMES aliases.
 
@@ -55,11 +56,12 @@ def place_items(
         items: the entries of the record.
         pointer_size: bytes of USAGE POINTER.
         long_binary: take binary items of more digits than a compiler does, in as many bytes as they need.
+        nearest_counter: a name in DEPENDING ON that fits several fields is the last of them.
 
     Raises:
         LayoutError: clauses that do not fit each other; the message names line, column and clause.
     """
-    state = _State(pointer_size, long_binary)
+    state = _State(pointer_size, long_binary, nearest_counter)
     data = [item for item in items if item.level != 66]
     fields, _ = _siblings(data, 0, (), None, state)
     renames = [_rename(item, state) for root in items for item in _renamed(root)]
@@ -157,7 +159,7 @@ def _field(
     key = _key(item, kind, state, taken)
     inner = (*path, key)
     children: tuple[Field, ...] = ()
-    depending = _depending(item, state)
+    depending = _depending(item, path, state)
     if kind is FieldType.GROUP:
         if item.occurs:
             state.tables.append(inner)
@@ -356,16 +358,21 @@ def _alignment(item: DataItem, state: _State, *, first_only: bool) -> int:
             Usage.PROCEDURE_POINTER: 8}.get(usage, 1)  # fmt: skip
 
 
-def _depending(item: DataItem, state: _State) -> tuple[str, ...] | None:
+def _depending(item: DataItem, path: tuple[str, ...], state: _State) -> tuple[str, ...] | None:
     """The path of the DEPENDING ON object: an integer defined before the table and not inside one."""
     if item.occurs is None or item.occurs.depending_on is None:
         return None
     written = item.occurs.depending_on
     parts = [part.upper() for part in written.split(".")]
     candidates = state.known.get(tuple(parts[-2:]), [])
-    counter = next((known for known in reversed(candidates) if _qualifies(known, parts)), None)
+    fitting = (known for known in reversed(candidates) if _qualifies(known, parts))
+    counter = next(fitting, None)
     if counter is None:
         raise bad(item.place, "OCCURS DEPENDING ON", f"{item.label}: there is no {written} before it in the record")
+    group = counter.path[:-1]
+    if not state.nearest_counter and path[: len(group)] != group and (other := next(fitting, None)) is not None:
+        names = " or ".join(" OF ".join(reversed(known.path)) for known in (other, counter))
+        raise bad(item.place, "OCCURS DEPENDING ON", f"{item.label}: {written} is ambiguous: {names}")
     if (*counter.path[:-1], parts[-1]) in state.doubles:
         raise bad(item.place, "OCCURS DEPENDING ON", f"{item.label}: there is more than one {written} in its group")
     around = state.inside[counter.path]

@@ -11,8 +11,9 @@ Replacing works on text words, as in COBOL; the two ways in which copybooks real
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from tdqsim.errors import LayoutError
 from tdqsim.layouts._source import SourcePlace, SourceText, bad, read_source
@@ -20,7 +21,9 @@ from tdqsim.layouts._source import SourcePlace, SourceText, bad, read_source
 __all__ = ["CopyResolver", "Token", "read_tokens"]
 
 MAX_COPY_DEPTH = 16
+MAX_COPIES = 5_000
 MAX_TOKENS = 1_000_000
+MAX_TEXT = 16 * 1024 * 1024
 
 CopyResolver = Callable[[str, str], tuple[str, str]]
 """Called with COPY's text name and library name (or empty); gives (file name, text), LookupError when unknown."""
@@ -50,40 +53,15 @@ class Token:
 
 
 def read_tokens(
-    source: SourceText,
-    resolver: CopyResolver | None,
-    *,
-    source_format: str,
-    columns: tuple[int, int],
-    depth: int = 0,
+    source: SourceText, resolver: CopyResolver | None, *, source_format: str, columns: tuple[int, int]
 ) -> list[Token]:
     """Split the text into words and carry out COPY, REPLACE, EXEC SQL INCLUDE's neighbours and section headers.
 
     Raises:
-        LayoutError: an unterminated literal, an unknown character, or a COPY that cannot be resolved.
+        LayoutError: an unterminated literal, an unknown character, a COPY that cannot be resolved, or more text after
+            COPY and REPLACE than a copybook can have.
     """
-    tokens = _split(source)
-    out: list[Token] = []
-    standing: list[_Replacement] = []
-    position = 0
-    while position < len(tokens):
-        token = tokens[position]
-        if token.kind == "word" and token.upper == "COPY":
-            copied, position = _copy(tokens, position, resolver, depth, source_format=source_format, columns=columns)
-            out += _apply(copied, standing)
-        elif token.kind == "word" and token.upper == "REPLACE":
-            standing, position = _replace_statement(tokens, position)
-        elif token.kind == "word" and token.upper == "EXEC":
-            position = _skip_exec(tokens, position)
-        else:
-            out += _apply([token], standing) if not standing else []
-            end = _statement_end(tokens, position) if standing else position + 1
-            if standing:
-                out += _apply(tokens[position:end], standing)
-            position = end
-        if len(out) > MAX_TOKENS:
-            raise bad(token.place, "", f"the copybook has more than {MAX_TOKENS} words")
-    return out
+    return _Expansion(resolver, source_format, columns).words(_split(source))
 
 
 def _split(source: SourceText) -> list[Token]:
@@ -132,9 +110,33 @@ class _Replacement:
     mode: str  # words, partial, LEADING or TRAILING
     old: tuple[str, ...]
     new: str
+    words: tuple[Token, ...]  # of the new text, for the mode that replaces whole words
 
 
-def _replacements(tokens: list[Token], position: int, clause: str) -> tuple[list[_Replacement], int]:
+class _Replacements:
+    """Pairs of one REPLACE or REPLACING, of which the first that fits counts; those for whole words by their first."""
+
+    def __init__(self, pairs: Iterable[_Replacement] = ()) -> None:
+        self._by_word = dict[str, list[tuple[int, _Replacement]]]()
+        self._parts = list[tuple[int, _Replacement]]()
+        for number, pair in enumerate(pairs):
+            mine = self._by_word.setdefault(pair.old[0], []) if pair.mode == "words" else self._parts
+            mine.append((number, pair))
+        self._any_part = re.compile("|".join(re.escape(pair.old[0]) for _, pair in self._parts) or r"(?!)")
+
+    def __bool__(self) -> bool:
+        return bool(self._by_word or self._parts)
+
+    def for_word(self, token: Token, upper: str) -> Iterable[_Replacement]:
+        """The pairs that may fit here, in the order in which they were written."""
+        whole = self._by_word.get(upper, [])
+        if token.kind != "word" or not self._any_part.search(upper):
+            return [pair for _, pair in whole]
+        parts = [each for each in self._parts if each[1].old[0] in upper]
+        return [pair for _, pair in sorted(whole + parts, key=itemgetter(0))]
+
+
+def _replacements(tokens: list[Token], position: int, clause: str) -> tuple[_Replacements, int]:
     """``[LEADING|TRAILING] a BY b`` pairs up to the period."""
     found: list[_Replacement] = []
     while position < len(tokens) and tokens[position].kind != "period":
@@ -149,7 +151,7 @@ def _replacements(tokens: list[Token], position: int, clause: str) -> tuple[list
         position += 3
     if not found:
         raise bad(tokens[position - 1].place, clause, "expected ==text== BY ==text==")
-    return found, position
+    return _Replacements(found), position
 
 
 def _replacement(mode: str, old: Token, new: Token, clause: str) -> _Replacement:
@@ -158,7 +160,7 @@ def _replacement(mode: str, old: Token, new: Token, clause: str) -> _Replacement
         raise bad(old.place, clause, "the text to be replaced is empty")
     if mode == "words" and len(words) == 1 and not (words[0][0].isalnum() and words[0][-1].isalnum()):
         mode = "partial"
-    return _Replacement(mode, words, new.text)
+    return _Replacement(mode, words, new.text.strip(), tuple(_split_pseudo(replace(new, kind="pseudo"))))
 
 
 def _split_pseudo(token: Token) -> list[Token]:
@@ -167,53 +169,30 @@ def _split_pseudo(token: Token) -> list[Token]:
     return _split(source)
 
 
-def _apply(tokens: list[Token], replacements: list[_Replacement]) -> list[Token]:
-    """Replace from left to right; what was put in is not looked at again."""
-    if not replacements:
-        return tokens
-    out: list[Token] = []
-    position = 0
-    while position < len(tokens):
-        for item in replacements:
-            used, new = _match(tokens, position, item)
-            if used:
-                out += new
-                position += used
-                break
-        else:
-            out.append(tokens[position])
-            position += 1
-    return out
-
-
-def _match(tokens: list[Token], position: int, item: _Replacement) -> tuple[int, list[Token]]:
-    token = tokens[position]
+def _fit(tokens: list[Token], uppers: list[str], position: int, item: _Replacement) -> tuple[int, list[Token]]:
+    """How many words a pair replaces here, and with which; 0 where it does not fit."""
+    token, upper = tokens[position], uppers[position]
     if item.mode == "words":
-        window = tokens[position : position + len(item.old)]
-        if tuple(word.upper for word in window) != item.old:
+        if tuple(uppers[position : position + len(item.old)]) != item.old:
             return 0, []
-        return len(item.old), [
-            replace(word, place=token.place) for word in _split_pseudo(Token("pseudo", item.new, token.place))
-        ]
-    if token.kind != "word":
-        return 0, []
-    old, new = item.old[0], item.new.strip()
+        return len(item.old), [replace(word, place=token.place) for word in item.words]
+    old = item.old[0]
     if item.mode == "partial":
-        text = re.sub(re.escape(old), lambda _: new, token.text, flags=re.IGNORECASE)
+        text = re.sub(re.escape(old), lambda _: item.new, token.text, flags=re.IGNORECASE)
     elif item.mode == "LEADING":
-        text = new + token.text[len(old) :] if token.upper.startswith(old) else token.text
+        text = item.new + token.text[len(old) :] if upper.startswith(old) else token.text
     else:
-        text = token.text[: -len(old)] + new if token.upper.endswith(old) else token.text
+        text = token.text[: -len(old)] + item.new if upper.endswith(old) else token.text
     if text == token.text:
         return 0, []
     return 1, [replace(word, place=token.place) for word in _split_pseudo(Token("pseudo", text, token.place))]
 
 
-def _replace_statement(tokens: list[Token], position: int) -> tuple[list[_Replacement], int]:
+def _replace_statement(tokens: list[Token], position: int) -> tuple[_Replacements, int]:
     start = position
     position += 1
     if position < len(tokens) and tokens[position].upper == "OFF":
-        found: list[_Replacement] = []
+        found = _Replacements()
         position += 1
     else:
         found, position = _replacements(tokens, position, "REPLACE")
@@ -226,15 +205,15 @@ def _period(tokens: list[Token], position: int, start: Token, clause: str) -> in
     return position + 1
 
 
-def _copy(
-    tokens: list[Token],
-    position: int,
-    resolver: CopyResolver | None,
-    depth: int,
-    *,
-    source_format: str,
-    columns: tuple[int, int],
-) -> tuple[list[Token], int]:
+@dataclass(frozen=True, slots=True)
+class _CopyStatement:
+    start: Token
+    name: str
+    library: str
+    replacements: _Replacements
+
+
+def _copy_statement(tokens: list[Token], position: int) -> tuple[_CopyStatement, int]:
     start = tokens[position]
     if position + 1 >= len(tokens) or tokens[position + 1].kind not in ("word", "literal"):
         raise bad(start.place, "COPY", "expected a text name")
@@ -242,36 +221,97 @@ def _copy(
     position += 2
     if position + 1 < len(tokens) and tokens[position].upper in ("OF", "IN"):
         library, position = tokens[position + 1].text.strip("'\""), position + 2
-    replacements: list[_Replacement] = []
+    replacements = _Replacements()
     if position < len(tokens) and tokens[position].upper == "SUPPRESS":
         position += 1
     if position < len(tokens) and tokens[position].upper == "REPLACING":
         replacements, position = _replacements(tokens, position + 1, "COPY REPLACING")
-    position = _period(tokens, position, start, "COPY")
-    if depth >= MAX_COPY_DEPTH:
-        raise bad(
-            start.place, f"COPY {name}", f"COPY is nested more than {MAX_COPY_DEPTH} deep; does a member copy itself?"
-        )
-    source = _member(start, name, library, resolver, source_format=source_format, columns=columns)
-    inner = read_tokens(source, resolver, source_format=source_format, columns=columns, depth=depth + 1)
-    return _apply(inner, replacements), position
+    return _CopyStatement(start, name, library, replacements), _period(tokens, position, start, "COPY")
 
 
-def _member(
-    start: Token,
-    name: str,
-    library: str,
-    resolver: CopyResolver | None,
-    *,
-    source_format: str,
-    columns: tuple[int, int],
-) -> SourceText:
-    if resolver is None:
-        raise bad(start.place, f"COPY {name}", "no library was given to look the member up in")
-    try:
-        file, text = resolver(name, library)
-        return read_source(text, file, source_format=source_format, columns=columns)
-    except LookupError as error:
-        raise bad(start.place, f"COPY {name}", str(error.args[0]) if error.args else "no such member") from error
-    except LayoutError as error:
-        raise LayoutError(f"{error} (copied at {start.place})") from error
+class _Expansion:
+    """One copybook as it grows by COPY and REPLACE: members that copy others many times grow without end otherwise."""
+
+    def __init__(self, resolver: CopyResolver | None, source_format: str, columns: tuple[int, int]) -> None:
+        self._resolver = resolver
+        self._source_format = source_format
+        self._columns = columns
+        self._members = dict[tuple[str, str], list[Token]]()
+        self._copies = self._words = self._characters = 0
+
+    def words(self, tokens: list[Token], depth: int = 0) -> list[Token]:
+        """The words of a text, those of what it copies among them."""
+        out: list[Token] = []
+        standing = _Replacements()
+        position = 0
+        while position < len(tokens):
+            token = tokens[position]
+            word = token.upper if token.kind == "word" else ""
+            if word == "COPY":
+                statement, position = _copy_statement(tokens, position)
+                copied = self._copied(statement, depth)
+                out += self._replaced(self._replaced(copied, statement.replacements), standing)
+            elif word == "REPLACE":
+                standing, position = _replace_statement(tokens, position)
+            elif word == "EXEC":
+                position = _skip_exec(tokens, position)
+            else:
+                end = _statement_end(tokens, position)
+                own = tokens[position:end]
+                self._count(own[0], len(own), sum(len(each.text) for each in own))
+                out += self._replaced(own, standing)
+                position = end
+        return out
+
+    def _copied(self, statement: _CopyStatement, depth: int) -> list[Token]:
+        name, place = f"COPY {statement.name}", statement.start.place
+        if depth >= MAX_COPY_DEPTH:
+            raise bad(place, name, f"COPY is nested more than {MAX_COPY_DEPTH} deep; does a member copy itself?")
+        self._copies += 1
+        if self._copies > MAX_COPIES:
+            raise bad(place, name, f"there are more than {MAX_COPIES} COPY statements, with those of members")
+        key = (statement.name, statement.library)
+        if key not in self._members:
+            self._members[key] = _split(self._member(statement))
+        return self.words(self._members[key], depth=depth + 1)
+
+    def _member(self, statement: _CopyStatement) -> SourceText:
+        place, name = statement.start.place, f"COPY {statement.name}"
+        if self._resolver is None:
+            raise bad(place, name, "no library was given to look the member up in")
+        try:
+            file, text = self._resolver(statement.name, statement.library)
+            return read_source(text, file, source_format=self._source_format, columns=self._columns)
+        except LookupError as error:
+            raise bad(place, name, str(error.args[0]) if error.args else "no such member") from error
+        except LayoutError as error:
+            raise LayoutError(f"{error} (copied at {place})") from error
+
+    def _replaced(self, tokens: list[Token], replacements: _Replacements) -> list[Token]:
+        """Replace from left to right; what was put in is not looked at again."""
+        if not replacements:
+            return tokens
+        out: list[Token] = []
+        uppers = [token.upper for token in tokens]
+        position = 0
+        while position < len(tokens):
+            token = tokens[position]
+            for item in replacements.for_word(token, uppers[position]):
+                used, new = _fit(tokens, uppers, position, item)
+                if used:
+                    self._count(token, len(new), sum(len(word.text) for word in new))
+                    out += new
+                    position += used
+                    break
+            else:
+                out.append(token)
+                position += 1
+        return out
+
+    def _count(self, token: Token, words: int, characters: int) -> None:
+        """Keep count of what was read and put in, so that it is refused before it fills the memory."""
+        self._words += words
+        self._characters += characters
+        for count, most, what in ((self._words, MAX_TOKENS, "words"), (self._characters, MAX_TEXT, "characters")):
+            if count > most:
+                raise bad(token.place, "", f"more than {most} {what}, with what COPY and REPLACE put in")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import LayoutError
@@ -95,6 +95,14 @@ class Copybook:
         return replace(self.whole, fields=tuple(fields))
 
 
+class _Placing(TypedDict):
+    """What :func:`place_items` is told."""
+
+    pointer_size: int
+    long_binary: bool
+    nearest_counter: bool
+
+
 def parse_copybook(
     text: str,
     *,
@@ -104,6 +112,7 @@ def parse_copybook(
     library: CopyResolver | None = None,
     pointer_size: Literal[4, 8] = 4,
     long_binary: bool = False,
+    nearest_counter: bool = False,
     rules: Rules | None = None,
 ) -> Copybook:
     """Read a copybook.
@@ -116,6 +125,8 @@ def parse_copybook(
         library: finds the members that COPY names; see :func:`copybook_library`.
         pointer_size: bytes of USAGE POINTER: 4, or 8 under LP(64).
         long_binary: take binary items of 19 to 38 digits, which no compiler does, in as many bytes as they need.
+        nearest_counter: a name in DEPENDING ON that fits several fields is the last of them, as in Cobrix; else it is
+            refused as ambiguous, as by compilers, where the table is not in the group of the last one.
         rules: code page and number formats of the layouts.
 
     Raises:
@@ -127,14 +138,13 @@ def parse_copybook(
     if not any(item.level not in (66, 88) for item in items):
         raise LayoutError(f"{file}:1:1: the copybook defines no field")
     chosen, groups = rules or Rules(), _records(items)
+    placing = _Placing(pointer_size=pointer_size, long_binary=long_binary, nearest_counter=nearest_counter)
     if len(groups) == 1:
-        only = _layout(groups[0], file, chosen, pointer_size=pointer_size, long_binary=long_binary)
+        only = _layout(groups[0], file, chosen, placing)
         return Copybook(file, (only,), only)
     # First all together: a record that redefines another one shares its bytes there, and is taken alone below.
-    fields, renames = place_items(items, pointer_size=pointer_size, long_binary=long_binary)
-    records = tuple(
-        _layout(group, file, chosen, pointer_size=pointer_size, long_binary=long_binary) for group in groups
-    )
+    fields, renames = place_items(items, **placing)
+    records = tuple(_layout(group, file, chosen, placing) for group in groups)
     return Copybook(file, records, Layout(Path(file).stem, fields, chosen, renames))
 
 
@@ -234,10 +244,10 @@ def _records(items: list[DataItem]) -> list[list[DataItem]]:
     return groups
 
 
-def _layout(items: list[DataItem], file: str, rules: Rules, *, pointer_size: int, long_binary: bool) -> Layout:
+def _layout(items: list[DataItem], file: str, rules: Rules, placing: _Placing) -> Layout:
     if len(items) == 1 and items[0].redefines is not None:
         items[0].redefines = None  # 01 B REDEFINES A: taken alone it is a record of its own
-    fields, renames = place_items(items, pointer_size=pointer_size, long_binary=long_binary)
+    fields, renames = place_items(items, **placing)
     if len(fields) == 1 and fields[0].level == 1 and fields[0].is_group:
         inner = tuple(_rooted(child) for child in fields[0].children)
         return Layout(fields[0].name, inner, rules, renames, root=fields[0].name)

@@ -217,6 +217,14 @@ def _page(given: Given) -> str:
     return _page_named(given, in_ascii=ascii_text)
 
 
+def _refuse_other_page(given: Given) -> None:
+    """A page of EBCDIC where text is ASCII, or the other way round; the table refuses it where ``encoding`` says so."""
+    in_ascii = codepage(_page(given)).kind != EBCDIC
+    name, asked, text = ("ebcdic_code_page", "ebcdic", "ASCII") if in_ascii else ("ascii_charset", "ascii", "EBCDIC")
+    if name in given and "encoding" not in given and not given.cobrix:
+        raise given.bad(name, f"text of this record_format is {text}; give encoding={asked} too, or leave it out")
+
+
 def _page_named(given: Given, *, in_ascii: bool) -> str:
     if in_ascii:
         charset = charset_of(given.text("ascii_charset"))
@@ -250,9 +258,11 @@ def _kept_rules(given: Given, own: Rules) -> Rules:
 
 
 def _copybook(given: Given) -> tuple[Layout, int, int]:
+    _refuse_other_page(given)
     options: dict[str, Any] = {
         "rules": _rules(given),
         "long_binary": True,
+        "nearest_counter": given.cobrix,
         "columns": (given.number("comments_lbound"), given.number("comments_ubound")),
     }
     if not given.flag("truncate_comments"):

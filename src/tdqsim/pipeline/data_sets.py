@@ -34,7 +34,7 @@ from tdqsim.pipeline.session import task_frames
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, list_files, plan
 from tdqsim.pipeline.stages.engine import StageEngine, run_stage
-from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, manifest_path, publish
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, manifest_path, publish, whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -220,16 +220,50 @@ def stage_data_set(
         raise DatasetError("stage is empty; . is the current directory")
     checked = _options(path, options)
     names = chosen_columns(checked, columns)
+    files = [name for name, _ in list_files(checked.paths)]
     with ThreadPoolExecutor() as pool:  # each is a request, in an object store
-        stamps = list(pool.map(stamp, (name for name, _ in list_files(checked.paths))))
-    inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names)
+        stamps = list(pool.map(stamp, files))
+    shown = files if checked.with_input_file_name_col else []  # as they were given, which is what the column has
+    inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names, *filter(None, [shown]))
     run = place(stage) / inputs
     with reached(run):
+<<<<<<< HEAD
         if not manifest_path(run, STAGE).is_file():
             _decode(engine or StageEngine("local"), run, inputs, checked, names)
         told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
     files = tuple(row["files"][0] for row in told)
     return Staged(run, SplitReader(checked, names).schema, files, sum(row["rows"] for row in told))
+=======
+        told = _kept(run)
+        if told is None:
+            tasks = [
+                DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
+                for number, splits in enumerate(grouped(plan(checked)))
+            ]
+            try:
+                run_stage(engine or StageEngine("local"), STAGE, run, tasks, decode_part, "data")
+            except OSError as error:
+                problem = error.strerror or error
+                raise DatasetError(f"{error.filename or run}: {problem}; stage is the directory it goes to") from error
+            told = _manifest(run)
+    made = tuple(row["files"][0] for row in told)
+    return Staged(run, SplitReader(checked, names).schema, made, sum(row["rows"] for row in told))
+
+
+def _manifest(run: Path) -> list[dict[str, Any]]:
+    return _parquet(manifest_path(run, STAGE)).read(["files", "rows", "bytes"], use_threads=False).to_pylist()  # type: ignore[no-any-return]
+
+
+def _kept(run: Path) -> list[dict[str, Any]] | None:
+    """What was made before, if all of it is there still."""
+    try:
+        told = _manifest(run)
+        with ThreadPoolExecutor() as pool:
+            good = all(pool.map(lambda row: whole(run, row["files"], row["bytes"]), told))
+    except (OSError, pa.ArrowException):  # nothing yet, or what somebody damaged
+        return None
+    return told if good else None
+>>>>>>> d
 
 
 def _decode(engine: StageEngine, run: Path, inputs: str, checked: QsamOptions, names: tuple[str, ...]) -> None:

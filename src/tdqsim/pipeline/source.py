@@ -176,7 +176,7 @@ class SplitReader:
             ConversionError: under ``failfast`` a field is corrupt; names file, record, offset and bytes.
         """
         _keep_memory()
-        opened = open_file(split.path)
+        opened = open_file(split.place)
         first = max(split.first_record, 0)
         ids = SegmentIds(self.options, split.segments or SegmentState()) if self.options.segment_levels else None
         try:

@@ -60,7 +60,10 @@ NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zip")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A part of a file for one task: from ``start`` up to ``end``; ``first_record`` is -1 where it was not counted."""
+    """A part of a file for one task: from ``start`` up to ``end``; ``first_record`` is -1 where it was not counted.
+
+    ``path`` is as it was given; a relative one begins in ``folder``, for a task may have another current directory.
+    """
 
     file_id: int
     path: str
@@ -68,6 +71,12 @@ class Split:
     end: int
     first_record: int
     segments: SegmentState | None = None
+    folder: str = ""
+
+    @property
+    def place(self) -> str:
+        """What a task opens."""
+        return self.path if "://" in self.path else os.path.join(self.folder, self.path)  # noqa: PTH118 - text
 
 
 class Opened(Protocol):
@@ -197,7 +206,8 @@ def _expand(path: str, *, deep: bool) -> Iterator[tuple[str, int]]:
         return
     matches = [path] if os.path.exists(path) else sorted(glob.glob(path))  # noqa: PTH110, PTH207 - text in, text out
     if not matches:
-        raise DatasetError(f"{path}: there is no such file or directory")
+        folder = "" if os.path.isabs(path) else f" in {os.getcwd()}"  # noqa: PTH109, PTH117 - text in, text out
+        raise DatasetError(f"{path}: there is no such file or directory{folder}")
     for match in matches:
         try:
             yield from _local_files(Path(match), deep=deep)
@@ -257,10 +267,13 @@ def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
     numbered = list(enumerate(files))
     workers = min(len(files), os.cpu_count() or 1)
     each = max(1, min(FILES_AT_ONCE, len(files) // (4 * workers)))  # handing over costs more than a small file does
+    folder = os.getcwd()  # noqa: PTH109 - text
 
     def some(at: int) -> list[Split]:
         return [
-            split for number, file in numbered[at : at + each] for split in _file_splits(number, file, options, wanted)
+            replace(split, folder=folder)
+            for number, file in numbered[at : at + each]
+            for split in _file_splits(number, file, options, wanted)
         ]
 
     with ThreadPoolExecutor(workers) as pool:

@@ -49,7 +49,7 @@ class PartWriter:
     def __init__(self, options: QsamOptions, schema: pa.Schema) -> None:
         self.options = options
         self.job = uuid.uuid4().hex[:12]
-        self.target = _target(options)
+        self.target = _target(options).absolute()  # a task may have another current directory
         if options.layout is None:
             _raw_column(schema)
         else:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tdqsim.pipeline.stages.report import Tables, page_of
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.stages.report import Tables, page_of, write_report
 from tdqsim.pipeline.stages.tables import TABLES
 from tdqsim.pipeline.stages.tree_memory import TreeMemory, tree_bytes
 from tdqsim.report.parts import Drawing, Section
@@ -165,3 +167,17 @@ def test_the_memory_of_children_counts() -> None:
         during = memory.take()
         child.communicate(b"\n")
     assert during - before >= 100_000_000
+
+
+@pytest.mark.parametrize("name", ["run.json", "replay.manifest.parquet", "replay/regions/00000.parquet"])
+@pytest.mark.parametrize("damage", [b"junk[", b"\xff\xfe"])
+def test_a_damaged_run_is_told_and_keeps_its_report(tmp_path: Path, name: str, damage: bytes) -> None:
+    victim = tmp_path / name
+    victim.parent.mkdir(parents=True, exist_ok=True)
+    victim.write_bytes(damage)
+    if name.startswith("replay/"):
+        pq.write_table(pa.table({"files": [[name]]}), tmp_path / "replay.manifest.parquet")
+    (tmp_path / "report.html").write_text("before")
+    with pytest.raises(DatasetError):
+        write_report(tmp_path)
+    assert (tmp_path / "report.html").read_text() == "before"

@@ -42,6 +42,7 @@ __all__ = [
     "one_of",
     "outdate",
     "publish",
+    "whole",
     "write_manifest",
 ]
 
@@ -119,13 +120,13 @@ class Receipts:
         self.stage = stage
 
     def get(self, bucket: int, inputs: str) -> Receipt | None:
-        """The receipt of a bucket, if it was given for these inputs and its files are there."""
+        """The receipt of a bucket, if it was given for these inputs and its files are there, as long as they were."""
         try:
             found = Receipt.from_json(json.loads(self._path(bucket).read_text("utf-8")))
-        except (OSError, ValueError, KeyError, TypeError):
+            there = found.inputs == inputs and whole(self.folder.parent.parent, found.files, found.size)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None  # none yet, or one that somebody damaged: the bucket is done again
-        there = all((self.folder.parent.parent / name).is_file() for name in found.files)
-        return found if found.inputs == inputs and there else None
+        return found if there else None
 
     def put(self, receipt: Receipt) -> None:
         """Publish a receipt; the bucket is done."""
@@ -137,6 +138,14 @@ class Receipts:
 
     def _path(self, bucket: int) -> Path:
         return self.folder / f"{bucket:05d}.json"
+
+
+def whole(run: Path, files: Iterable[str], size: int) -> bool:
+    """Whether files of a run's directory are there, with so many bytes together."""
+    try:
+        return sum((run / name).stat().st_size for name in files) == size
+    except OSError:
+        return False
 
 
 def publish(task: StageTask, stage: str, files: Sequence[str], rows: int, begun: float, **details: Any) -> Receipt:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tdqsim.errors import DatasetError
 from tdqsim.pipeline.publishing import is_local, place, publish_json, published
 from tdqsim.pipeline.stages.events import Slice, open_pieces
 from tdqsim.pipeline.stages.manifest import manifest_path
@@ -56,9 +57,16 @@ def write_report(run: Path, result: RunResult | None = None, out: str | Path = "
         out: where they go, also in an object store; by default the run's directory.
 
     Raises:
-        DatasetError: there is nothing to report of.
+        DatasetError: there is nothing to report of, or a file of the run is damaged.
         TdqError: as :func:`check_report`; nothing is written then.
     """
+    try:
+        return _written(run, result, out)
+    except (pa.ArrowException, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{run}: a file in it is damaged: {error}; give tdq pipeline run or replay again") from error
+
+
+def _written(run: Path, result: RunResult | None, out: str | Path) -> Path:
     if result is not None:
         summary = result.as_dict()
     elif (run / "run.json").is_file():
