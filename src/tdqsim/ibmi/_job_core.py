@@ -389,7 +389,7 @@ class JobCore:
             return False
         request = Request(target, operation.lock)
         locks = self.system.locks
-        if not locks.blockers(self, request):
+        if not locks.blocked(self, request):
             return False
         if not locks.acquire(self, [request], self._default_wait_ns()):
             self._fail_for(operation.lock_message, target)
