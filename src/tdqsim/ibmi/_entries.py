@@ -166,14 +166,20 @@ class Entries:
         Raises:
             StoreFull: there is no room; nothing was added.
         """
+        self._add(entry, also, meta, self._put)
+
+    def _add(
+        self, entry: Entry, also: Sequence[Work], meta: Mapping[bytes, bytes | None],
+        put: Callable[[VolatileQueue | Work, Entry], None],
+    ) -> None:  # fmt: skip
         changer = self._changer()
         if self._forced:
-            self._put(changer, entry)
+            put(changer, entry)
             self.commit(changer, also, meta)
         else:
             if also:
                 self._durable.commit(also)
-            self._put(changer, entry)
+            put(changer, entry)
 
     def _put(self, changer: VolatileQueue | Work, entry: Entry) -> None:
         if self._keyed:
@@ -181,11 +187,9 @@ class Entries:
         else:
             changer.put(entry.time_ns.to_bytes(STAMP_BYTES, "big") + entry.sender + entry.data)
 
-    def put_back(self, entry: Entry) -> None:
+    def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
         """Put an entry back in front: it is the next that is taken, of a KEYED queue the next with its key."""
-        changer = self._changer()
-        self._put_back(changer, entry)
-        self.commit(changer)
+        self._add(entry, also, _NOTHING, self._put_back)
 
     def take(
         self, search: SearchOrder | None, key: bytes, journaling: Journaling, meta: Mapping[bytes, bytes | None]

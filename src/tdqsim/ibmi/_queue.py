@@ -221,9 +221,9 @@ class DataQueue(SystemObject):
             and 0 < len(entry.data) <= self.maxlen
         )  # fmt: skip
 
-    def put_back(self, entry: Entry) -> None:
-        """Put an entry back in front; a queue that has become full meanwhile holds it all the same."""
-        self.stored.put_back(entry)
+    def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
+        """Put an entry back in front, as :meth:`put`; a queue that has become full meanwhile holds it all the same."""
+        self.stored.put_back(entry, also)
         self.spare, self.unsaved = 0, True
         self._hold_all()
 
