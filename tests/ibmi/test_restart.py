@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+from freezegun import freeze_time
 
 from tdqsim.core.store import Store
 from tdqsim.errors import StoreError, StoreMissing
@@ -113,6 +114,27 @@ def test_an_unclean_end_leaves_no_strays(tmp_path):
         assert [stored.name for stored in system.store.volatile.queues()] == [
             str(next(system.queues()).number).encode()
         ]
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("force", ["*YES", "*NO"])
+@pytest.mark.parametrize("seq", ["*FIFO", "*LIFO", "*KEYED"])
+def test_no_two_entries_have_the_same_moment_after_a_restart_while_the_clock_stands(tmp_path, seq, force, clean):
+    keyed, keys = ({"keylen": 1}, (b"b", b"c", b"a")) if seq == "*KEYED" else ({}, (None,) * 3)
+    for turn in range(3):
+        with (
+            freeze_time("2026-03-01 12:00:00"), System("SYS1", tmp_path / "store") as system,
+            system.job("A", "QSECOFR") as job,
+        ):  # fmt: skip
+            if not turn:
+                job.crtdtaq("QGPL/WORK", maxlen=10, seq=seq, force=force, **keyed)
+            for key in keys:
+                job.qsnddtaq("QGPL/WORK", data=b"x", key=key)
+            moments = [entry.time_ns for entry in next(system.queues()).stored.entries()]
+            assert len(set(moments)) == len(moments) == 3 * (turn + 1)
+            if force == "*NO":
+                system.write_out()  # what a kill leaves of it
+            system.close(clean=clean)
 
 
 @pytest.mark.rule("DTAQ-FORCE-NO")
