@@ -165,20 +165,14 @@ class Entries:
         Raises:
             StoreFull: there is no room; nothing was added.
         """
-        self._add(entry, also, meta, self._put)
-
-    def _add(
-        self, entry: Entry, also: Sequence[Work], meta: Mapping[bytes, bytes | None],
-        put: Callable[[VolatileQueue | Work, Entry], None],
-    ) -> None:  # fmt: skip
         changer = self._changer()
         if self._forced:
-            put(changer, entry)
+            self._put(changer, entry)
             self.commit(changer, also, meta)
         else:
             if also:
                 self._durable.commit(also)
-            put(changer, entry)
+            self._put(changer, entry)
 
     def _put(self, changer: VolatileQueue | Work, entry: Entry) -> None:
         if self._keyed:
@@ -188,7 +182,9 @@ class Entries:
 
     def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
         """Put an entry back in front: it is the next that is taken, of a KEYED queue the next with its key."""
-        self._add(entry, also, _NOTHING, self._put_back)
+        changer = self._changer()
+        self._put_back(changer, entry)
+        self.commit(changer, also)
 
     def take(
         self, search: SearchOrder | None, key: bytes, journaling: Journaling, meta: Mapping[bytes, bytes | None]
