@@ -224,7 +224,7 @@ class DataQueue(SystemObject):
         )  # fmt: skip
 
     def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
-        """Put an entry back in front, and commit what belongs to it; a queue that has become full meanwhile holds it all the same."""
+        """Put an entry back in front, with what belongs to it; a queue that is full meanwhile holds it all the same."""
         self.stored.put_back(entry, also)
         self.spare, self.unsaved = 0, True
         self._hold_all()
