@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import cycle
+from collections.abc import Callable
+from itertools import count, cycle
 from pathlib import Path
 
 import pytest
 
-from tdqsim.ibmi import RDQS0100, System
+from tdqsim.ibmi import RDQS0100, Job, System
 from tests.bench._ratio import compare, report
 from tests.bench._table import hold
 
@@ -118,3 +119,198 @@ def test_qmhrdqm_of_a_hundred_thousand(tmp_path: Path):
         )  # fmt: skip
         for name, cost in costs.items():
             hold(6, cost.ratio, f"QMHRDQM of 100,000 entries, {name}, to walks over the queue")
+
+
+FEW, MANY = 500, 4_000
+
+
+def among(setting: Callable[[System, Job, int], Callable[[], object]]) -> float:
+    """What one turn of some work costs among MANY others, to what it costs among FEW."""
+    with System("FEW") as few, System("MANY") as many:
+        contenders = {}
+        for system, size in ((few, FEW), (many, MANY)):
+            turn = setting(system, system.job("SETUP", user="QSECOFR"), size)
+
+            def run(n: int, turn: Callable[[], object] = turn) -> None:
+                for _ in range(n):
+                    turn()
+
+            contenders[f"{setting.__name__}, {size:,}"] = run
+        costs = compare(contenders, n=100, rounds=7, cpu=True)
+        report(f"{setting.__name__}, in empty calls", costs)
+        first, second = costs.values()
+        return second.ratio / first.ratio
+
+
+def waiting_receives(system: System, job: Job, size: int) -> Callable[[], object]:
+    job.crtdtaq("QGPL/Q", maxlen=10)
+
+    def receive(own: Job) -> None:
+        while True:
+            own.qrcvdtaq("Q", "QGPL", -1)
+
+    for _ in range(size):
+        system.start(receive)
+    system.dispatcher.run_ready()
+    return lambda: job.qsnddtaq("Q", "QGPL", b"x")
+
+
+def receives_that_wait_for_a_key(system: System, job: Job, size: int) -> Callable[[], object]:
+    job.crtdtaq("QGPL/Q", maxlen=10, seq="*KEYED", keylen=4)
+
+    def receive(own: Job, key: bytes) -> None:
+        while True:
+            own.qrcvdtaq("Q", "QGPL", -1, "EQ", key)
+
+    keys = [number.to_bytes(4, "big") for number in range(size)]
+    for key in keys:
+        system.start(receive, key)
+    system.dispatcher.run_ready()
+    turns = cycle(reversed(keys))
+    return lambda: job.qsnddtaq("Q", "QGPL", b"x", next(turns))
+
+
+def waits_with_a_limit(system: System, job: Job, size: int) -> Callable[[], object]:
+    job.crtdtaq("QGPL/Q", maxlen=10)
+
+    def receive(own: Job) -> None:
+        while True:
+            own.qrcvdtaq("Q", "QGPL", 90_000)
+
+    for _ in range(size):
+        system.start(receive)
+    system.dispatcher.run_ready()
+    return lambda: job.qsnddtaq("Q", "QGPL", b"x")
+
+
+def active_jobs(system: System, job: Job, size: int) -> Callable[[], object]:
+    for _ in range(size):
+        system.job("ACTIVE")
+
+    def turn() -> None:
+        with system.job("ANOTHER") as another:
+            another.qsnddtaq("QGPL/Q", "", b"x")
+
+    job.crtdtaq("QGPL/Q", maxlen=10)
+    return turn
+
+
+def data_queues(system: System, job: Job, size: int) -> Callable[[], object]:
+    for number in range(size):
+        job.crtdtaq(f"QGPL/Q{number}", maxlen=10)
+    system.crtlib("OTHER")
+
+    def turn() -> None:
+        job.crtdtaq("QGPL/ONE", maxlen=10)
+        job.movobj("QGPL/ONE", "OTHER")
+        job.rnmobj("OTHER/ONE", "TWO")
+        job.dltdtaq("OTHER/TWO")
+
+    return turn
+
+
+def journal_entries(system: System, job: Job, size: int) -> Callable[[], object]:
+    job.crtdtaq("QGPL/Q", maxlen=10)
+    job.crtjrn("QGPL/J")
+    job.strjrnobj("QGPL/Q", "QGPL/J")
+    for _ in range(size // 2):
+        job.qsnddtaq("Q", "QGPL", b"x")
+        job.qrcvdtaq("Q", "QGPL")
+
+    def turn() -> None:
+        job.qsnddtaq("Q", "QGPL", b"x")
+        job.qrcvdtaq("Q", "QGPL")
+
+    return turn
+
+
+def holders_of_a_lock(system: System, job: Job, size: int) -> Callable[[], object]:
+    job.crtdtaq("QGPL/Q", maxlen=10)
+    for _ in range(size):
+        system.job("HOLDER").alcobj([("QGPL/Q", "*SHRRD")])
+
+    def turn() -> None:
+        job.alcobj([("QGPL/Q", "*SHRUPD")])
+        job.dlcobj([("QGPL/Q", "*SHRUPD")])
+
+    return turn
+
+
+def locks_of_one_job(_system: System, job: Job, size: int) -> Callable[[], object]:
+    names = [f"QGPL/Q{number}" for number in range(size)]
+    for name in names:
+        job.crtdtaq(name, maxlen=10)
+        job.alcobj([(name, "*EXCL")])
+    turns = cycle(names)
+
+    def turn() -> None:
+        name = next(turns)
+        job.dlcobj([(name, "*EXCL")])
+        job.alcobj([(name, "*EXCL")])
+
+    return turn
+
+
+def waits_for_a_lock(system: System, job: Job, size: int) -> Callable[[], object]:
+    job.crtdtaq("QGPL/Q", maxlen=10)
+    job.crtdtaq("QGPL/GO", maxlen=10)
+
+    def take_turns(own: Job) -> None:
+        while True:
+            own.alcobj([("QGPL/Q", "*EXCL")], 32_767)
+            own.qrcvdtaq("GO", "QGPL", -1)
+            own.dlcobj([("QGPL/Q", "*EXCL")])
+
+    for _ in range(size):
+        system.start(take_turns)
+    system.dispatcher.run_ready()
+    return lambda: job.qsnddtaq("GO", "QGPL", b"x")
+
+
+def waits_for_the_lock_of_another_object(system: System, job: Job, size: int) -> Callable[[], object]:
+    job.crtdtaq("QGPL/Q", maxlen=10)
+    job.crtdtaq("QGPL/OTHER", maxlen=10)
+    job.alcobj([("QGPL/OTHER", "*EXCL")])
+    for _ in range(size):
+        system.start(lambda own: own.alcobj([("QGPL/OTHER", "*SHRRD")], 32_767))
+    system.dispatcher.run_ready()
+
+    def turn() -> None:
+        job.alcobj([("QGPL/Q", "*EXCL")])
+        job.dlcobj([("QGPL/Q", "*EXCL")])
+
+    return turn
+
+
+def users_with_an_authority(system: System, job: Job, size: int) -> Callable[[], object]:
+    job.crtdtaq("QGPL/Q", maxlen=10)
+    users = [system.crtusrprf(f"U{number}").name for number in range(size)]
+    job.grtobjaut("QGPL/Q", users, "*USE")
+    turns = cycle(users)
+
+    def turn() -> None:
+        user = next(turns)
+        job.grtobjaut("QGPL/Q", user, "*CHANGE")
+        job.rvkobjaut("QGPL/Q", user, "*ALL")
+        job.grtobjaut("QGPL/Q", user, "*USE")
+
+    return turn
+
+
+def user_profiles(system: System, _job: Job, size: int) -> Callable[[], object]:
+    numbers = count()
+    for _ in range(size):
+        system.crtusrprf(f"U{next(numbers)}")
+    return lambda: system.crtusrprf(f"U{next(numbers)}")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        waiting_receives, receives_that_wait_for_a_key, waits_with_a_limit, active_jobs, data_queues, journal_entries,
+        holders_of_a_lock, locks_of_one_job, waits_for_a_lock, waits_for_the_lock_of_another_object,
+        users_with_an_authority, user_profiles,
+    ],
+)  # fmt: skip
+def test_eight_times_as_many_others_cost_one_turn_no_more(setting):
+    hold(2.5, among(setting), f"IBM i, {setting.__name__.replace('_', ' ')}, {MANY:,} of them, to {FEW:,}", wanted=1.5)

@@ -304,3 +304,12 @@ def test_the_libraries_of_a_submitted_job(system, officer, said, found):
     system.register_program("QGPL/LOOK", lambda job: seen.append((job.current_library, job.user_libraries)))
     officer.command(f"SBMJOB CMD(CALL QGPL/LOOK) {said}").result()
     assert seen == [found]
+
+
+@pytest.mark.parametrize("keyword", ["JOBQ(*JOBD)", "JOBD(*USRPRF)", "JOBQ(QGPL/QBATCH)"])
+def test_a_special_value_can_stand_for_a_name_and_its_library(officer, keyword):
+    officer.command(f"SBMJOB CMD(DSPJOBLOG) {keyword}").result()
+    assert officer.joblog[-1].message_id == "CPC1221"
+    for bad in ("JOBQ(*LIBL)", "JOBQ(*USRPRF)", "JOBQ(*JOBD/QBATCH)"):
+        with pytest.raises(EscapeMessage, match="CPF0006"):
+            officer.command(f"SBMJOB CMD(DSPJOBLOG) {bad}")

@@ -250,3 +250,55 @@ def test_the_time_now_and_zones():
         out = bytearray(17)
         job.call("QWCCVTDT", e("*CURRENT  "), b"", e("*YYMD     "), out, b4(0))
         assert out == e("20240701120000000")
+
+
+@pytest.mark.parametrize("force", ["*YES", "*NO"])
+@pytest.mark.parametrize("keyed", [True, False])
+def test_the_journal_has_an_entry_that_is_put_back(system, force, keyed):
+    with system.job(user="QSECOFR") as job:
+        key, more = (b"K1", {"seq": "*KEYED", "keylen": 2}) if keyed else (None, {})
+        job.crtdtaq("APPLIB/PUTBACK", maxlen=10, senderid="*YES", force=force, **more)
+        job.crtjrn("APPLIB/JRN2")
+        job.strjrnobj("APPLIB/PUTBACK", "APPLIB/JRN2")
+        job.qsnddtaq("PUTBACK", "APPLIB", b"x", key)
+        entry = job.receive("PUTBACK", "APPLIB", key=key)
+        job.return_entry("PUTBACK", "APPLIB", entry)
+        _, sent, received, again = job.dspjrn("APPLIB/JRN2")
+        assert (sent.type, received.type, again.type) == (("QK", "QL", "QK") if keyed else ("QS", "QR", "QS"))
+        assert sent.entry_specific_data == again.entry_specific_data
+        assert job.receive("PUTBACK", "APPLIB", key=key) == entry
+
+
+def test_scripts_that_make_receivers_run_as_they_are(system):
+    with system.job(user="QSECOFR") as job:
+        job.crtdtaq("APPLIB/PAY", maxlen=10)
+        for text in (
+            "CRTJRNRCV JRNRCV(APPLIB/RCV0001) THRESHOLD(100000) ASP(*LIBASP) UNIT(*ANY) AUT(*EXCLUDE) TEXT('Receiver')",
+            (
+                "CRTJRN JRN(APPLIB/PAYJRN) JRNRCV(APPLIB/RCV0001 APPLIB/RCV0002) MSGQ(QSYS/QSYSOPR) MNGRCV(*SYSTEM) "
+                "DLTRCV(*YES) RCVSIZOPT(*RMVINTENT *MAXOPT3) MINENTDTA(*NONE) JRNCACHE(*NO) MNGRCVDLY(5) DLTRCVDLY(5) "
+                "FIXLENDTA(*JOB *USR *PGM) JRNOBJLMT(*MAX10M) TEXT('Payments')"
+            ),
+            "STRJRNOBJ OBJ(APPLIB/PAY) OBJTYPE(*DTAQ) JRN(APPLIB/PAYJRN) IMAGES(*AFTER) LOGLVL(*ERRORS)",
+            "ENDJRNOBJ OBJ(APPLIB/PAY) OBJTYPE(*DTAQ) JRN(APPLIB/PAYJRN) LOGLVL(*ALL)",
+            "STRJRNOBJ APPLIB/PAY *DTAQ *LIBL/PAYJRN",
+            "ENDJRNOBJ APPLIB/PAY *DTAQ JRN(*OBJ)",
+        ):
+            job.addlible("APPLIB") if "*LIBL/" in text else None
+            job.command(text)
+        assert [entry.type for entry in job.dspjrn("PAYJRN")] == ["QB", "QE", "QB", "QE"]
+        assert system.libraries["APPLIB"].objects["*JRN", "PAYJRN"].text == "Payments"
+        job.crtjrn("APPLIB/OTHER")
+        job.strjrnobj("APPLIB/PAY", "APPLIB/PAYJRN")
+        for text, said in {
+            "CRTJRNRCV NOLIB/RCV0001": "CPF9810",
+            "CRTJRNRCV QTEMP/RCV0001": "QTEMP",
+            "CRTJRN APPLIB/NEW JRNRCV(NOLIB/RCV0001)": "CPF9810",
+            "ENDJRNOBJ APPLIB/PAY *DTAQ APPLIB/OTHER": "CPF7031",
+            "ENDJRNOBJ APPLIB/PAY *DTAQ *LIBL/NOJRN": "CPF9801",
+            "STRJRNOBJ APPLIB/PAY *DTAQ NOJRN": "CPF9801",
+        }.items():
+            with pytest.raises(EscapeMessage, match=said):
+                job.command(text)
+        assert ("*JRN", "NEW") not in system.libraries["APPLIB"].objects
+        assert next(system.queues()).journal

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tdqsim.errors import WouldWaitForever
 from tdqsim.facts import table
-from tdqsim.ibmi import JobEnded, ParameterError
+from tdqsim.ibmi import EscapeMessage, JobEnded, ParameterError, System
 from tests.ibmi.conftest import fill
 from tests.rules import expect_rule
 
@@ -92,6 +96,106 @@ def test_a_wait_for_a_lock_ends_when_it_is_released(system, officer, other, work
     officer.dlcobj([("APPLIB/WORK", "*EXCL")])
     assert waiting.done  # the command outside gave it its turn, and its end released what it got
     assert officer.wrkobjlck("APPLIB/WORK") == ()
+
+
+def test_waits_for_a_lock_end_in_the_order_in_which_they_came(system, officer, work):
+    got = []
+
+    def take(job, state, until_told):
+        job.alcobj([("APPLIB/WORK", state)], wait=60)
+        got.append((job.name, state))
+        if until_told:
+            job.qrcvdtaq("GO", "APPLIB", -1)
+
+    officer.crtdtaq("APPLIB/GO", maxlen=10)
+    officer.alcobj([("APPLIB/WORK", "*EXCL")])
+    for number, state in enumerate(("*SHRRD", "*SHRUPD", "*EXCL", "*SHRRD"), 1):
+        system.start(take, state, state != "*EXCL", name=f"J{number}")
+        system.dispatcher.run_ready()
+    officer.dlcobj([("APPLIB/WORK", "*EXCL")])
+    assert got == [("J1", "*SHRRD"), ("J2", "*SHRUPD"), ("J4", "*SHRRD")]
+    for _ in range(3):
+        officer.qsnddtaq("GO", "APPLIB", b"x")
+    assert got[3:] == [("J3", "*EXCL")]
+
+
+def test_whose_turn_a_lock_was_and_who_finds_it_taken_keeps_nobody_waiting(system, officer, work):
+    got = []
+
+    def take(job, state):
+        job.alcobj([("APPLIB/WORK", state)], wait=60)
+        got.append(job.name)
+
+    def overtake(job):
+        officer.dlcobj([("APPLIB/WORK", "*EXCL")])
+        job.alcobj([("APPLIB/WORK", "*SHRRD")], wait=60)
+        job.qrcvdtaq("GO", "APPLIB", -1)
+
+    officer.crtdtaq("APPLIB/GO", maxlen=10)
+    officer.alcobj([("APPLIB/WORK", "*EXCL")])
+    for name, state in (("FIRST", "*EXCL"), ("SECOND", "*SHRRD")):
+        system.start(take, state, name=name)
+        system.dispatcher.run_ready()
+    system.start(overtake, name="NEWCOMER")
+    system.dispatcher.run_ready()
+    assert got == ["SECOND"]
+    officer.qsnddtaq("GO", "APPLIB", b"x")
+    assert got == ["SECOND", "FIRST"]
+
+
+def test_whose_turn_a_lock_was_and_who_ends_without_it_keeps_nobody_waiting(system, officer, work):
+    got = []
+
+    def take(job, state):
+        job.alcobj([("APPLIB/WORK", state)], wait=60)
+        got.append(job.name)
+
+    officer.alcobj([("APPLIB/WORK", "*EXCL")])
+    first, _ = system.start(take, "*EXCL", name="FIRST"), system.start(take, "*SHRRD", name="SECOND")
+    system.dispatcher.run_ready()
+    system.start(lambda _: (officer.dlcobj([("APPLIB/WORK", "*EXCL")]), first.job.end()))
+    system.dispatcher.run_ready()
+    assert got == ["SECOND"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 3),
+    st.lists(st.tuples(st.integers(0, 4), st.sampled_from("ARE"), st.sampled_from("PQ"), st.sampled_from(STATES))),
+)
+def test_nobody_waits_for_a_lock_that_he_could_have(seed, steps):
+    with System("SYS1", seed=seed) as system, system.job("OFFICER", user="QSECOFR") as officer:
+        for name in ("P", "Q", *(f"ORDERS{number}" for number in range(5))):
+            officer.crtdtaq(f"QGPL/{name}", maxlen=20)
+
+        def obey(job, orders):
+            while True:
+                what, objects, state = job.qrcvdtaq(orders, "QGPL", -1).data.decode().split()
+                locks = [(f"QGPL/{one}", state) for one in objects]
+                with suppress(EscapeMessage):
+                    job.alcobj(locks, 30_000) if what == "A" else job.dlcobj(locks)
+
+        jobs = [system.start(obey, f"ORDERS{number}", name=f"J{number}") for number in range(5)]
+        system.dispatcher.run_ready()
+        for number, what, name, state in steps:
+            if what == "E":
+                jobs[number].job.end()
+                jobs[number] = system.start(obey, f"ORDERS{number}", name=f"J{number}")
+            else:
+                objects = "PQ" if what == "A" and name == "Q" else name
+                officer.qsnddtaq(f"ORDERS{number}", "QGPL", f"{what} {objects} {state}".encode())
+            system.dispatcher.run_ready()
+            entries = [(name, one) for name in "PQ" for one in officer.wrkobjlck(f"QGPL/{name}")]
+            held = [(name, one.job, one.state) for name, one in entries if one.status == "HELD"]
+            waits = [(name, one.job, one.state) for name, one in entries if one.status == "WAIT"]
+
+            def conflicts(asked, held=held):
+                return [one for one in held if one[:2] != asked[:2] and one[0] == asked[0]
+                        and (one[2], asked[2]) not in TOGETHER]  # fmt: skip
+
+            assert not any(map(conflicts, held))
+            for waiter in {job for _, job, _ in waits}:
+                assert any(conflicts(asked) for asked in waits if asked[1] == waiter)
 
 
 def test_the_end_of_a_job_releases_its_locks(system, officer, work):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+from freezegun import freeze_time
 
 from tdqsim.core.store import Store
 from tdqsim.errors import StoreError, StoreMissing
@@ -23,6 +25,41 @@ def reopen(path: Path) -> System:
     if "ANNA" not in system.profiles:
         system.crtusrprf("ANNA")
     return system
+
+
+def test_what_users_have_privately_outlives_a_restart_and_ends_with_the_object(tmp_path):
+    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        for user in ("BERT", "CARL"):
+            system.crtusrprf(user)
+        job.crtdtaq(dtaq="QGPL/Q", maxlen=10, aut="*EXCLUDE")
+        job.grtobjaut("QGPL/Q", ["ANNA", "BERT"], "*CHANGE")
+        job.rvkobjaut("QGPL/Q", "BERT", "*ALL")
+        job.rnmobj("QGPL/Q", "R")
+    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        assert next(system.queues()).private == {"ANNA": "*CHANGE"}
+        job.dltdtaq("QGPL/R")
+    with Store(tmp_path / "store") as store:
+        assert list(store.durable.metas(b"private/")) == []
+
+
+def test_private_authorities_of_an_earlier_release_are_read_and_changed(tmp_path):
+    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        queue = job.crtdtaq(dtaq="QGPL/Q", maxlen=10, aut="*EXCLUDE")
+        for user in ("BERT", "CARL"):
+            system.crtusrprf(user)
+    with Store(tmp_path / "store") as store:  # it had them in the object's record
+        key = b"object/%d" % queue.number
+        record = json.loads(store.durable.get_meta(key)) | {"private": {"ANNA": "*USE", "BERT": "*USE", "CARL": "*ALL"}}
+        store.durable.commit(meta={key: json.dumps(record).encode()})
+    for readonly in (True, False):
+        with System("SYS1", tmp_path / "store", readonly=readonly) as system:
+            assert next(system.queues()).private == {"ANNA": "*USE", "BERT": "*USE", "CARL": "*ALL"}
+    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        job.rvkobjaut("QGPL/Q", "ANNA", "*ALL")
+        job.grtobjaut("QGPL/Q", "BERT", "*CHANGE")
+        job.rnmobj("QGPL/Q", "R")
+    with reopen(tmp_path / "store") as system:
+        assert next(system.queues()).private == {"BERT": "*CHANGE", "CARL": "*ALL"}
 
 
 def test_everything_is_there_after_a_restart(tmp_path):
@@ -77,6 +114,27 @@ def test_an_unclean_end_leaves_no_strays(tmp_path):
         assert [stored.name for stored in system.store.volatile.queues()] == [
             str(next(system.queues()).number).encode()
         ]
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("force", ["*YES", "*NO"])
+@pytest.mark.parametrize("seq", ["*FIFO", "*LIFO", "*KEYED"])
+def test_no_two_entries_have_the_same_moment_after_a_restart_while_the_clock_stands(tmp_path, seq, force, clean):
+    keyed, keys = ({"keylen": 1}, (b"b", b"c", b"a")) if seq == "*KEYED" else ({}, (None,) * 3)
+    for turn in range(3):
+        with (
+            freeze_time("2026-03-01 12:00:00"), System("SYS1", tmp_path / "store") as system,
+            system.job("A", "QSECOFR") as job,
+        ):  # fmt: skip
+            if not turn:
+                job.crtdtaq("QGPL/WORK", maxlen=10, seq=seq, force=force, **keyed)
+            for key in keys:
+                job.qsnddtaq("QGPL/WORK", data=b"x", key=key)
+            moments = [entry.time_ns for entry in next(system.queues()).stored.entries()]
+            assert len(set(moments)) == len(moments) == 3 * (turn + 1)
+            if force == "*NO":
+                system.write_out()  # what a kill leaves of it
+            system.close(clean=clean)
 
 
 @pytest.mark.rule("DTAQ-FORCE-NO")

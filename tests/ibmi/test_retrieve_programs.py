@@ -7,6 +7,7 @@ from struct import unpack_from
 import pytest
 from freezegun import freeze_time
 
+from tdqsim.errors import ConversionError
 from tdqsim.ibmi import MESSAGES, EscapeMessage, ParameterError, System
 from tests.ibmi.conftest import e
 from tests.rules import expect_rule
@@ -163,3 +164,18 @@ def test_passwords_without_a_server(system):
     with system.job(user="QSECOFR") as job:
         expect_rule("USRPRF-PASSWORD-KEPT", job.command, "CRTUSRPRF EDDA PASSWORD(*USRPRF)")
     assert "EDDA" not in system.profiles
+
+
+def test_a_ccsid_that_changes_is_the_one_that_everything_is_in(system):
+    with system.job(user="QSECOFR") as job:
+        job.crtdtaq("APPLIB/SIGNED", maxlen=10, senderid="*YES")
+        job.crtdtaq("QTEMP/NOTED", maxlen=10)
+        job.ccsid = 273
+        assert (job.ccsid, job.page.ccsid) == (273, 273)
+        assert job.page.encode("Ä") == "Ä".encode("cp273")
+        assert unpack_from(">i", job_information(job, "JOBI0400"), 372) == (273,)
+        with pytest.raises(ConversionError):
+            job.ccsid = 99999
+        assert (job.ccsid, job.page.ccsid) == (273, 273)
+        job.ccsid = 65535
+        assert (job.ccsid, job.page.ccsid) == (65535, 37)

@@ -6,7 +6,7 @@ from freezegun import freeze_time
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import SystemClosed, WouldWaitForever
-from tdqsim.ibmi import JobEnded, System
+from tdqsim.ibmi import JobEnded, ParameterError, System
 from tests.rules import expect_rule
 
 SECOND = 1_000_000_000
@@ -80,6 +80,27 @@ def test_the_highest_run_priority_is_served_first(seed):
         for text in (b"1", b"2", b"3", b"4"):
             job.qsnddtaq("WORK", "APPLIB", text)
         assert [one.result().data for one in jobs] == [b"3", b"2", b"4", b"1"]
+
+
+@pytest.mark.rule("DTAQ-RECEIVE-ONE-GETS-IT")
+def test_a_run_priority_that_changes_moves_a_wait_by_when_it_came():
+    with System() as system, system.job(user="QSECOFR") as job:
+        system.crtlib("APPLIB")
+        job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
+        jobs = []
+        for priority in (50, 20, 30):
+            jobs.append(system.start(waiter(), run_priority=priority))
+            system.run()
+        with pytest.raises(ParameterError, match="run_priority 100: must be 1 to 99"):
+            jobs[0].job.run_priority = 100
+        assert jobs[0].job.run_priority == 50
+        jobs[0].job.run_priority = 20
+        jobs[1].job.run_priority = 99
+        jobs[1].job.run_priority = 30
+        for text in (b"1", b"2", b"3"):
+            job.qsnddtaq("WORK", "APPLIB", text)
+        assert [one.result().data for one in jobs] == [b"1", b"2", b"3"]
+        jobs[0].job.run_priority = 1  # it waits no more
 
 
 def test_only_an_entry_that_satisfies_the_key_ends_the_wait(system, job, keyed):

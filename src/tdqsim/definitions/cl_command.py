@@ -44,6 +44,7 @@ _QUOTED = re.compile(r"'(?:[^']|'')*+'")
 _HEXADECIMAL = re.compile(r"[Xx]'((?:[0-9A-Fa-f]{2})+)'", re.ASCII)
 _KEYWORD = re.compile(r"[A-Z][A-Z0-9]{0,9}", re.ASCII)
 _DEEPEST = 5
+_LIBRARIES = ("*LIBL", "*CURLIB")
 _JOB_PARTS = 2
 _JOB_NUMBER = re.compile(r"[0-9]{6}", re.ASCII)
 
@@ -338,8 +339,11 @@ def _name(parameter: ClParameter, value: str, most: int, *, generic: bool = Fals
 def _qualified(parameter: ClParameter, value: ClWord) -> tuple[object, list[Diagnostic]]:
     library, slash, name = value.rpartition("/")
     longest = LIMITS["object_name_length"]
+    alone = {one for one in parameter.values if parameter.kind == "qualified" and one not in _LIBRARIES}
+    if value in alone:
+        return str(value), []
     _, faults = _name(parameter, name, longest, generic=parameter.kind == "generic-qualified")
-    if slash and library not in parameter.values:
+    if slash and (library not in parameter.values or library in alone):
         faults = faults + _name(parameter, library, longest)[1]
     return str(value), faults
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tdqsim.core.store import Store
@@ -21,7 +21,9 @@ from tdqsim.ibmi.journals import Journal
 
 __all__ = ["Catalogue"]
 
-_KINDS = frozenset({KEPT_BY.decode(), "system", "object", "profile", "profileaut", "autl", "allocation", "stream"})
+_KINDS = frozenset(
+    {KEPT_BY.decode(), "system", "object", "profile", "profileaut", "private", "autl", "allocation", "stream"}
+)
 _ASIDE = frozenset({"system", "profile"})
 """What a job that only looks may come upon, and need not be kept."""
 _QUEUE_NAME = re.compile(rb"J?[0-9]+")
@@ -91,20 +93,41 @@ class Catalogue:
             yield AuthorizationList(name, **record)
 
     def objects(self) -> Iterator[SystemObject]:
-        """Libraries, journals and data queues, these two attached to their entries."""
-        for number, record in self._records("object"):
-            yield self._object(int(number), record)
+        """Libraries, journals and data queues, these two attached to their entries.
 
-    def _object(self, number: int, record: dict[str, Any]) -> SystemObject:
+        Private authorities that a store of an earlier release has in the records of the objects are put in their own.
+        """
+        private: dict[str, dict[str, str]] = {}
+        for name, record in self._records("private"):
+            number, _, user = name.partition("/")
+            private.setdefault(number, {})[user] = record["authority"]
+        moved: dict[bytes, bytes | None] = {}
+        for number, record in self._records("object"):
+            inside = record.pop("private", {})
+            if inside and not self._readonly:
+                moved |= self.record("object", number, record) | self.private(int(number), inside)
+            yield self._object(int(number), record, inside | private.get(number, {}))
+        if moved:
+            self._durable.commit(meta=moved)
+
+    def private(self, number: int, given: Mapping[str, str]) -> dict[bytes, bytes | None]:
+        """The records of what users have privately to an object; of those with nothing, that they go."""
+        found: dict[bytes, bytes | None] = {}
+        for user, words in given.items():
+            record = self.record("private", f"{number}/{user}", {"authority": words})
+            found |= record if words else dict.fromkeys(record)
+        return found
+
+    def _object(self, number: int, record: dict[str, Any], private: dict[str, str]) -> SystemObject:
         kind = record.pop("type")
         if kind == "*LIB":
-            return Library(number, **record)
+            return Library(number, **record, private=private)
         if kind == "*JRN":
-            journal = Journal(number, **record)
+            journal = Journal(number, **record, private=private)
             journal.attach(self._durable)
             return journal
         attributes = Attributes(**record.pop("attributes"))
-        queue = DataQueue(number, **record, attributes=attributes)
+        queue = DataQueue(number, **record, private=private, attributes=attributes)
         if queue.ddm:
             queue.settle()
         else:

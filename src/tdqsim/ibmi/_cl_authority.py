@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 
 from tdqsim.core.capitals import capitals
 from tdqsim.ibmi._authority import NONE, SAME, added, granted_names, revoked
@@ -51,12 +50,8 @@ class AuthorityCommands(JobCore):
         check_flags(replace=replace)
         granted_names(aut)
         target, users = self._secured(obj, library, objtype), self._users(user)
-        after = copy(target)
-        after.private = dict(target.private)
-        for one in users:
-            before = self._authority(after, one) if not replace else ""
-            self._give(after, one, added(before, aut))
-        self._secure("GRTOBJAUT", target, after, "CPC2201", user=" ".join(users), aut=aut)
+        given = {one: added("" if replace else self._authority(target, one), aut) for one in users}
+        self._secure("GRTOBJAUT", target, given, "CPC2201", user=" ".join(users), aut=aut)
 
     @declare("RVKOBJAUT")
     def rvkobjaut(
@@ -86,13 +81,11 @@ class AuthorityCommands(JobCore):
         self.begin("RVKOBJAUT")
         granted_names(aut)
         target, users = self._secured(obj, library, objtype), self._users(user)
-        after = copy(target)
-        after.private = dict(target.private)
-        for one in users:
-            before = self._authority(after, one)
-            if before:
-                self._give(after, one, revoked(before, aut))
-        self._secure("RVKOBJAUT", target, after, "CPC2202", user=" ".join(users), aut=aut)
+        had = {one: self._authority(target, one) for one in users}
+        given = {one: revoked(before, aut) for one, before in had.items() if before}
+        if "*PUBLIC" in given:
+            given["*PUBLIC"] = given["*PUBLIC"] or "*EXCLUDE"
+        self._secure("RVKOBJAUT", target, given, "CPC2202", user=" ".join(users), aut=aut)
 
     def _secured(self, obj: str, library: str, objtype: str) -> SystemObject:
         operation = OPERATIONS["GRTOBJAUT"]
@@ -126,19 +119,10 @@ class AuthorityCommands(JobCore):
             return target.private.get(user, "")
         return "" if target.public == "*AUTL" else target.public
 
-    @staticmethod
-    def _give(target: SystemObject, user: str, words: str) -> None:
-        if user == "*PUBLIC":
-            target.public = words or "*EXCLUDE"
-        elif words:
-            target.private[user] = words
-        else:
-            target.private.pop(user, None)
-
     def _secure(
-        self, command: str, target: SystemObject, after: SystemObject, completion: str, *, user: str, aut: str
+        self, command: str, target: SystemObject, given: dict[str, str], completion: str, *, user: str, aut: str
     ) -> None:
-        self.system.change_object(target, {"public": after.public, "private": after.private})
+        self.system.change_authorities(target, given)
         self.note(command, target, user=user, aut=aut)
         self.log(self.message(completion))
         self.give_turn()

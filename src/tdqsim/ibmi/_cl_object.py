@@ -8,7 +8,7 @@ from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS, LOCK_STATES, OPERATIONS
 from tdqsim.ibmi._job_core import JobCore, object_values, wait_seconds
-from tdqsim.ibmi._locks import LockEntry, Request
+from tdqsim.ibmi._locks import HeldLock, LockEntry, Request
 from tdqsim.ibmi._objects import Library, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.messages import DTAQ
@@ -40,7 +40,7 @@ class ObjectCommands(JobCore):
         wait_ns = self._default_wait_ns() if wait is None else wait_seconds(wait, "wait", LIMITS["alcobj_wait_maximum"])
         requests = self._requests(objects, scope)
         if not self.system.locks.acquire(self, requests, wait_ns, scope):
-            blocked = next((one for one in requests if self.system.locks.blockers(self, one)), requests[0])
+            blocked = next((one for one in requests if self.system.locks.blocked(self, one)), requests[0])
             self._fail_for("CPF1002", self._target(blocked))
         deleted = next((self._target(one) for one in requests if one.target.gone), None)
         if deleted is not None:
@@ -65,8 +65,8 @@ class ObjectCommands(JobCore):
         self.begin("DLCOBJ")
         requests = self._requests(objects, scope)
         for request in requests:
-            held = [(lock.state, lock.scope) for lock in request.target.locks if lock.job is self]
-            if held.count((request.state, scope)) < requests.count(request):
+            held = HeldLock(self, request.state, scope)
+            if request.target.locks.count(held) < requests.count(request):
                 self.fail("CPF1005")
         for request in requests:
             self.system.locks.release(self, request, scope)

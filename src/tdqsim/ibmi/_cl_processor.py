@@ -43,8 +43,8 @@ class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, Authority
         """Run one CL command, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
 
         The commands are CRTDTAQ, DLTDTAQ, CRTLIB, DLTLIB, ADDLIBLE, RMVLIBLE, CHGLIBL, CHGCURLIB, ALCOBJ, DLCOBJ,
-        MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CHGUSRPRF, CRTJRN, STRJRNOBJ,
-        ENDJRNOBJ, CALL, SBMJOB, DSPJOBLOG.
+        MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CHGUSRPRF, CRTJRNRCV, CRTJRN,
+        STRJRNOBJ, ENDJRNOBJ, CALL, SBMJOB, DSPJOBLOG.
 
         Returns:
             What the command's method returns: the queue of CRTDTAQ, the library of CRTLIB, the started job of SBMJOB,
@@ -268,12 +268,17 @@ HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
         "RVKOBJAUT": lambda job, values: job.rvkobjaut(*_authority(values), objtype=values["objtype"]),
         "CRTUSRPRF": _crtusrprf,
         "CHGUSRPRF": _chgusrprf,
-        "CRTJRN": lambda job, values: job.crtjrn(values["jrn"]),
+        "CRTJRNRCV": lambda job, values: job.crtjrnrcv(values["jrnrcv"]),
+        "CRTJRN": lambda job, values: job.crtjrn(
+            values["jrn"],
+            jrnrcv=values.get("jrnrcv", ()),
+            text="" if values.get("text", "*BLANK") == "*BLANK" else values["text"],
+        ),
         "STRJRNOBJ": lambda job, values: job.strjrnobj(values["obj"], values["jrn"]),
         "CALL": _called,
         "SBMJOB": _submitted,
         "DSPJOBLOG": lambda job, values: job.dspjoblog(values.get("job", "*")),
-        "ENDJRNOBJ": lambda job, values: job.endjrnobj(values["obj"]),
+        "ENDJRNOBJ": lambda job, values: job.endjrnobj(values["obj"], jrn=values.get("jrn", "*OBJ")),
     }
 )
 """What each command of the definitions calls."""

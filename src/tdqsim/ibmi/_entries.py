@@ -97,11 +97,10 @@ class Entries:
             return self.raw.data_bytes + count * (self._start - STAMP_BYTES)
         return self.raw.data_bytes - count * STAMP_BYTES
 
-    @property
-    def latest(self) -> int:
-        """The moment of the newest entry, 0 for none; of a KEYED queue that of some entry."""
-        newest = next(self.raw.entries(reverse=self.raw.order is not Order.LIFO, limit=1), None)
-        return self._entry(newest).time_ns if newest is not None else 0
+    def latest(self, *, every: bool) -> int:
+        """The moment of the newest entry, 0 for none; of a KEYED queue that of some entry unless every one counts."""
+        found = self.raw.entries(reverse=self.raw.order is not Order.LIFO, limit=None if every else 1)
+        return max((self._entry(one).time_ns for one in found), default=0)
 
     def entries(
         self, *, reverse: bool = False, skip: int = 0, limit: int | None = None, pause: Callable[[], object] = nothing
@@ -181,11 +180,11 @@ class Entries:
         else:
             changer.put(entry.time_ns.to_bytes(STAMP_BYTES, "big") + entry.sender + entry.data)
 
-    def put_back(self, entry: Entry) -> None:
+    def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
         """Put an entry back in front: it is the next that is taken, of a KEYED queue the next with its key."""
         changer = self._changer()
         self._put_back(changer, entry)
-        self.commit(changer)
+        self.commit(changer, also)
 
     def take(
         self, search: SearchOrder | None, key: bytes, journaling: Journaling, meta: Mapping[bytes, bytes | None]

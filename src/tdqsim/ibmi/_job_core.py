@@ -30,6 +30,7 @@ from tdqsim.ibmi._locks import Request
 from tdqsim.ibmi._machine import Machine
 from tdqsim.ibmi._objects import SYSTEM_LIBRARIES, Library, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._waits import Waiter
 from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message, message
 
 __all__ = ["NAME_LENGTH", "JobCore", "object_values", "wait_seconds"]
@@ -54,6 +55,7 @@ class JobCore:
         ccsid: the CCSID of its characters; 65535 says that none are converted.
         page: code page of its CCSID, of the default one for 65535.
         run_priority: 1 to 99, the lowest number is served first.
+        waiters: its receives that wait.
         default_wait: seconds that it waits for a lock.
         date_format: DATFMT, such as ``*YMD``, for QWCCVTDT.
         started_ns: when it was started, on the system's clock.
@@ -79,8 +81,6 @@ class JobCore:
         run_priority: int = LIMITS["run_priority"],
         default_wait: float = LIMITS["default_wait_seconds"],
     ) -> None:
-        if not LIMITS["run_priority_minimum"] <= run_priority <= LIMITS["run_priority_maximum"]:
-            raise ParameterError(f"run_priority {run_priority!r}: must be 1 to {LIMITS['run_priority_maximum']}")
         wait_seconds(default_wait, "default_wait")
         self.system = system
         self._dispatcher: Dispatcher = system.dispatcher
@@ -89,8 +89,9 @@ class JobCore:
         self.number = number
         self.qualified_name = f"{number}/{self.user}/{self.name}"
         self.doing = ("", "", "")
-        self.ccsid = ccsid
+        self._ccsid = ccsid
         self.page: CodePage = codepage(job_page(ccsid))
+        self.waiters: set[Waiter] = set()
         self.run_priority = run_priority
         self.default_wait = default_wait
         self.date_format = "*YMD"
@@ -126,6 +127,43 @@ class JobCore:
         self._current_user = user = self.system.profile(user).name
         self.forget_places()
         self.sender_id = self.system.sender_id(self, user, self.ccsid)
+
+    @property
+    def ccsid(self) -> int:
+        """The CCSID of its characters, as CHGJOB CCSID changes it; 65535 says that none are converted.
+
+        Raises:
+            ConversionError: set to one that is not known; the job keeps what it has.
+        """
+        return self._ccsid
+
+    @ccsid.setter
+    def ccsid(self, ccsid: int) -> None:
+        self._dispatcher.check_thread()
+        page = codepage(job_page(ccsid))
+        self._ccsid, self.page = ccsid, page
+        self.sender_id = self.system.sender_id(self, self._current_user, ccsid)
+
+    @property
+    def run_priority(self) -> int:
+        """1 to 99, the lowest number is served first, as CHGJOB RUNPTY changes it.
+
+        A receive that waits takes its place at once, by when it came among those of the new priority.
+
+        Raises:
+            ParameterError: set to something else; the job keeps what it has.
+        """
+        return self._run_priority
+
+    @run_priority.setter
+    def run_priority(self, run_priority: int) -> None:
+        self._dispatcher.check_thread()
+        least, most = LIMITS["run_priority_minimum"], LIMITS["run_priority_maximum"]
+        if type(run_priority) is not int or not least <= run_priority <= most:
+            raise ParameterError(f"run_priority {run_priority!r}: must be {least} to {most}")
+        self._run_priority = run_priority
+        for waiter in self.waiters:
+            waiter.queue.waiters.move(waiter)
 
     @property
     def current_library(self) -> str:
@@ -389,7 +427,7 @@ class JobCore:
             return False
         request = Request(target, operation.lock)
         locks = self.system.locks
-        if not locks.blockers(self, request):
+        if not locks.blocked(self, request):
             return False
         if not locks.acquire(self, [request], self._default_wait_ns()):
             self._fail_for(operation.lock_message, target)

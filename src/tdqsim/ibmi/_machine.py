@@ -283,6 +283,27 @@ class Machine(Profiles):
 
         carry_out(self.store.durable, ObjectChange(make, self.forget_places), meta, also(after))
 
+    def change_authorities(self, one: SystemObject, given: Mapping[str, str]) -> None:
+        """Change what users, and ``*PUBLIC``, have to an object; empty words take a user's name away."""
+        self.dispatcher.check_thread()
+        private = {user: words for user, words in given.items() if user != "*PUBLIC"}
+        public = given.get("*PUBLIC", one.public)
+        meta: dict[bytes, bytes | None] = {}
+        if one.number in self._objects:
+            meta = self._catalogue.private(one.number, private)
+            if public != one.public:
+                meta |= self._catalogue.record("object", str(one.number), {**one.save(), "public": public})
+
+        def make() -> None:
+            one.public = public
+            for user, words in private.items():
+                if words:
+                    one.private[user] = words
+                else:
+                    one.private.pop(user, None)
+
+        carry_out(self.store.durable, ObjectChange(make, self.forget_places), meta)
+
     def move_object(
         self, one: DataQueue, holder: Library, target: Library, name: str, also: Callable[[Any], Sequence[Work]]
     ) -> None:
@@ -310,8 +331,10 @@ class Machine(Profiles):
     ) -> None:  # fmt: skip
         """Delete objects of one library, and the library itself, in one commit."""
         gone = [*objects, *((holder,) if and_library else ())]
-        ended = [queue for queue in self._all_queues() if queue.journal in {one.number for one in gone}]
-        meta, works = self._gone(gone, [queue for queue in ended if queue not in objects])
+        journals = {one.number for one in gone if isinstance(one, Journal)}
+        ended = [queue for queue in self._all_queues() if queue.journal in journals] if journals else []
+        numbers = {one.number for one in gone}
+        meta, works = self._gone(gone, [queue for queue in ended if queue.number not in numbers])
         volatile = [one for one in objects if isinstance(one, DataQueue) and not (one.ddm or one.forced)]
 
         def make() -> None:
@@ -347,6 +370,7 @@ class Machine(Profiles):
         works: list[Work] = []
         for one in gone:
             meta[b"object/%d" % one.number] = None
+            meta |= dict.fromkeys(f"private/{one.number}/{user}".encode() for user in one.private)
             if isinstance(one, DataQueue) and not one.ddm:
                 meta[one.allocation_key] = None
             work = one.drop() if isinstance(one, Journal) else None
@@ -365,7 +389,7 @@ class Machine(Profiles):
                 one.settle()
                 for waiter in tuple(one.waiters):
                     waiter.parked.wake_one()
-        self.locks.wake()
+        self.locks.wake(objects)
         self.forget_places()
 
     def write_out(self) -> None:

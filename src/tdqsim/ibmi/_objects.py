@@ -16,7 +16,7 @@ from tdqsim.facts import table
 from tdqsim.ibmi._authority import ALL, AuthorizationList, granted_names
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
-from tdqsim.ibmi._locks import HeldLock
+from tdqsim.ibmi._locks import Locks
 from tdqsim.ibmi.parms import Parm
 
 __all__ = ["SHIPPED_LIBRARIES", "SYSTEM_LIBRARIES", "Library", "Program", "SystemObject", "new_name"]
@@ -75,7 +75,7 @@ class SystemObject:
     private: dict[str, str] = field(default_factory=dict)
     text: str = ""
     gone: bool = False
-    locks: list[HeldLock] = field(default_factory=list)
+    locks: Locks = field(default_factory=Locks)
 
     @property
     def type(self) -> str:
@@ -107,10 +107,10 @@ class SystemObject:
         return granted_names(listed.entries.get("*PUBLIC", "*EXCLUDE")) if listed is not None else frozenset()
 
     def save(self) -> dict[str, Any]:
-        """What the catalogue keeps of it."""
+        """What the catalogue keeps of it, private authorities apart."""
         return {
             "type": self.type, "name": self.name, "library": self.library, "owner": self.owner, "public": self.public,
-            "autl": self.autl, "private": self.private, "text": self.text,
+            "autl": self.autl, "text": self.text,
         }  # fmt: skip
 
 

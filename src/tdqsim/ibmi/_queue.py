@@ -96,7 +96,8 @@ class DataQueue(SystemObject):
         maximum: how many entries fit at all.
         last_reclaim_ns: moment of the last automatic reclaim, 0 for none.
         stamp: enqueue moment of the last entry; each entry's is later than the one before.
-        kept_stamp: what of it the store knows. Of a keyed queue nothing else tells it after a restart.
+        kept_stamp: what of it the store knows. Of a keyed queue nothing else tells it after a restart; after a kill all
+            its entries are looked at once.
         waiters: receives that wait, highest run priority first.
         temporary: it is in a QTEMP and leaves nothing in the catalogue.
         trace: takes what happens here, None when nobody records (see :class:`~tdqsim.ibmi._recorder.Recorder`).
@@ -173,7 +174,8 @@ class DataQueue(SystemObject):
         self.maximum = maximum_entries(attributes)
         kept = store.durable.get_meta(self.allocation_key)
         self.allocated, self.last_reclaim_ns, *stamps = json.loads(kept) if kept else (attributes.initial, 0)
-        self.stamp = self.kept_stamp = max(self.held.latest if self.raw.count else 0, *stamps, 0)
+        killed = aside is None and not store.closed_clean
+        self.stamp = self.kept_stamp = max(self.held.latest(every=killed and self.keyed), *stamps, 0)
         self._hold_all()  # what is allocated was not saved when its process ended
         self.settle()
 
@@ -221,9 +223,9 @@ class DataQueue(SystemObject):
             and 0 < len(entry.data) <= self.maxlen
         )  # fmt: skip
 
-    def put_back(self, entry: Entry) -> None:
-        """Put an entry back in front; a queue that has become full meanwhile holds it all the same."""
-        self.stored.put_back(entry)
+    def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
+        """Put an entry back in front, with what belongs to it; a queue that is full meanwhile holds it all the same."""
+        self.stored.put_back(entry, also)
         self.spare, self.unsaved = 0, True
         self._hold_all()
 

@@ -154,6 +154,8 @@ class ReceiveApi(JobCore):
     def return_entry(self, name: str, library: str, entry: Entry) -> None:
         """Put back an entry that :meth:`receive` gave and nobody could use: it is the next of its key, or of all.
 
+        The journal of a journaled queue, which has that it was received, has it as an entry that is sent.
+
         Raises:
             EscapeMessage: as for QRCVDTAQ; CPF9805 the queue is gone, and the one of its name has no such entries.
         """
@@ -163,7 +165,7 @@ class ReceiveApi(JobCore):
             return  # it was another system's, which has heard that it went
         if not queue.could_have_had(entry):
             self._fail_for("CPF9805", queue)
-        queue.put_back(entry)
+        queue.put_back(entry, self.system.journals.sent(self, queue, entry))
         self.note("GIVEBACK", queue, entry.data, entry.key)
         serve(queue, entry)
         self.give_turn()

@@ -45,7 +45,7 @@ class Waiter:
         remove: the entry is taken, not looked at.
         entry: what it was given, or None.
         parked: where its strand waits.
-        place: in front of the queue: the run priority of its job as it came, and the order in which they came.
+        place: in front of the queue: the run priority of its job, and the order in which they came.
     """
 
     __slots__ = ("entry", "job", "key", "parked", "place", "queue", "remove", "search")
@@ -110,6 +110,14 @@ class Waiters:
         waiter.place = (waiter.job.run_priority, self._last)
         self._lines.setdefault(waiter.line, SortedDict())[waiter.place] = waiter
 
+    def move(self, waiter: Waiter) -> None:
+        """Put one that is there where its job's run priority now has it, by when it came."""
+        place = waiter.job.run_priority, waiter.place[1]
+        line = self._lines[waiter.line]
+        del line[waiter.place]
+        waiter.place = place
+        line[place] = waiter
+
     def discard(self, waiter: Waiter) -> bool:
         """Take one away; False when it was not there."""
         line = self._lines.get(waiter.line, {})
@@ -132,11 +140,13 @@ class Waiters:
 def enter(waiter: Waiter) -> None:
     """Put a waiter in its place in front of the queue."""
     waiter.queue.waiters.add(waiter)
+    waiter.job.waiters.add(waiter)
     waiter.queue.settle()
 
 
 def leave(waiter: Waiter) -> None:
     """Take a waiter away."""
+    waiter.job.waiters.discard(waiter)
     if waiter.queue.waiters.discard(waiter):
         waiter.queue.settle()
 

@@ -6,10 +6,13 @@ job's class, it is this protocol that they are given.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tdqsim.core.dispatch import Strand
 from tdqsim.ibmi.messages import Message
+
+if TYPE_CHECKING:
+    from tdqsim.ibmi._waits import Waiter
 
 __all__ = ["Who"]
 
@@ -19,11 +22,16 @@ class Who(Protocol):
 
     Attributes:
         run_priority: 1 to 99, the lowest number is served first.
+        waiters: its receives that wait.
         strand: where it runs, None for one that the program outside uses.
     """
 
-    run_priority: int
+    waiters: set[Waiter]
     strand: Strand | None
+
+    @property
+    def run_priority(self) -> int:
+        """1 to 99."""
 
     @property
     def name(self) -> str:
