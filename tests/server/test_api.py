@@ -458,6 +458,24 @@ def test_requests_behind_one_that_was_given_up_are_answered_when_their_task_is_p
     units.do(first, "CICSUSER", lambda task: task.syncpoint_rollback(), last=True).result(timeout=300)
 
 
+@pytest.mark.parametrize(("method", "end"), [("POST", "/commit"), ("DELETE", "")])
+def test_the_end_of_a_unit_of_work_that_waits_is_503_when_the_server_ends(api, method, end):
+    units = [api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"] for _ in range(2)]
+    write = {"text": "WRITEQ TD QUEUE('LOGQ') FROM('A')"}
+    assert api.post(f"/api/v1/units-of-work/{units[0]}/exec", json=write).status_code == 200
+    tasks = "/api/v1/regions/PAYREGN/tasks"
+    with ThreadPoolExecutor() as pool:
+        waiting = [pool.submit(api.post, f"/api/v1/units-of-work/{units[1]}/exec", json=write)]
+        while not any(each["held_by"] for each in api.get(tasks).json()):
+            pass
+        waiting.append(pool.submit(api.request, method, f"/api/v1/units-of-work/{units[1]}{end}"))
+        api.portal.call(api.app.state.streams.end)
+        try:
+            assert [each.result(timeout=20).status_code for each in waiting] == [503, 503]
+        finally:
+            api.delete(f"/api/v1/units-of-work/{units[0]}")
+
+
 def test_a_backout_that_nobody_waits_for_is_one(host):
     region = host.regions["PAYREGN"]
     unit = host.units.begin(region, "CICSUSER").result(timeout=300)
