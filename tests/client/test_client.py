@@ -99,6 +99,18 @@ def test_commands_do_what_a_tasks_methods_do(region):
     assert met.value.condition == "TRANSIDERR"
 
 
+@pytest.mark.parametrize("name", ["", "A/B", "..", ".", "?", "#A", "%", "A B", "é"])
+def test_a_name_that_no_queue_has_is_qiderr(region, name):
+    """Whatever is in it: it names no other place of the server."""
+    for call in (region.readq_td, region.deleteq_td, region.peek, region.discard_tdqueue):
+        with pytest.raises(RemoteError, match="QIDERR"):
+            call(name)
+    with pytest.raises(RemoteError, match="QIDERR"):
+        region.writeq_td(name, "x")
+    with pytest.raises(RemoteError, match="QIDERR"):
+        region.set_tdqueue(name, enablestatus="DISABLED")
+
+
 def test_a_unit_of_work_has_them_too(region):
     with region.unit_of_work(idle_seconds=3600) as unit:
         unit.writeq_td("LOGQ", b"kept")

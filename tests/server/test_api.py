@@ -19,10 +19,15 @@ pytest.importorskip("httpx2", reason="httpx2 is not installed")
 from fastapi.testclient import TestClient
 
 from tdqsim import Region, define_tdqueue, define_transaction
+from tdqsim.cics import Abend
 from tdqsim.client import Client, RemoteError
+from tdqsim.errors import TdqError
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
+from tdqsim.server.open_units import UnknownUnit
+from tdqsim.server.servefile import serve_file
+from tdqsim.server.serving import serve
 from tdqsim.server.users import Role, User, Users
 
 DEFINITIONS = [
@@ -283,6 +288,31 @@ def test_the_ready_file_says_where_and_who(served):
     assert found["url"].startswith("http://127.0.0.1:")
 
 
+def test_a_server_that_does_not_start_leaves_the_ready_file_of_one_that_runs(served):
+    process, ready = served
+    there = ready.read_text()
+    with pytest.raises(TdqError, match="in use"):
+        serve(serve_file([ready.parent], ready.parent / "store"), ready_file=ready)
+    assert ready.read_text() == there
+    process.kill()
+    process.wait()
+    broken = ready.parent / "broken"
+    broken.mkdir()
+    with pytest.raises(TdqError):
+        serve(serve_file([broken]), ready_file=ready)
+    assert not ready.exists()  # its server was killed: who waits for the file waits for the next
+
+
+@pytest.mark.parametrize("name", ["none/ready.json", "."])
+def test_a_ready_file_that_cannot_be_written_is_told_before_anything_is_served(tmp_path, name):
+    (tmp_path / "region.yaml").write_text("applid: PAYREGN\n")
+    told = []
+    with pytest.raises(TdqError, match=r"ready file .*: (cannot be written|is a directory)"):
+        serve(serve_file([tmp_path]), ready_file=tmp_path / name, told=told.append)
+    assert not told
+    assert [each.name for each in tmp_path.iterdir()] == ["region.yaml"]
+
+
 def connected(ready):
     found = json.loads(ready.read_text())
     host, port = found["url"].removeprefix("http://").split(":")
@@ -404,6 +434,75 @@ def test_tasks_tell_what_they_wait_for_and_who_has_it(api):
         assert waiting.result(timeout=300).status_code == 200
     for unit in units[1:]:
         api.delete(f"/api/v1/units-of-work/{unit}")
+
+
+def test_requests_behind_one_that_was_given_up_are_answered_when_their_task_is_purged(host):
+    region = host.regions["PAYREGN"]
+    units, write = host.units, lambda task: task.writeq_td("LOGQ", b"x")
+
+    def do(call):
+        return host.engine.submit(call).result(timeout=300)
+
+    first, second = (units.begin(region, "CICSUSER").result(timeout=300) for _ in range(2))
+    units.do(first, "CICSUSER", write).result(timeout=300)
+    blocked, given_up, behind = (units.do(second, "CICSUSER", write) for _ in range(3))
+    commit = units.do(second, "CICSUSER", lambda task: task.syncpoint(), last=True)
+    do(lambda: None)
+    assert given_up.cancel()
+    assert not commit.cancel()  # it would leave the task to return, which commits whatever was asked
+    number = max(do(lambda: list(region.tasks)))
+    do(lambda: region.task().__enter__().set_task(number, purgetype="FORCEPURGE"))
+    assert isinstance(blocked.exception(timeout=300), Abend)
+    for each in (behind, commit):
+        assert isinstance(each.exception(timeout=10), UnknownUnit)
+    units.do(first, "CICSUSER", lambda task: task.syncpoint_rollback(), last=True).result(timeout=300)
+
+
+@pytest.mark.parametrize(("method", "end"), [("POST", "/commit"), ("DELETE", "")])
+def test_the_end_of_a_unit_of_work_that_waits_is_503_when_the_server_ends(api, method, end):
+    units = [api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"] for _ in range(2)]
+    write = {"text": "WRITEQ TD QUEUE('LOGQ') FROM('A')"}
+    assert api.post(f"/api/v1/units-of-work/{units[0]}/exec", json=write).status_code == 200
+    tasks = "/api/v1/regions/PAYREGN/tasks"
+    with ThreadPoolExecutor() as pool:
+        waiting = [pool.submit(api.post, f"/api/v1/units-of-work/{units[1]}/exec", json=write)]
+        while not any(each["held_by"] for each in api.get(tasks).json()):
+            pass
+        waiting.append(pool.submit(api.request, method, f"/api/v1/units-of-work/{units[1]}{end}"))
+        api.portal.call(api.app.state.streams.end)
+        try:
+            assert [each.result(timeout=20).status_code for each in waiting] == [503, 503]
+        finally:
+            api.delete(f"/api/v1/units-of-work/{units[0]}")
+
+
+def test_a_backout_that_nobody_waits_for_is_one(host):
+    region = host.regions["PAYREGN"]
+    unit = host.units.begin(region, "CICSUSER").result(timeout=300)
+    host.units.do(unit, "CICSUSER", lambda task: task.writeq_td("LOGQ", b"x")).result(timeout=300)
+    back_out = host.units.do(unit, "CICSUSER", lambda task: task.syncpoint_rollback(), last=True)
+    back_out.cancel()
+    back_out.result(timeout=300)
+    assert host.engine.submit(lambda: region.peek("LOGQ")).result(timeout=300) == []
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+@pytest.mark.parametrize("name", ["PAYQ%2Frecords", "PAYQ%2frecords", "%2F", "..%2Fclock", ""])
+def test_a_slash_in_a_name_parts_no_path(api, host, method, name):
+    """An escaped slash belongs to the name of the queue; an empty name is none, and nobody is sent elsewhere."""
+    host.engine.submit(lambda: host.regions["PAYREGN"].seed("PAYQ", [b"kept"])).result(timeout=300)
+    for end in ("", "/records", "/read"):
+        answer = api.request(method, f"/api/v1/regions/PAYREGN/queues/{name}{end}", follow_redirects=False)
+        assert answer.status_code in (404, 405, 422), answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+    assert api.get(f"{QUEUE}/records").json()["records"] == [host.regions["PAYREGN"].codepage.decode(b"kept")]
+
+
+def test_the_address_that_the_server_tells_is_the_page_of_the_api(api):
+    for path in ("/api/v1", "/api/v1/"):
+        answer = api.get(path, follow_redirects=False)
+        assert answer.status_code == 200
+        assert 'href="/api/v1/openapi.json"' in answer.text
 
 
 def test_a_wait_that_is_over_is_504(api):

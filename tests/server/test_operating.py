@@ -13,13 +13,15 @@ pytest.importorskip("httpx2", reason="httpx2 is not installed")
 from fastapi.testclient import TestClient
 
 from tdqsim import Region, define_dtaq, define_tdqueue
+from tdqsim.cics import Access, AccessList, Condition
 from tdqsim.definitions import Definitions
+from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
 from tdqsim.server.users import Role, User, Users
-from tdqsim.testing.faults import Fault, FaultPlan
+from tdqsim.testing.faults import DiskFull, Fault, FaultPlan
 
 REGION = "/api/v1/regions/PAYREGN"
 QUEUE = f"{REGION}/queues/PAYQ"
@@ -119,6 +121,37 @@ def test_a_snapshot_is_restored(api):
     bad = {"queues": {"PAYQ": {"records": []}, "NONE": {"records": []}}}
     assert api.put(f"{REGION}/snapshot", json=bad).status_code == 409
     assert api.get(f"{QUEUE}/records").json()["records"] == ["a", "b"]  # nothing was done
+
+
+@pytest.mark.parametrize("wrong", ["", "C1" * 5000])
+def test_a_snapshot_of_which_one_record_cannot_be_put_back_changes_nothing(api, wrong):
+    for queue in ("PAYQ", "LOGQ"):
+        api.post(f"{REGION}/queues/{queue}/records", json=[{"text": "a"}, {"text": "b"}])
+    api.patch(f"{REGION}/queues/LOGQ", json={"enablestatus": "DISABLED"})
+    bad = {"LOGQ": {"records": [{"text": "new"}]}, "PAYQ": {"records": [{"text": "new"}, {"hex": wrong}]}}
+    answer = api.put(f"{REGION}/snapshot", json={"queues": bad})
+    assert (answer.status_code, answer.json()["condition"]) == (409, "LENGERR")
+    for queue in ("PAYQ", "LOGQ"):
+        assert api.get(f"{REGION}/queues/{queue}/records").json()["records"] == ["a", "b"]
+    assert api.get(f"{REGION}/queues/LOGQ").json()["ENABLESTATUS"]["cvda"] == "DISABLED"
+
+
+def test_a_snapshot_that_the_policy_forbids_for_one_queue_changes_nothing():
+    policy = AccessList(queues={"BREAKS": {"PAYQ": Access.UPDATE, "LOGQ": Access.READ}})
+    host = Host()
+    queues = [define_tdqueue(name=name, type="INTRA") for name in ("LOGQ", "PAYQ")]
+    host.add(Region, queues, applid="PAYREGN", security=policy, ressec="ALWAYS")
+    gate = Gate(Users([User("BREAKS", frozenset({Role.break_}))]), token="all")
+    owner = {"Authorization": "Bearer all"}
+    user = {"Authorization": f"Bearer {gate.sessions.begin('BREAKS', cookie=False)[0]}"}
+    try:
+        with TestClient(application(host, gate), headers=owner, base_url="http://127.0.0.1") as api:
+            assert api.post(f"{REGION}/queues/PAYQ/seed", json=[{"text": "a"}]).status_code == 201
+            given = {"queues": {"PAYQ": {"records": []}, "LOGQ": {"records": []}}}
+            assert api.put(f"{REGION}/snapshot", json=given, headers=user).json()["condition"] == "NOTAUTH"
+            assert api.get(f"{REGION}/queues/PAYQ/records").json()["records"] == ["a"]
+    finally:
+        host.stop()
 
 
 def test_a_snapshot_waits_for_no_unit_of_work_and_says_so(api):
@@ -269,3 +302,70 @@ def test_the_api_shows_and_ends_faults_that_the_console_switched_on(api, host):
     assert api.delete(f"{REGION}/faults").status_code == 204
     assert api.get(f"{REGION}/faults").json() == {"faults": [], "happened": []}
     assert host.faults["PAYREGN"] == {}
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"kind": "disk_full"}, "kind 'disk_full'"),
+        ({"condition": "NOSPACE"}, "kind None"),
+        ({"kind": "condition", "condition": "NOSPACE", "cmd": "WRITEQ TD"}, "condition has no 'cmd'"),
+    ],
+)
+def test_a_fault_that_is_none_is_told_what_is_allowed(api, fault, said):
+    answer = api.put(f"{REGION}/faults", json=[fault])
+    assert answer.status_code == 409
+    assert f"fault 1: {said}" in answer.json()["detail"]
+    assert "allowed are" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("first", ["1", "2"])
+def test_faults_of_one_store_are_switched_off_in_any_order(host, first):
+    """What is still on goes on happening; when all are off nothing does."""
+    region = host.add(Region, [define_tdqueue(name="DISQ", type="INTRA")], applid="DISREGN")
+
+    def do(call):
+        return host.engine.submit(call).result(timeout=300)
+
+    def write():
+        with region.task() as task:
+            task.writeq_td("DISQ", b"x" * 4000)
+
+    for _ in range(2):
+        do(lambda: host.switch_on(region, FaultPlan(DiskFull("volatile"))) and None)
+    do(lambda: host.switch_off(region, first))
+    left = host.faults["DISREGN"]["2" if first == "1" else "1"]
+
+    def fill():
+        for _ in range(20_000):
+            do(write)
+
+    with pytest.raises(Condition, match="NOSPACE"):
+        fill()
+    assert left.happened
+    do(lambda: host.switch_off(region))
+    assert not host.faults["DISREGN"]
+    do(write)
+
+
+@pytest.mark.parametrize("form", ["definitions", "layout", "dtaq"])
+def test_a_text_is_read_beside_other_requests(api, monkeypatch, form):
+    """However long it is: the thread that answers requests reads no definitions and no layouts itself."""
+    there = []
+
+    def seen(*_args, **_options):
+        there.append(threading.current_thread())
+        raise TdqError("read")
+
+    monkeypatch.setattr("tdqsim.server.http.operating.parse_definitions", seen)
+    monkeypatch.setattr("tdqsim.server.http.ibmi.parse_definitions", seen)
+    monkeypatch.setattr("tdqsim.server.http.values.parse_copybook", seen)
+    path, body = {
+        "definitions": (f"{REGION}/definitions", {"text": "group: X"}),
+        "layout": (f"{QUEUE}/records/decoded", {"copybook": "01 A PIC X."}),
+        "dtaq": ("/api/v1/systems/PAYSYS/definitions", {"text": "group: X"}),
+    }[form]
+    loop = api.portal.call(threading.current_thread)
+    assert api.post(path, json=body).json()["detail"] == "read"
+    assert there
+    assert loop not in there

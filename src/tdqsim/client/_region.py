@@ -131,7 +131,7 @@ class RemoteRegion(_Commands):
                 return
 
     def _queue(self, queue: str) -> str:
-        return f"{self._path}/queues/{quote(queue, safe='')}"
+        return f"{self._path}/queues/{quote(queue or ' ', safe='')}"  # an empty name has a place in the path too
 
     def writeq_td_all(self, queue: str, records: Iterable[bytes | str]) -> int:
         """WRITEQ TD of each record, in one task; at most 1000."""

@@ -68,7 +68,7 @@ class RemoteSystem:
 
     @staticmethod
     def _queue(name: str, library: str) -> str:
-        return f"/queues/{quote(library or '*LIBL', safe='')}/{quote(name, safe='')}"
+        return f"/queues/{quote(library or '*LIBL', safe='')}/{quote(name or ' ', safe='')}"
 
     def about(self) -> dict[str, Any]:
         """Name, CCSID, libraries, active jobs."""

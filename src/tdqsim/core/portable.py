@@ -1,4 +1,4 @@
-"""What systems do each in their own way: locks of files, and reading and writing at a place in one.
+"""What systems do each in their own way: locks of files, reading and writing at a place in one, processes.
 
 On POSIX systems this is flock, pread and pwrite. Where there are none of these (Windows) a lock is the package
 filelock's, and a place is sought first: nobody else uses the same descriptor.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ try:
 except ImportError:
     fcntl = None
 
-__all__ = ["OWN_FILE", "FileLock", "read_at", "write_at"]
+__all__ = ["OWN_FILE", "FileLock", "alive", "read_at", "write_at"]
 
 OWN_FILE: Final = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_BINARY"))
 """Flags for opening a file of our own: not for children, not through a symbolic link, and bytes are bytes."""
@@ -84,3 +85,16 @@ class FileLock:
         except PermissionError:  # nothing may be written here, so nobody else writes here either
             self._beside = None
         return True
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process on this machine; where that cannot be asked, it counts as there."""
+    if sys.platform == "win32":  # what asks elsewhere would end the process there
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -9,7 +9,6 @@ import errno
 import json
 import os
 import socket
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from tdqsim.core.portable import alive
 from tdqsim.errors import DatasetError, TdqError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 __all__ = [
-    "alive",
     "file_system",
     "is_local",
     "left_behind",
@@ -172,19 +171,6 @@ def left_behind(name: str) -> bool:
     head, _, rest = name.rpartition(f".{socket.gethostname()}.")
     pid = rest.partition(".")[0]
     return bool(head) and pid.isdecimal() and not alive(int(pid))
-
-
-def alive(pid: int) -> bool:
-    """Whether there is such a process on this machine; where that cannot be asked, it counts as there."""
-    if sys.platform == "win32":  # what asks elsewhere would end the process there
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 # Parquet --------------------------------------------------------------------------------------------------------------

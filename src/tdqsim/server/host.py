@@ -284,10 +284,14 @@ class Host:
     def switch_off(self, region: Region, key: str | None = None) -> None:
         """Take a fault plan away, or all of a region; in the engine's thread."""
         plans = self.faults[region.applid]
-        for each in [key] if key is not None else reversed(tuple(plans)):
-            plan = plans.pop(each, None)
-            if plan is not None:
-                plan.detach()
+        behind = [each for each in plans if key is None or int(each) >= int(key)]
+        for each in reversed(behind):  # each puts back what was there before it
+            plans[each].detach()
+        for each in behind:
+            if key in (None, each):
+                del plans[each]
+            else:
+                plans[each].attach(region)
 
     async def ask(self, call: Callable[[], T], *, name: str = "a request") -> T:
         """Have something done in the engine's thread; it may wait as a task does."""

@@ -81,12 +81,14 @@ class OpenUnits:
         if unit is None or unit.user != user:
             raise UnknownUnit(f"no unit of work {unit_id} is open")
         answer: Future[Any] = Future()
+        if last:
+            answer.set_running_or_notify_cancel()  # never given up: the task would just return, and that commits
 
         def hand_over() -> None:
             if unit.over:
-                answer.set_exception(UnknownUnit(f"no unit of work {unit_id} is open"))
+                _refuse(answer, f"no unit of work {unit_id} is open")
                 return
-            unit.over = unit.over or last
+            unit.over = last
             unit.inbox.append((action, answer))
             unit.waiting.wake_all()
 
@@ -127,15 +129,25 @@ class OpenUnits:
             unit.over = True
             self._open.pop(unit_id, None)
             for _action, answer in unit.inbox:
-                answer.set_exception(UnknownUnit(f"the unit of work {unit_id} has ended"))
+                _refuse(answer, f"the unit of work {unit_id} has ended")
 
     def _next(self, unit: _Open) -> tuple[Callable[[Task], Any], Future[Any]]:
         dispatcher = self._engine.dispatcher
         return dispatcher.wait(lambda: unit.inbox.popleft() if unit.inbox else WAIT, unit.waiting, unit.idle_ns)
 
 
+def _is_awaited(answer: Future[Any]) -> bool:
+    """Whether somebody is still there for an answer; from now on it cannot be given up."""
+    return answer.running() or answer.set_running_or_notify_cancel()
+
+
+def _refuse(answer: Future[Any], why: str) -> None:
+    if _is_awaited(answer):
+        answer.set_exception(UnknownUnit(why))
+
+
 def _answer(answer: Future[Any], action: Callable[[Task], Any], task: Task) -> None:
-    if not answer.set_running_or_notify_cancel():
+    if not _is_awaited(answer):
         return
     try:
         answer.set_result(action(task))

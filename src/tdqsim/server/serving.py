@@ -25,6 +25,7 @@ import structlog
 from fastapi import FastAPI
 
 from tdqsim.client.control import Address, announce, control_folder, withdraw
+from tdqsim.core.portable import alive
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.server import tls
@@ -119,11 +120,14 @@ def serve(
         0; 1 when tasks had to be ended.
 
     Raises:
-        TdqError: it would listen where it must not, something cannot be made, or a port is taken.
+        TdqError: it would listen where it must not, something cannot be made, a port is taken, or the ready file cannot
+            be written.
     """
     _check_exposure(config, insecure=insecure)
     check_links(config.links)
     users = Users.load(config.users, follow=True) if config.users else None
+    if ready_file is not None:
+        _make_ready(ready_file)
     _many_files()
     with contextlib.ExitStack() as cleanup:
         certificate = _certificate(config, cleanup)
@@ -144,7 +148,7 @@ def serve(
             asyncio.run(_live(run))
         finally:
             ended = host.stop(timeout)
-            if ready_file is not None:
+            if ready_file is not None and _pid_of(ready_file) == os.getpid():
                 ready_file.unlink(missing_ok=True)
     _log.info("server_stopped", in_time=ended.in_time, unfinished=ended.unfinished, errors=list(map(str, ended.errors)))
     return 0 if ended.in_time and not ended.errors else 1
@@ -250,13 +254,41 @@ def _ready(run: _Run) -> None:
         run.told(served)
 
 
-def _write_private(path: Path, value: Any) -> None:
+def _make_ready(path: Path) -> None:
+    """See that the ready file can be written, and take away that of a server which was killed.
+
+    That of a server which runs stays until everything listens: this one may not come so far.
+    """
+    if path.is_dir():
+        raise TdqError(f"ready file {path}: is a directory")
+    try:
+        _write_private(path, None, only_try=True)
+    except OSError as error:
+        raise TdqError(f"ready file {path}: cannot be written: {error.strerror}") from error
+    pid = _pid_of(path)
+    if pid is not None and not alive(pid):
+        path.unlink(missing_ok=True)
+
+
+def _pid_of(path: Path) -> int | None:
+    """The process whose ready file it is; None where it is none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["pid"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return found if isinstance(found, int) else None
+
+
+def _write_private(path: Path, value: Any, *, only_try: bool = False) -> None:
     part = path.with_name(f"{path.name}.part")
     with contextlib.suppress(FileNotFoundError):
         part.unlink()
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
         json.dump(value, file)
-    part.replace(path)
+    if only_try:
+        part.unlink()
+    else:
+        part.replace(path)
 
 
 @contextlib.contextmanager

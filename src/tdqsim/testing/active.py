@@ -206,9 +206,12 @@ class _StoreFaults:
         self, active: ActivePlan, half: Durable, points: list[tuple[int, DiskFull | CrashPoint | TornWrite]]
     ) -> None:
         self._active, self._half, self._points = active, half, points
+        self._before = half.fault
         self._torn: tuple[TornWrite, Image] | None = None
 
     def __call__(self, step: str) -> None:
+        if self._before is not None:
+            self._before(step)
         if self._active.crashed and step == "before_commit":
             raise Crashed("the process has ended already")
         if self._torn is not None and step == "after_commit":

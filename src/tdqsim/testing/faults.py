@@ -253,6 +253,26 @@ def _check(fault: AnyFault) -> None:
             raise ValueError(f"{each.name} {value}: allowed is {1 if each.name == 'nth' else 0} or more")
 
 
+def _kind_of(record: object) -> tuple[type[AnyFault], dict[str, Any]]:
+    """What a written fault is, and its fields.
+
+    Raises:
+        ValueError: it is none, or has a field that its kind has not.
+    """
+    if not isinstance(record, dict):
+        raise ValueError(f"{record!r:.40} is no fault; a fault is an object with its kind and its fields")  # noqa: TRY004
+    name = record.get("kind")
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise ValueError(f"kind {name!r:.40} is none; allowed are {', '.join(_KINDS)}")
+    values = {field: value for field, value in record.items() if field != "kind"}
+    known = [each.name for each in fields(kind) if each.init]
+    for field in values:
+        if field not in known:
+            raise ValueError(f"{kind.kind} has no {field!r:.40}; allowed are {', '.join(known)}")
+    return kind, values
+
+
 class FaultPlan:
     """Faults, in order. Two plans with the same faults are equal.
 
@@ -302,11 +322,10 @@ class FaultPlan:
             raise ValueError("a fault plan is a list of faults")  # noqa: TRY004  (a value of outside, not a type of ours)
         for number, record in enumerate(records, 1):
             try:
-                values = dict(record)
-                kind = _KINDS[values.pop("kind")]
+                kind, values = _kind_of(record)
                 lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
                 found.append(kind(**{**values, **lists}))
-            except (KeyError, TypeError, ValueError) as error:
+            except (TypeError, ValueError) as error:
                 raise ValueError(f"fault {number}: {error}") from error
         return cls(*found)
 

@@ -127,15 +127,31 @@ def test_inquire_into_values_and_areas(task):
         ("READQ TD QUEUE('PAYQ') INTO(A) LENGTH(L)", "A has 4 bytes and may receive 9"),
         ("WRITEQ TD QUEUE('PAYQ') FROM(A) LENGTH(L)", "LENGTH 9 is more than the 4 bytes of FROM"),
         ("WRITEQ TD QUEUE('PAYQ') FROM('ABC') LENGTH(4)", "LENGTH 4 is more than the 3 bytes of FROM"),
+        ("CREATE TDQUEUE('NEWQ') ATTRIBUTES('TYPE(INTRA)') ATTRLEN(12)", "ATTRLEN 12 is more than the 11"),
+        ("WRITE OPERATOR TEXT('ABC') TEXTLENGTH(4)", "TEXTLENGTH 4 is more than the 3"),
+        ("WRITE OPERATOR TEXT(A) TEXTLENGTH(L)", "TEXTLENGTH 9 is more than the 4"),
+        ("BIF DEEDIT FIELD(A) LENGTH(L)", "LENGTH 9 is more than the 4 bytes of FIELD"),
         ("INQUIRE TDQUEUE('PAYQ') ATIUSERID(A)", "A has 4 bytes and may receive 8"),
         ("INQUIRE TDQUEUE('PAYQ') NUMITEMS(A(1:2))", "A\\(1:2\\) has 2 bytes and may receive 4"),
     ],
 )
 def test_what_would_go_beyond_an_area_is_refused_before(task, text, words):
     task.writeq_td("PAYQ", b"123456789")
-    with pytest.raises(TranslationError, match=words):
+    with pytest.raises(TdqError, match=words):
         task.execute(text, {"A": bytearray(4), "L": 9})
     assert task.inquire_tdqueue("PAYQ").numitems == 1
+    assert not task.region.diagnostics.operator
+    assert "NEWQ" not in task.region.tdqueues
+
+
+@pytest.mark.rule("EXEC-BEYOND-AREA")
+def test_the_whole_of_an_area_that_ends_with_blanks_is_not_beyond_it(task):
+    host = {"A": bytearray("TYPE(INTRA)         ".encode("cp037")), "F": bytearray("1A2   ".encode("cp037"))}
+    task.execute("CREATE TDQUEUE('NEWQ') ATTRIBUTES(A) ATTRLEN(LENGTH OF A)", host)
+    task.execute("WRITE OPERATOR TEXT(A) TEXTLENGTH(LENGTH OF A)", host)
+    task.execute("BIF DEEDIT FIELD(F) LENGTH(LENGTH OF F)", host)
+    assert task.region.diagnostics.operator[-1] == "TYPE(INTRA)"
+    assert bytes(host["F"]).decode("cp037") == "000012"
 
 
 @pytest.mark.rule("EXEC-NAME-CUT")

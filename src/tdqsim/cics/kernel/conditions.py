@@ -119,14 +119,15 @@ def abend_code(condition: Condition) -> str:
     return ABEND_CODES.get(condition.resp, "")
 
 
-def check_sent(data: object, length: int | None) -> None:
+def check_sent(data: object, length: int | None, word: str = "LENGTH", area: str = "FROM") -> None:
     """Refuse a length beyond the data that is sent: no storage lies behind a Python value, which CICS would read.
 
     Raises:
-        TdqError: there are fewer bytes; nothing was done.
+        TdqError: there are fewer bytes or characters; nothing was done.
     """
     if length is None:
         return
-    size = len(data) if isinstance(data, AREAS) else 0
+    size = len(data) if isinstance(data, (*AREAS, str)) else 0
     if length > size:
-        raise TdqError(f"LENGTH {length} is more than the {size} bytes of FROM: CICS would read beyond it")
+        unit = "characters" if isinstance(data, str) else "bytes"
+        raise TdqError(f"{word} {length} is more than the {size} {unit} of {area}: CICS would read beyond it")

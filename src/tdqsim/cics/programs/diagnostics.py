@@ -160,10 +160,11 @@ def write_operator(
     Raises:
         Condition: INVREQ: the text is too long. EXPIRED: nobody answers. LENGERR: the reply is longer than MAXLENGTH.
     """
+    check_sent(text, textlength, "TEXTLENGTH", "TEXT")
     length = len(text) if textlength is None else textlength
     if not 0 < length <= _BOUNDS["longest_operator_text"]:
         raise Condition(Resp.INVREQ, 1, f"the text has {length} characters")
-    said = text[:length].ljust(length)
+    said = text[:length]
     diagnostics = task.region.diagnostics
     diagnostics.operator.append(said.rstrip(" "))
     if maxlength is None and timeout is None:
@@ -299,6 +300,7 @@ def bif_deedit(
     Raises:
         Condition: LENGERR: the length is below 1.
     """
+    check_sent(field, length, area="FIELD")
     size = len(field) if length is None else length
     if size < 1:
         raise Condition(Resp.LENGERR, 0, f"LENGTH is {size}")

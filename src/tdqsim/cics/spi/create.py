@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4, Opt, command
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.queues.making import InstallRefused
@@ -76,6 +76,7 @@ def create_tdqueue(
             or 500: the install failed; 7: LOGMESSAGE. LENGERR 1: ATTRLEN is negative. NOTAUTH 100, 101, 102.
     """
     region, name = task.region, queue_name(tdqueue)
+    check_sent(attributes, attrlen, "ATTRLEN", "ATTRIBUTES")
     may_issue(task, "TDQUEUE", Access.ALTER)
     may_see(task, name, Access.ALTER)
     if attrlen is not None and attrlen < 0:

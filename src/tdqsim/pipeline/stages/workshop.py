@@ -36,11 +36,11 @@ from typing import Any, Final, Self
 
 from greenlet import getcurrent, greenlet
 
-from tdqsim.core.portable import write_at
+from tdqsim.core.portable import alive, write_at
 from tdqsim.core.store import Store
 from tdqsim.errors import DatasetError, StoreFull
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.publishing import alive, left_behind
+from tdqsim.pipeline.publishing import left_behind
 
 __all__ = ["Budget", "LentStore", "Marks", "OutOfBudget", "Workshop"]
 

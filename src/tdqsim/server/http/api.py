@@ -52,7 +52,7 @@ def application(
     """
     app = FastAPI(
         title="tdqsim", version=__version__, openapi_url=f"{PREFIX}/openapi.json", docs_url=None, redoc_url=None,
-        description=_ABOUT, responses=DOCUMENTED,
+        description=_ABOUT, responses=DOCUMENTED, redirect_slashes=False,
     )  # fmt: skip
     app.state.streams = Streams()
     for kind in (TdqError, TimeoutError):
@@ -90,6 +90,7 @@ def _add_process(app: FastAPI, host: Host, gate: Gate) -> None:
             await host.ask(lambda: exposition(host, len(gate.sessions))), media_type="text/plain; version=0.0.4"
         )
 
+    @app.get(PREFIX, include_in_schema=False)
     @app.get(f"{PREFIX}/", include_in_schema=False)
     async def document() -> Any:
         """The API as a page."""

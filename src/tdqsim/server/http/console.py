@@ -16,11 +16,12 @@ __all__ = ["add_console"]
 
 
 def add_console(app: FastAPI, host: Host, gate: Gate) -> None:
-    """Add the console, to which ``/`` leads; without its packages it leads to the page of the API."""
+    """Add the console, to which ``/`` and ``/console`` lead; without its packages it leads to the page of the API."""
     has_console = find_spec("nicegui") is not None
     if has_console:
         import_module("tdqsim.server.console").mount(app, host, gate)  # it takes a second, and may not be there
 
+    @app.get("/console", include_in_schema=False)
     @app.get("/", include_in_schema=False)
     async def begin() -> RedirectResponse:
         """The page to begin with."""

@@ -24,7 +24,7 @@ def page_of(document: Mapping[str, Any]) -> str:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{escape(info['title'])} API</title><style>{_STYLE}</style><main>"
         f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info['description'])}</p>"
-        f'<p>As OpenAPI: <a href="openapi.json">openapi.json</a></p>{body}</main></html>'
+        f'<p>As OpenAPI: <a href="/api/v1/openapi.json">openapi.json</a></p>{body}</main></html>'
     )
 
 

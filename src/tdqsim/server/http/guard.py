@@ -7,9 +7,10 @@ us. Where it has an Origin, that must be this site. Its body is bounded, and mus
 from __future__ import annotations
 
 import asyncio
+import re
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from fastapi import FastAPI, HTTPException, Request
 from starlette.datastructures import Headers
@@ -76,6 +77,11 @@ def _too_long(scope: Scope) -> tuple[int, str] | None:
     return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"the head of a request has at most {_HEAD_BYTES} bytes"
 
 
+def _path_of(scope: Scope) -> str:
+    """The path with its escapes resolved but for those of a slash: a name that has one is one name, not two parts."""
+    return unquote(re.sub("%2f", "%252F", scope["raw_path"].decode("latin-1"), flags=re.IGNORECASE))
+
+
 class _Checked:
     """Refuses requests for another host, from another site, or with a body that is too large or too late."""
 
@@ -89,6 +95,8 @@ class _Checked:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        if b"%2f" in scope.get("raw_path", b"").lower():
+            scope = {**scope, "path": _path_of(scope)}
         wrong = _too_long(scope) or self._wrong(Headers(scope=scope))
         if wrong is None:
             await self._app(scope, self._bounded(receive) if scope["type"] == "http" else receive, send)

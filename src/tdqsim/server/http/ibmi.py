@@ -6,6 +6,7 @@ names: the process is his. What is done with one data queue is in :mod:`~tdqsim.
 
 # Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
 
+from asyncio import to_thread
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
@@ -98,7 +99,7 @@ def _add_commands(app: FastAPI, host: Host) -> None:
     async def install(name: str, given: _Definitions, user: JobOperator) -> dict[str, Any]:
         """Create the data queues of definitions, all or none."""
         found = host.system(name)
-        definitions = parse_definitions(given.text, file="text")
+        definitions = await to_thread(parse_definitions, given.text, file="text")
 
         def act(job: Job) -> list[str]:
             made = job.system.install(definitions, create_libraries=given.create_libraries)

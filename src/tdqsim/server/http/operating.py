@@ -52,7 +52,7 @@ def _add_definitions(app: FastAPI, host: Host) -> None:
         """Install definitions into the running region, all or none; from CSD or DCT text they are imported first."""
         region = host.region(name)
         read: Callable[[str], Any] = {"yaml": _from_yaml, "csd": _from_csd, "dct": _from_dct}[given.form]
-        definitions, reports = read(given.text)
+        definitions, reports = await to_thread(read, given.text)
         if given.install:
 
             def install() -> None:
@@ -103,10 +103,13 @@ def _from_dct(text: str) -> tuple[Any, list[str]]:
 # -- snapshot and restore ---------------------------------------------------------------------------------------------
 
 
+_Enable = Literal["ENABLED", "DISABLED"]
+
+
 class _Kept(RequestBody):
     """A queue of a snapshot."""
 
-    enablestatus: Literal["ENABLED", "DISABLED"] = "ENABLED"
+    enablestatus: _Enable = "ENABLED"
     records: Annotated[list[Record], Field(max_length=BOUNDS["snapshot_records"], default_factory=list)]
 
 
@@ -151,22 +154,40 @@ def _taken(region: Region, userid: str) -> dict[str, Any]:
     return {"applid": region.applid, "queues": held}
 
 
-def _restore(region: Region, wanted: dict[str, list[bytes]], states: dict[str, Any], userid: str) -> None:
+def _restore(region: Region, wanted: dict[str, list[bytes]], states: dict[str, _Enable], userid: str) -> None:
     intra = {queue.name: queue for queue in region.intra_queues()}
     for name in wanted:
         if name not in intra:
             raise TdqError(f"queue {name[:20]!r}: the region has no intrapartition queue of that name")
         if intra[name].locks and any(lock.owner is not None for lock in intra[name].locks):
             raise TdqError(f"queue {name}: a unit of work has it; end that first")
-    for name, records in wanted.items():
+    before: dict[str, tuple[list[bytes], _Enable]] = {}
+    try:
+        for name, records in wanted.items():
+            state: _Enable = "ENABLED" if intra[name].enablestatus is Cvda.ENABLED else "DISABLED"
+            before[name] = region.peek(name), state
+            _give(region, name, records, states[name], userid)
+    except TdqError:
+        for name, (records, old) in before.items():
+            if region.peek(name) == records:
+                _enable(region, name, old, userid)
+            else:
+                _give(region, name, records, old, userid)
+        raise
+
+
+def _give(region: Region, name: str, records: list[bytes], state: _Enable, userid: str) -> None:
+    _enable(region, name, "ENABLED", userid)
+    with region.task(userid=userid) as task:
+        task.deleteq_td(name)
+    region.seed(name, records)
+    _enable(region, name, state, userid)
+
+
+def _enable(region: Region, name: str, state: _Enable, userid: str) -> None:
+    if region.tdqueues[name].enablestatus.name != state:
         with region.task(userid=userid) as task:
-            if intra[name].enablestatus is not Cvda.ENABLED:
-                task.set_tdqueue(name, enablestatus="ENABLED")
-            task.deleteq_td(name)
-        region.seed(name, records)
-        if states[name] == "DISABLED":
-            with region.task(userid=userid) as task:
-                task.set_tdqueue(name, enablestatus="DISABLED")
+            task.set_tdqueue(name, enablestatus=state)
 
 
 # -- faults and the clock ---------------------------------------------------------------------------------------------

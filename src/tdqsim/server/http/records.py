@@ -65,7 +65,7 @@ def _add_looks(app: FastAPI, host: Host) -> None:
     ) -> dict[str, Any]:
         """Look at records by a layout: a copybook, or the YAML form. A record that does not fit says why."""
         region = host.region(name)
-        made = layout.layout(region.codepage.name)
+        made = await asyncio.to_thread(layout.layout, region.codepage.name)
         records = await host.ask(lambda: look(region, queue, user.id, position, limit))
         found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
         return {"position": position, "records": found}

@@ -101,15 +101,15 @@ def _add_units(app: FastAPI, host: Host) -> None:
         return found
 
     @app.post(f"{base}/{{unit}}/commit", tags=["units of work"])
-    async def commit(unit: str, user: Operator) -> dict[str, Any]:
+    async def commit(request: Request, unit: str, user: Operator) -> dict[str, Any]:
         """Commit an open unit of work, which ends it."""
-        await _in_unit(unit, user, lambda task: task.syncpoint(), last=True)
+        await attended(request, _in_unit(unit, user, lambda task: task.syncpoint(), last=True))
         return {"committed": True}
 
     @app.delete(f"{base}/{{unit}}", tags=["units of work"], status_code=204)
-    async def back_out(unit: str, user: Operator) -> None:
+    async def back_out(request: Request, unit: str, user: Operator) -> None:
         """Back an open unit of work out, which ends it."""
-        await _in_unit(unit, user, lambda task: task.syncpoint_rollback(), last=True)
+        await attended(request, _in_unit(unit, user, lambda task: task.syncpoint_rollback(), last=True))
 
     def _in_unit(unit: str, user: User, action: Any, *, last: bool = False) -> asyncio.Future[Any]:
         owner = user.id or host.units.owner(unit)
