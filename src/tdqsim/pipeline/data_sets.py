@@ -227,24 +227,9 @@ def stage_data_set(
     inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names, *filter(None, [shown]))
     run = place(stage) / inputs
     with reached(run):
-<<<<<<< HEAD
-        if not manifest_path(run, STAGE).is_file():
-            _decode(engine or StageEngine("local"), run, inputs, checked, names)
-        told = _parquet(manifest_path(run, STAGE)).read(["files", "rows"], use_threads=False).to_pylist()
-    files = tuple(row["files"][0] for row in told)
-    return Staged(run, SplitReader(checked, names).schema, files, sum(row["rows"] for row in told))
-=======
         told = _kept(run)
         if told is None:
-            tasks = [
-                DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
-                for number, splits in enumerate(grouped(plan(checked)))
-            ]
-            try:
-                run_stage(engine or StageEngine("local"), STAGE, run, tasks, decode_part, "data")
-            except OSError as error:
-                problem = error.strerror or error
-                raise DatasetError(f"{error.filename or run}: {problem}; stage is the directory it goes to") from error
+            _decode(engine or StageEngine("local"), run, inputs, checked, names)
             told = _manifest(run)
     made = tuple(row["files"][0] for row in told)
     return Staged(run, SplitReader(checked, names).schema, made, sum(row["rows"] for row in told))
@@ -263,7 +248,6 @@ def _kept(run: Path) -> list[dict[str, Any]] | None:
     except (OSError, pa.ArrowException):  # nothing yet, or what somebody damaged
         return None
     return told if good else None
->>>>>>> d
 
 
 def _decode(engine: StageEngine, run: Path, inputs: str, checked: QsamOptions, names: tuple[str, ...]) -> None:
