@@ -451,7 +451,7 @@ def test_a_store_of_a_newer_format_is_refused_by_name(place: Path) -> None:
     state = file.read()
     assert state is not None
     file.write(state._replace(format=99))
-    with pytest.raises(StoreVersionError, match="has format 99; this tdqsim reads format 4 only"):
+    with pytest.raises(StoreVersionError, match="has format 99; this tdqsim reads format 5 only"):
         Store(place)
 
 

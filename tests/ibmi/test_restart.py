@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -40,26 +39,6 @@ def test_what_users_have_privately_outlives_a_restart_and_ends_with_the_object(t
         job.dltdtaq("QGPL/R")
     with Store(tmp_path / "store") as store:
         assert list(store.durable.metas(b"private/")) == []
-
-
-def test_private_authorities_of_an_earlier_release_are_read_and_changed(tmp_path):
-    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
-        queue = job.crtdtaq(dtaq="QGPL/Q", maxlen=10, aut="*EXCLUDE")
-        for user in ("BERT", "CARL"):
-            system.crtusrprf(user)
-    with Store(tmp_path / "store") as store:  # it had them in the object's record
-        key = b"object/%d" % queue.number
-        record = json.loads(store.durable.get_meta(key)) | {"private": {"ANNA": "*USE", "BERT": "*USE", "CARL": "*ALL"}}
-        store.durable.commit(meta={key: json.dumps(record).encode()})
-    for readonly in (True, False):
-        with System("SYS1", tmp_path / "store", readonly=readonly) as system:
-            assert next(system.queues()).private == {"ANNA": "*USE", "BERT": "*USE", "CARL": "*ALL"}
-    with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
-        job.rvkobjaut("QGPL/Q", "ANNA", "*ALL")
-        job.grtobjaut("QGPL/Q", "BERT", "*CHANGE")
-        job.rnmobj("QGPL/Q", "R")
-    with reopen(tmp_path / "store") as system:
-        assert next(system.queues()).private == {"BERT": "*CHANGE", "CARL": "*ALL"}
 
 
 def test_everything_is_there_after_a_restart(tmp_path):

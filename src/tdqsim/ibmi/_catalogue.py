@@ -93,22 +93,13 @@ class Catalogue:
             yield AuthorizationList(name, **record)
 
     def objects(self) -> Iterator[SystemObject]:
-        """Libraries, journals and data queues, these two attached to their entries.
-
-        Private authorities that a store of an earlier release has in the records of the objects are put in their own.
-        """
+        """Libraries, journals and data queues, these two attached to their entries."""
         private: dict[str, dict[str, str]] = {}
         for name, record in self._records("private"):
             number, _, user = name.partition("/")
             private.setdefault(number, {})[user] = record["authority"]
-        moved: dict[bytes, bytes | None] = {}
         for number, record in self._records("object"):
-            inside = record.pop("private", {})
-            if inside and not self._readonly:
-                moved |= self.record("object", number, record) | self.private(int(number), inside)
-            yield self._object(int(number), record, inside | private.get(number, {}))
-        if moved:
-            self._durable.commit(meta=moved)
+            yield self._object(int(number), record, private.get(number, {}))
 
     def private(self, number: int, given: Mapping[str, str]) -> dict[bytes, bytes | None]:
         """The records of what users have privately to an object; of those with nothing, that they go."""

@@ -41,8 +41,8 @@ __all__ = [
     "not_keyed", "nothing", "parts", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
 ]  # fmt: skip
 
-FORMAT: Final = 4
-"""The version of this layout and of the state file; stores of other formats are refused."""
+FORMAT: Final = 5
+"""The version of this layout, of the state file and of what regions and systems keep; other formats are refused."""
 
 Durability = Literal["process", "power"]
 """What a commit survives: the end of the process, or a loss of power too."""
