@@ -106,6 +106,15 @@ def test_text_that_the_code_page_of_the_job_has_not(system, job):
         assert receiver[19:69] == e(shown.ljust(50))
 
 
+@pytest.mark.rule("DTAQ-TEXT-CODE-PAGE")
+@pytest.mark.parametrize("name", ["\u0178", "\xff", "\xb5", "\u0141"])
+def test_a_message_about_a_name_that_the_code_page_of_the_job_has_not(job, name):
+    """The capitals of two of these are in no page that has the letters."""
+    with pytest.raises(EscapeMessage) as caught:
+        job.command(f"DLTDTAQ QGPL/{name}")
+    assert name.upper() in str(caught.value)
+
+
 @pytest.mark.rule("CRTDTAQ-TEXT-BLANK")
 def test_text_blank_is_no_text(job):
     told = rule("CRTDTAQ-TEXT-BLANK").message

@@ -7,7 +7,7 @@ import random
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tdqsim.server.hostservers.frames import block
@@ -124,6 +124,7 @@ def test_a_thousand_inputs(caplog):
 
 
 @given(st.binary(max_size=400))
+@example(bytes.fromhex("570114" + "00" * 19 + "df"))  # a letter whose capital is in no page
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_bytes(data):
     check(data)
