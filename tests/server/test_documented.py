@@ -192,6 +192,9 @@ def test_every_answer_is_one_that_is_documented(api, path, method):
         assert answer.status_code < 500 or answer.status_code in (503, 504), (request, answer.text)
         assert "Traceback" not in answer.text
         assert answer.status_code >= 400 or allowed(operation, document, body), (request, answer.text)
+        if answer.status_code < 300 and answer.content:
+            told = operation["responses"][str(answer.status_code)]["content"]
+            assert answer.headers["content-type"].partition(";")[0] in told, request
         if answer.status_code == 422:
             assert answer.json()["title"] == "not as documented"
             by_body = all(each.startswith("body") for each in answer.json()["errors"])
@@ -203,6 +206,14 @@ def test_every_answer_is_one_that_is_documented(api, path, method):
             assert answer.json()["status"] == answer.status_code
 
     ask()
+
+
+def test_what_has_happened_is_documented_as_the_stream_that_it_is(api):
+    document = json.loads(document_text())
+    answer = api.get("/api/v1/regions/PAYREGN/history", params={"follow": "false"})
+    told = document["paths"]["/api/v1/regions/{name}/history"]["get"]["responses"]["200"]["content"]
+    assert [answer.headers["content-type"].partition(";")[0]] == list(told) == ["text/event-stream"]
+    assert list(document["paths"]["/api/v1/events"]["get"]["responses"]["200"]["content"]) == ["text/event-stream"]
 
 
 @pytest.mark.parametrize("path", sorted({path for path, _ in operations()}))

@@ -54,7 +54,7 @@ class Streams:
 def add_events(app: FastAPI, host: Host, streams: Streams) -> None:
     """Add the routes."""
 
-    @app.get(f"{PREFIX}/events", tags=["events"])
+    @app.get(f"{PREFIX}/events", tags=["events"], response_class=_EventStream)
     async def events(
         request: Request,
         _user: Looker,
@@ -68,7 +68,7 @@ def add_events(app: FastAPI, host: Host, streams: Streams) -> None:
 
         return _answer(_live(request, host, streams, wanted, -1))
 
-    @app.get(f"{PREFIX}/regions/{{name}}/history", tags=["events"])
+    @app.get(f"{PREFIX}/regions/{{name}}/history", tags=["events"], response_class=_EventStream)
     async def history(
         request: Request,
         name: str,
@@ -85,8 +85,14 @@ def add_events(app: FastAPI, host: Host, streams: Streams) -> None:
         return _answer(_live(request, host, streams, lambda event: event.get("region") == applid, begin, applid))
 
 
+class _EventStream(StreamingResponse):
+    """Server-sent events."""
+
+    media_type = "text/event-stream"
+
+
 def _answer(stream: AsyncIterator[str]) -> StreamingResponse:
-    return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    return _EventStream(stream, headers={"Cache-Control": "no-store"})
 
 
 async def _told(kept: list[dict[str, Any]], begin: int) -> AsyncIterator[str]:
