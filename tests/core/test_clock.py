@@ -37,6 +37,15 @@ def test_time_does_not_run_backward():
         Clock().advance(-0.001)
 
 
+def test_time_ends_where_nanoseconds_in_eight_bytes_do():
+    clock = Clock()
+    with freeze_time("2262-04-11 23:47:06"):
+        with pytest.raises(ValueError, match="allowed are 0 to 10 seconds, to 11 April 2262"):
+            clock.advance(11)
+        clock.advance(10)
+        assert clock.now() == datetime(2262, 4, 11, 23, 47, 16, tzinfo=UTC)
+
+
 def test_two_clocks_share_nothing():
     one, other = Clock(), Clock()
     with freeze_time("2026-01-01"):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tdqsim.errors import LayoutError
@@ -95,4 +97,10 @@ def test_what_is_read_as_a_number_has_a_mask(text, mask):
 )
 def test_a_wrong_picture_is_refused_by_name(text):
     with pytest.raises(LayoutError, match="PICTURE"):
+        parse_picture(text)
+
+
+@pytest.mark.parametrize(("text", "odd"), [("XV9", "9 V X"), ("XS9", "9 S X"), ("X(3)Q", "Q")])
+def test_symbols_that_do_not_go_together_are_named_the_unknown_ones_alone(text, odd):
+    with pytest.raises(LayoutError, match=re.escape(f"the symbols {odd} do not go together")):
         parse_picture(text)

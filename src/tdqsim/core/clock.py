@@ -125,8 +125,8 @@ class Clock:
         Deadlines that pass are acted upon at the next dispatch: the next command outside a task, or ``run()``.
 
         Raises:
-            ValueError: the number is negative, for simulated time does not run backward, is none, or leads beyond the
-                year 2262.
+            ValueError: the number is negative, for simulated time does not run backward, is none, or leads beyond
+                11 April 2262.
             TypeError: it is no number.
             WrongThread: see :meth:`check_thread`.
         """
@@ -137,7 +137,7 @@ class Clock:
             raise ValueError(f"time does not run backward: advance({seconds!r}); allowed is 0 or more seconds")
         most = (_END_NS - self.time_ns()) // NS_PER_SECOND
         if not seconds <= most:
-            raise ValueError(f"advance({seconds!r:.40}): allowed are 0 to {most} seconds, the end of the year 2261")
+            raise ValueError(f"advance({seconds!r:.40}): allowed are 0 to {most} seconds, to 11 April 2262")
         self._jumped_ns += round(seconds * NS_PER_SECOND)
 
     def advance_to(self, moment_ns: int) -> None:
