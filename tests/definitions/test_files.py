@@ -17,7 +17,7 @@ from tdqsim.definitions import (
     supplied_definitions,
 )
 from tdqsim.errors import DefinitionError
-from tdqsim.facts import LIMITS, SUPPLIED_QUEUES
+from tdqsim.facts import SUPPLIED_QUEUES
 from tests.rules import expect_rule
 
 GROUP = """
@@ -184,8 +184,8 @@ def test_what_is_no_definition_file(text, line, message):
 
 
 def test_problems_are_limited():
-    text = "group: G\ntdqueue:\n" + "- {name: toolong, type: INTRA}\n" * (LIMITS["definition_problems"] + 500)
-    assert len(problems(text)) == LIMITS["definition_problems"]
+    text = "group: G\ntdqueue:\n" + "- {name: toolong, type: INTRA}\n" * 1500
+    assert len(problems(text)) == 1000
 
 
 def test_loading_files_and_folders(tmp_path):

@@ -17,7 +17,6 @@ pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed"
 from tdqsim.cli import main
 from tdqsim.facts import table
 from tdqsim.pipeline import session as sessions
-from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.java import Java
 from tdqsim.pipeline.session import SparkMissing, archive_path, cluster_settings, local_settings, session
 
@@ -213,8 +212,8 @@ def test_defaults_come_from_the_table() -> None:
     defaults = {
         (name, option.name): option.default for name, command in group.commands.items() for option in command.params
     }
-    assert defaults["replay", "stuck"] == BOUNDS["stuck_seconds"]
-    assert {defaults[name, "buckets"] for name in ("run", "ingest")} == {BOUNDS["buckets"]}
+    assert defaults["replay", "stuck"] == 60
+    assert {defaults[name, "buckets"] for name in ("run", "ingest")} == {64}
 
 
 def test_trim_says_what_went(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
