@@ -17,7 +17,7 @@ from tdqsim.errors import ConversionError
 from tdqsim.facts import table
 
 __all__ = ["Format", "FormatField", "char", "formats", "layout", "pack_binary", "pack_decimal", "qualified_name",
-           "shown_bytes", "unpack_binary", "unpack_decimal"]  # fmt: skip
+           "shown_bytes", "shown_char", "unpack_binary", "unpack_decimal"]  # fmt: skip
 
 _BINARY_BYTES = 4
 _NAME_BYTES = 10
@@ -56,7 +56,7 @@ class FormatField(NamedTuple):
             return pack_decimal(value, 2 * self.length - 1)
         if self.kind == "C":
             assert self.length is not None
-            return shown_bytes(value, page)[: self.length].ljust(self.length, bytes((page.space,)))
+            return shown_char(value, self.length, page)
         assert self.length is None or len(value) == self.length, f"{self.name}: {len(value)} bytes"
         return bytes(value)
 
@@ -176,6 +176,11 @@ def _character(one: str, page: CodePage) -> bytes:
         return page.encode(one)
     except ConversionError:
         return page.encode("?")
+
+
+def shown_char(text: str, length: int, page: CodePage) -> bytes:
+    """Text as :func:`shown_bytes` has it, as CHAR(length): blank padded on the right, cut when longer."""
+    return shown_bytes(text, page)[:length].ljust(length, bytes((page.space,)))
 
 
 def char(text: str, length: int, page: CodePage) -> bytes:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
-from tdqsim.ibmi.layouts import pack_binary, shown_bytes
+from tdqsim.ibmi.layouts import pack_binary, shown_char
 
 __all__ = [
     "DTAQ",
@@ -153,9 +153,7 @@ def filled_text(described: MessageDescription, data: bytes | None, page: CodePag
 
 
 def _variable(value: str | int, kind: str, length: int, page: CodePage) -> bytes:
-    if kind == "B":
-        return pack_binary(int(value))
-    return shown_bytes(str(value), page)[:length].ljust(length, bytes((page.space,)))
+    return pack_binary(int(value)) if kind == "B" else shown_char(str(value), length, page)
 
 
 class EscapeMessage(TdqError):

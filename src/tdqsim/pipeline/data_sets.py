@@ -224,7 +224,7 @@ def stage_data_set(
     with ThreadPoolExecutor() as pool:  # each is a request, in an object store
         stamps = list(pool.map(stamp, files))
     shown = files if checked.with_input_file_name_col else []  # as they were given, which is what the column has
-    inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names, *filter(None, [shown]))
+    inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names, shown)
     run = place(stage) / inputs
     with reached(run):
         told = _kept(run)
