@@ -236,12 +236,15 @@ def _sizes(count: int) -> Struct:
 
 def parts(items: Sequence[bytes]) -> Iterator[tuple[Sequence[bytes], int]]:
     """Which records of one commit on a FIFO queue share an entry, and the bytes of their data."""
-    ends = list(accumulate([len(item) + 2 for item in items], initial=0))
+    ends = list(accumulate(map(len, items), initial=0))
     start, many = 0, len(items)
     while start < many:
-        stop = bisect_right(ends, ends[start] + INLINE, start + 1, min(start + _MOST, many) + 1) - 1
+        begun = ends[start]
+        stop = bisect_right(ends, begun + INLINE, start + 1, min(start + _MOST, many) + 1) - 1
+        while ends[stop] - begun > INLINE - 2 * (stop - start):  # each has its length there too
+            stop -= 1
         stop = max(stop, start + 1)
-        yield items[start:stop], ends[stop] - ends[start] - 2 * (stop - start)
+        yield items[start:stop], ends[stop] - begun
         start = stop
 
 

@@ -155,9 +155,9 @@ class Work:
         """The data of the next committed entry behind those that this work took; None when there is none."""
         queue = self.queue
         reads, size = self.taken
-        first, last, _, _, _ = queue.now
-        seq = first + reads
-        if seq > last or self.cleared:
+        now = queue.now
+        seq = now.first + reads
+        if seq > now.last or self.cleared:
             return None
         start, items, ends = queue.ahead
         if not start <= seq < start + len(items):
