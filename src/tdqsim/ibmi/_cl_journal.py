@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._job_core import JobCore, object_values
-from tdqsim.ibmi._objects import Library, new_name
+from tdqsim.ibmi._objects import Library, described, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.journals import Journal, JournalEntry
 
@@ -42,7 +42,7 @@ class JournalCommands(JobCore):
             jrn: ``LIB/NAME``, or a name.
             library: its library; the current one when neither says one.
             jrnrcv: one or two receivers: their libraries and names are checked.
-            text: its description, at most 50 characters.
+            text: its description, at most 50 characters; ``*BLANK`` for none.
 
         Raises:
             EscapeMessage: CPF9870 it exists, CPF9810 no library.
@@ -57,7 +57,7 @@ class JournalCommands(JobCore):
             self.fail("CPF9870", *object_values("CPF9870", name, holder.name, "*JRN"))
         owner = self.current_user
         self.system.add_object(
-            holder, lambda number: Journal(number, name, holder.name, owner, public="*USE", text=text)
+            holder, lambda number: Journal(number, name, holder.name, owner, public="*USE", text=described(text))
         )
 
     def _new_in(self, keyword: str, name: str, library: str = "") -> tuple[Library, str]:

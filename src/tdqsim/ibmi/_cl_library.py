@@ -8,7 +8,7 @@ from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, Library, new_name
+from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, Library, described, new_name
 
 __all__ = ["LibraryCommands"]
 
@@ -38,9 +38,7 @@ class LibraryCommands(JobCore):
         if name == "QTEMP" or name in self.system.libraries:
             self.fail("CPF2111", name)
         aut, crtaut = (_SHIPPED if one in ("*LIBCRTAUT", "*SYSVAL") else one for one in (aut, crtaut))
-        made = self.system.crtlib(
-            name, owner=self.current_user, aut=aut, crtaut=crtaut, text="" if text == "*BLANK" else text
-        )
+        made = self.system.crtlib(name, owner=self.current_user, aut=aut, crtaut=crtaut, text=described(text))
         self.log(self.message("CPC2102", name))
         self.give_turn()
         return made

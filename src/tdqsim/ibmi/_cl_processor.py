@@ -272,7 +272,7 @@ HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
         "CRTJRN": lambda job, values: job.crtjrn(
             values["jrn"],
             jrnrcv=values.get("jrnrcv", ()),
-            text="" if values.get("text", "*BLANK") == "*BLANK" else values["text"],
+            text=values.get("text", "*BLANK"),
         ),
         "STRJRNOBJ": lambda job, values: job.strjrnobj(values["obj"], values["jrn"]),
         "CALL": _called,

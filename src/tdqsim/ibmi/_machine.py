@@ -363,14 +363,15 @@ class Machine(Profiles):
             if isinstance(one, DataQueue):
                 self.note("DLTDTAQ", job, one)
 
-    @staticmethod
-    def _gone(gone: Sequence[SystemObject], ended: Sequence[DataQueue]) -> tuple[dict[bytes, bytes | None], list[Work]]:
+    def _gone(
+        self, gone: Sequence[SystemObject], ended: Sequence[DataQueue]
+    ) -> tuple[dict[bytes, bytes | None], list[Work]]:
         """What goes from the store with objects, and of queues that are journaled no more."""
         meta: dict[bytes, bytes | None] = {}
         works: list[Work] = []
         for one in gone:
             meta[b"object/%d" % one.number] = None
-            meta |= dict.fromkeys(f"private/{one.number}/{user}".encode() for user in one.private)
+            meta |= self._catalogue.private(one.number, dict.fromkeys(one.private, ""))
             if isinstance(one, DataQueue) and not one.ddm:
                 meta[one.allocation_key] = None
             work = one.drop() if isinstance(one, Journal) else None

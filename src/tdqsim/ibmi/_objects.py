@@ -19,13 +19,18 @@ from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._locks import Locks
 from tdqsim.ibmi.parms import Parm
 
-__all__ = ["SHIPPED_LIBRARIES", "SYSTEM_LIBRARIES", "Library", "Program", "SystemObject", "new_name"]
+__all__ = ["SHIPPED_LIBRARIES", "SYSTEM_LIBRARIES", "Library", "Program", "SystemObject", "described", "new_name"]
 
 SYSTEM_LIBRARIES: Final = ("QSYS",)
 """The system part of every library list."""
 SHIPPED_LIBRARIES: Final = ("QSYS", "QGPL")
 """What is there from the beginning, and stays."""
 _NEW_NAME = {row["kind"]: row for row in table("name_characters")}["ibmi"]
+
+
+def described(text: str) -> str:
+    """What TEXT says: ``*BLANK`` stands for none."""
+    return "" if text == "*BLANK" else text
 
 
 def new_name(value: str, what: str) -> str:

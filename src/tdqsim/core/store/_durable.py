@@ -11,7 +11,6 @@ everybody settles first.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice, takewhile
@@ -25,7 +24,7 @@ from tdqsim.core.store import _layout as layout
 from tdqsim.core.store._layout import Head, Item, Long, Order, Standing
 from tdqsim.core.store._queue import DurableQueue
 from tdqsim.core.store._room import Room
-from tdqsim.core.store._work import Work
+from tdqsim.core.store._work import NOT_AHEAD, Work
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
 __all__ = ["CommitOwner", "Durable"]
@@ -477,7 +476,7 @@ class Durable:
         """No queue that anybody has is one of this file any more."""
         queues, self._queues = self._queues, {}
         for queue in queues.values():
-            queue.ahead, queue.now = deque(), NONE
+            queue.ahead, queue.now = NOT_AHEAD, NONE
 
     def sync(self) -> None:
         """Have the system write everything to the disk."""

@@ -6,9 +6,8 @@ records never change: what was read ahead says which record it is, so nothing ha
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import islice, repeat
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from zlib import crc32
 
@@ -30,7 +29,7 @@ from tdqsim.core.store._layout import (
     nothing,
     read_queue_record,
 )
-from tdqsim.core.store._work import KeyedWork, LifoWork, Work
+from tdqsim.core.store._work import AHEAD, NOT_AHEAD, Ahead, KeyedWork, LifoWork, Work
 from tdqsim.errors import StoreDamaged
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["DurableQueue", "Found"]
 
 _BATCH: Final = 256
-_AHEAD: Final = 64
 _AT_ONCE: Final = 1000
 _SLICE: Final = 10_000
 """Keys that one look passes over: some two milliseconds."""
@@ -82,7 +80,7 @@ class DurableQueue:
         self.durable = durable
         self.name, self.order, self.key_length = name, order, key_length
         self.now = self.after = now
-        self.ahead: deque[Any] = deque()  # of Record, some of them plain tuples
+        self.ahead = NOT_AHEAD
         self.record_key = QUEUE + name
         self._work: type[Work] = _WORKS[order]
         self._mark: tuple[Standing, int, bytes] | None = None  # a position that was gone to, and its LMDB key
@@ -204,22 +202,15 @@ class DurableQueue:
         except StoreDamaged:
             raise self.damaged(f"record {entry_number(key)} is damaged") from None
 
-    def look_up(self, seq: int) -> tuple[int, int, bytes, Long | None]:
-        """The committed record of a FIFO queue with a number, and those behind it read ahead.
-
-        Its number, that of the last one in its LMDB entry, itself, and where its data is when it is long.
-        """
+    def look_up(self, seq: int) -> Ahead:
+        """The committed record of a FIFO queue with a number, and those behind it: from now on read ahead."""
         self.ahead = self.durable.look(lambda txn: self._ahead(txn, seq))
-        return self.ahead.popleft()  # type: ignore[no-any-return]
+        return self.ahead
 
-    def _ahead(self, txn: Any, seq: int) -> deque[Any]:
-        found: deque[Any] = deque()
-        for end, start, items, long in self._run(txn, self.now, seq, _AHEAD):
-            if len(items) == 1:
-                found.append((end, end, items[0], long))
-            else:
-                found += zip(range(start, end + 1), repeat(end), items, repeat(None), strict=False)
-        return found
+    def _ahead(self, txn: Any, seq: int) -> Ahead:
+        run = self._run(txn, self.now, seq, AHEAD)
+        items: Any = [item for _, _, found, _ in run for item in found]
+        return seq, items, {end: long for end, _, _, long in run}
 
     def look_run(self, seq: int) -> tuple[list[bytes], list[tuple[int, Long | None]]]:
         """The committed records of a FIFO queue from a number on, as many as are read at once, and LMDB entries."""
@@ -230,7 +221,7 @@ class DurableQueue:
     def look_run_down(self, seq: int, most: int | None) -> list[Found]:
         """So many committed records of a LIFO queue from a number down; as many as are read at once for None."""
         number = self.now.number
-        run = self.durable.look(lambda txn: self._run(txn, self.now, seq, most or _AHEAD, down=True))
+        run = self.durable.look(lambda txn: self._run(txn, self.now, seq, most or AHEAD, down=True))
         return [(entry_key(number, end), items[0], long) for end, _, items, long in run]
 
     def damaged(self, what: str) -> StoreDamaged:

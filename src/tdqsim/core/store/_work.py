@@ -37,15 +37,18 @@ from tdqsim.errors import StoreDamaged, StoreFull
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
 
-__all__ = ["KeyedWork", "LifoWork", "Work"]
+__all__ = ["AHEAD", "NOT_AHEAD", "Ahead", "KeyedWork", "LifoWork", "Work"]
 
 NOTHING: Final[list[Any]] = []
-_AHEAD: Final = 64
+AHEAD: Final = 64
+"""Records that are known without a look, at most."""
+Ahead: TypeAlias = tuple[int, list[Any], dict[int, Long | None]]
+"""The number of the first of them, the records, and which of them are the last of their LMDB entries."""
+NOT_AHEAD: Final[Ahead] = (0, [], {})
 _TOO_MUCH: Final = FACTOR * (MAX_DATA + PER_ENTRY)
 _Standing: TypeAlias = Standing | tuple[int, int, int, int, int]
 _new: Any = tuple.__new__
 _NO_READS: Final = (0, 0)
-_NONE: Final[tuple[int | None, int, Item, Long | None]] = (None, 0, b"", None)
 
 
 class Work:
@@ -152,18 +155,18 @@ class Work:
         """The data of the next committed entry behind those that this work took; None when there is none."""
         queue = self.queue
         reads, size = self.taken
-        first, last, _, _, _ = queue.now
-        seq = first + reads
-        if seq > last or self.cleared:
+        now = queue.now
+        seq = now.first + reads
+        if seq > now.last or self.cleared:
             return None
-        ahead = queue.ahead
-        at, end, data, long = ahead.popleft() if ahead else _NONE
-        if at != seq:
-            _, end, data, long = queue.look_up(seq)
-        if seq == end:
-            self.spent.append((end, long))  # when this is as far as it gets, it is there twice: that does no harm
+        start, items, ends = queue.ahead
+        if not start <= seq < start + len(items):
+            start, items, ends = queue.look_up(seq)
+        data: bytes = items[seq - start]
+        if seq in ends:
+            self.spent.append((seq, ends[seq]))  # when this is as far as it gets, it is there twice: that does no harm
         self.taken = reads + 1, size + len(data)
-        return data  # type: ignore[return-value]
+        return data
 
     def take_batch(self) -> list[bytes]:
         """The next committed records, as many as are read at once; none when there are no more."""
@@ -243,13 +246,18 @@ class Work:
         A record that comes right behind what was read ahead of a FIFO queue is known too.
         """
         queue, items = self.queue, self.items
-        ahead, after = queue.ahead, queue.after
-        if self.cleared or self.front:
-            ahead.clear()
+        after = queue.after
+        start, known, ends = queue.ahead
+        if self.cleared or self.front or not after[2]:
+            queue.ahead = NOT_AHEAD
             if self.dropped:
                 queue.durable.forget(queue)
-        elif len(items) == 1 and after[2] == len(ahead) + 1 <= _AHEAD and not self.own and len(items[0]) <= INLINE:
-            ahead.append((self.last, self.last, items[0], None))  # when it is done again, it is there twice: no harm
+        elif len(items) == 1 and not self.own and len(items[0]) <= INLINE:
+            if start + len(known) == self.last and len(known) < AHEAD:
+                ends[self.last] = None
+                known.append(items[0])
+            elif after[2] == 1:
+                queue.ahead = self.last, items[:], {self.last: None}
         queue.now = after
         self.held = 0
 
