@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import select
 import socket
@@ -134,6 +135,26 @@ def test_clients_that_have_gone_while_they_waited_take_nothing_with_them(served,
     reader = connect(served, "as-dtaq", 0xE007)
     assert reader.sign_on() == 0
     assert [reader.ask(2, RECEIVE_NOW, template=28).blocks(58)[0x5001] for _ in range(3)] == [b"0", b"1", b"2"]
+
+
+def test_a_receive_that_waits_when_the_servers_stop_is_no_task_that_had_to_be_ended(served, queue, connect):
+    clients = [connect(served, "as-dtaq", 0xE007) for _ in range(3)]
+    for client in clients:
+        assert client.sign_on() == 0
+        client.send(2, RECEIVE_FOR_EVER, template=28)
+    eventually(lambda: served.do(lambda: len(queue.waiters)) == 3)
+
+    async def stop_and_go():
+        await served.servers.stop()
+        served.loop.stop()  # as a process that ends: nothing more is done in the loop
+
+    asyncio.run_coroutine_threadsafe(stop_and_go(), served.loop)
+    served.thread.join(300)
+    ended = served.engine.stop(300)
+    served.thread = threading.Thread(target=served.loop.run_forever, daemon=True)
+    served.thread.start()
+    assert (ended.in_time, ended.unfinished) == (True, ())
+    assert all(client.answer() is None for client in clients)
 
 
 def test_nothing_is_served_before_a_sign_on(served, queue, connect):

@@ -110,6 +110,7 @@ class HostServers:
             server.close()
         for connection in list(self.connections):
             connection.drop()
+        await asyncio.sleep(0)  # they hear of it, and give up what they wait for, while the loop is there
         self._servers.clear()
         self.ports.clear()
 
