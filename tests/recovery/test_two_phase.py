@@ -330,6 +330,7 @@ def test_a_wrong_length_is_told_last(two, where):
         task.syncpoint_rollback()
     near.install([define_connection(name="FAR", inservice="NO")])
     assert outcomes() == [rule("REC-LENGTH-LAST").resp] * 3
+    expect_rule("REC-LENGTH-LAST", near.readq_td, length=-1, **where)
     near.install([define_connection(name="FAR")])
     far.set_tdqueue("FARQ", enablestatus="DISABLED")
     assert outcomes()[1:] == ["DISABLED"] * 2
@@ -371,7 +372,7 @@ def test_conditions_come_back_over_the_link(two):
 def test_remotelength_is_the_length_when_none_is_given(tmp_path):
     length = int(rule("REC-REMOTELENGTH").message)
     near = [
-        define_tdqueue(name="REMQ", remotesystem="FAR", remotename="FARQ", remotelength=length),
+        define_tdqueue(name="REMQ", remotesystem="FAR", remotename="FARQ", remotelength=4),
         define_connection(name="FAR"),
     ]
     two = Complex(tmp_path, ("NEAR", "NEAR", near), ("FAR", "FAR", [queue("FARQ")]))
