@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from tdqsim.cics import Abend, Condition
@@ -405,6 +407,24 @@ def test_a_failure_that_maps_to_nothing_is_iscinvreq(two):
     ):
         expect_rule("REC-ISCINVREQ", call)
     assert not two["FAR"].tasks
+
+
+@pytest.mark.parametrize(("regions", "ends"), [(8, True), (9, False)])
+def test_a_request_goes_through_eight_regions_at_most(tmp_path, regions, ends):
+    """From R0 to R8, say, each of which has the queue in the next one: a ring of them would never end."""
+    names = [f"R{number}" for number in range(regions + 1)]
+    passing = [
+        (name, name, [define_tdqueue(name="REMQ", remotesystem=behind), define_connection(name=behind)])
+        for name, behind in itertools.pairwise(names)
+    ]
+    far = Complex(tmp_path, *passing, (names[-1], names[-1], [queue("REMQ")]))
+    if ends:
+        far["R0"].writeq_td("REMQ", b"x")
+    else:
+        with pytest.raises(Condition, match="ISCINVREQ"):
+            far["R0"].writeq_td("REMQ", b"x")
+    assert far[names[-1]].peek("REMQ") == [b"x"] * ends
+    far.sysplex.close()
 
 
 @pytest.mark.rule("REC-REMOTE-DISABLED")
