@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
@@ -11,6 +14,7 @@ from fastapi.testclient import TestClient
 
 from tdqsim import Region, define_tdqueue
 from tdqsim.errors import TdqError
+from tdqsim.facts import table
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate
@@ -173,3 +177,14 @@ def test_a_hash_asks_for_no_more_than_the_machine_has_left_for_it(tmp_path, cost
         else:
             with pytest.raises(TdqError, match=f"at most {name} are taken"):
                 Users.load(path)
+
+
+def test_the_guide_says_how_long_and_how_many_connections_live():
+    """Behaviour is tested with less of both; these are the numbers that a server has."""
+    text = (Path(__file__).parents[2] / "src/tdqsim/guide/serve.md").read_text("utf-8")
+    said = re.search(
+        r"nothing of what was sent to it for ([0-9]+) seconds is closed, and so is one beyond ([0-9,]+)\.", text
+    )
+    assert said is not None
+    bounds = {row["name"]: int(row["value"]) for row in table("server")}
+    assert [bounds["answer_seconds"], bounds["connections"]] == [int(each.replace(",", "")) for each in said.groups()]
