@@ -179,6 +179,28 @@ def test_a_hash_asks_for_no_more_than_the_machine_has_left_for_it(tmp_path, cost
                 Users.load(path)
 
 
+def test_jobs_come_by_the_hundred_the_last_ones_unless_asked(tmp_path):
+    host = Host()
+    try:
+        reader = define_tdqueue(name="JOBQ", type="EXTRA", typefile="OUTPUT", ddname="RDR")
+        dd = {"RDR": {"sysout": "A,INTRDR"}}
+        region = host.add(Region, [reader], applid="PAYREGN", dd=dd, datasets=tmp_path)
+
+        def submit():
+            for number in range(103):
+                for card in (f"//J{number:03} JOB (1)", "/*EOF"):
+                    region.writeq_td("JOBQ", card.encode("cp037"))
+
+        host.engine.submit(submit).result(timeout=300)
+        headers = {"Authorization": "Bearer all", "Host": "127.0.0.1:80"}
+        with TestClient(application(host, Gate(token="all")), headers=headers, base_url="http://127.0.0.1") as api:
+            for params, first, last in (({}, 3, 102), ({"position": 0}, 0, 99), ({"position": 100}, 100, 102)):
+                names = [each["name"] for each in api.get(f"{REGION}/jobs", params=params).json()]
+                assert names == [f"J{number:03}" for number in range(first, last + 1)]
+    finally:
+        host.stop()
+
+
 def test_the_guide_says_how_long_and_how_many_connections_live():
     """Behaviour is tested with less of both; these are the numbers that a server has."""
     text = (Path(__file__).parents[2] / "src/tdqsim/guide/serve.md").read_text("utf-8")
