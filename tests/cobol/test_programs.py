@@ -10,6 +10,7 @@ import pytest
 from tdqsim import Abend, Condition, define_terminal
 from tdqsim.cobol import CobolWarning
 from tdqsim.facts import Resp
+from tests.rules import rule
 
 pytestmark = pytest.mark.cobc
 
@@ -385,33 +386,35 @@ def test_a_record_longer_than_the_area_fills_what_follows_in_the_group(workshop)
 
 @pytest.mark.rule("COBOL-LENGTH-AREA")
 @pytest.mark.parametrize(
-    ("usage", "value", "seen", "after"),
+    ("usage", "value", "taken", "after"),
     [
-        ("PIC S9(4) COMP", 10, "0000 ABCDE.....", 5),
-        ("PIC S9(4) COMP-5", 10, "0000 ABCDE.....", 5),
-        ("PIC 9(4) COMP", 3, "0022 ABC.......", 5),
-        ("PIC S9(8) COMP", 10, "0022 ..........", 5 * 65536 + 10),  # its first halfword is 0: all is cut off
-        ("PIC S9(8) COMP", 3 * 65536, "0022 ABC.......", 5 * 65536),
-        ("PIC 9(4)", 10, "0022 ..........", None),  # X'F0F0' is negative: nothing is read
-        ("PIC S9(7) COMP-3", 10, "0022 ..........", None),  # X'0000010C'
+        ("PIC S9(4) COMP", 10, "ABCDE.....", 5),
+        ("PIC S9(4) COMP-5", 10, "ABCDE.....", 5),
+        ("PIC 9(4) COMP", 3, "ABC.......", 5),
+        ("PIC S9(8) COMP", 10, "..........", 5 * 65536 + 10),  # its first halfword is 0: all is cut off
+        ("PIC S9(8) COMP", 3 * 65536, "ABC.......", 5 * 65536),
+        ("PIC 9(4)", 10, "..........", None),  # X'F0F0' is negative: nothing is read
+        ("PIC S9(7) COMP-3", 10, "..........", None),  # X'0000010C'
     ],
 )
-def test_length_of_a_read_is_the_halfword_in_its_area_whatever_is_declared_there(workshop, usage, value, seen, after):
+def test_length_of_a_read_is_the_halfword_in_its_area_whatever_is_declared_there(workshop, usage, value, taken, after):
     workshop.program(
         "HALVES",
         f"""
         77 L {usage}.
         77 R PIC 9(8) COMP.
+        77 R2 PIC 9(8) COMP.
         77 N PIC S9(9) SIGN LEADING SEPARATE.
         01 SHOWN.
            05 R-SHOWN PIC 9(4).
-           05 FILLER PIC X VALUE ' '.
+           05 R2-SHOWN PIC 9(4).
            05 A PIC X(10) VALUE ALL '.'.
         """,
         f"""
         MOVE {value} TO L
-        EXEC CICS READQ TD QUEUE('IN') INTO(A) LENGTH(L) RESP(R) END-EXEC
+        EXEC CICS READQ TD QUEUE('IN') INTO(A) LENGTH(L) RESP(R) RESP2(R2) END-EXEC
         MOVE R TO R-SHOWN
+        MOVE R2 TO R2-SHOWN
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
         MOVE L TO N
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC
@@ -423,7 +426,9 @@ def test_length_of_a_read_is_the_halfword_in_its_area_whatever_is_declared_there
         warnings.simplefilter("ignore", CobolWarning)
         workshop.run("HALVES")
     out = [record.decode() for record in workshop.out()]
-    assert out[0] == seen
+    row = rule("COBOL-LENGTH-AREA")
+    told = "00000000" if taken == "ABCDE....." else f"{Resp[row.resp].value:04}{int(row.resp2):04}"
+    assert out[0] == told + taken
     if after is not None:
         assert int(out[1]) == after
     assert (workshop.region.peek("IN") == []) is (usage != "PIC 9(4)")

@@ -291,6 +291,20 @@ def test_stop_lets_tasks_end_that_can():
     assert region.closed
 
 
+def test_what_was_given_up_before_a_stop_is_not_reported():
+    """Several at once, of which the engine has heard when the stop comes."""
+    engine = Engine()
+    gate = Gate(engine)
+    waiting = [engine.submit(gate.wait) for _ in range(3)]
+    engine.wait_until(lambda: len(gate.queue) == 3).result(LONG)
+    held, go = threading.Event(), threading.Event()
+    engine.outside(lambda: (held.set(), go.wait(LONG)))
+    assert held.wait(LONG)
+    assert all(each.cancel() for each in waiting)
+    threading.Timer(0.05, go.set).start()  # after the stop has begun, or before: either is right
+    assert engine.stop(LONG) == Stopped(in_time=True, unfinished=(), errors=())
+
+
 def test_stop_reports_what_nothing_can_end_and_does_not_wait_for_it():
     engine = Engine()
     region = engine.make(Region, [define_tdqueue(name="Q", type="INTRA", recovstatus="LOGICAL")], supplied_queues=False)

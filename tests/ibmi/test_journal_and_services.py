@@ -116,6 +116,26 @@ def test_export(officer, tmp_path):
 # -- SQL services -----------------------------------------------------------------------------------------------------
 
 
+def test_data_queue_info_a_page_at_a_time(system, officer):
+    """A page is as long as it may be, whatever the job may not see; QTEMP stands among the libraries."""
+    for library in ("APP", "APP#", "ZLIB"):
+        system.crtlib(library)
+    for place in ("APP/B", "APP/A", "APP/SECRET", "APP#/A", "ZLIB/A"):
+        officer.crtdtaq(dtaq=place, maxlen=5, aut="*EXCLUDE" if "SECRET" in place else "*ALL")
+    with system.job(user="ANNA") as anna:
+        anna.crtdtaq(dtaq="QTEMP/MINE", maxlen=5)
+        seen, after = [], ("APP", "A")
+        while rows := anna.qsys2.data_queue_info(after=after, limit=2):
+            seen.append([(row.data_queue_library, row.data_queue_name) for row in rows])
+            after = seen[-1][-1]
+        whole = [(row.data_queue_library, row.data_queue_name) for row in anna.qsys2.data_queue_info()]
+    flat = [place for page in seen for place in page]
+    assert flat == [place for place in whole if place > ("APP", "A")]
+    wanted = [("APP", "B"), ("APP#", "A"), ("QTEMP", "MINE"), ("ZLIB", "A")]
+    assert [place for place in flat if place[0] != "APPLIB"] == wanted
+    assert [len(page) for page in seen[:-1]] == [2] * (len(seen) - 1)
+
+
 def test_data_queue_info(system, officer):
     officer.crtdtaq(
         dtaq="APPLIB/KEYED", maxlen=20, seq="*KEYED", keylen=2, senderid="*YES", text="Replies", size=[50, 5]

@@ -157,6 +157,25 @@ def test_an_entry_goes_back_to_a_queue_that_has_become_full(tmp_path, seq, force
         job.qsnddtaq("WORK", "APPLIB", b"3", key)
 
 
+@pytest.mark.parametrize("force", ["*NO", "*YES"])
+@pytest.mark.parametrize("order", ["abc", "acb", "bac", "cba"])
+@pytest.mark.parametrize("seq", ["*FIFO", "*KEYED"])
+def test_entries_that_go_back_are_in_the_order_in_which_they_came(tmp_path, seq, order, force):
+    """In whatever order those who had them give them back; one that is left, or newer, keeps its place too."""
+    more, key = keys(seq)
+    with System("SYS1", tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
+        system.crtlib("APPLIB")
+        job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10, seq=seq, force=force, senderid="*YES", **more)
+        for data in (b"a", b"b", b"c", b"left"):
+            job.qsnddtaq("WORK", "APPLIB", data, key)
+        had = {each: job.receive("WORK", "APPLIB", key=key) for each in "abc"}
+        job.qsnddtaq("WORK", "APPLIB", b"newer", key)
+        for each in order:
+            job.return_entry("WORK", "APPLIB", had[each])
+        seen = [job.qrcvdtaq("WORK", "APPLIB", key=key).data for _ in range(5)]
+        assert seen == [b"a", b"b", b"c", b"left", b"newer"]
+
+
 @pytest.mark.parametrize("other", [{"seq": "*KEYED", "keylen": 1}, {"senderid": "*YES"}, {"maxlen": 3}])
 def test_an_entry_does_not_go_into_another_queue_of_the_name(job, other):
     job.crtdtaq(dtaq="APPLIB/WORK", maxlen=4)

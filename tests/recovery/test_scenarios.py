@@ -92,10 +92,9 @@ def test_an_empty_queue_gives_up_its_room_after_its_unit_of_work(tmp_path):
             task.deleteq_td("LOGQ")
             for _ in range(2):
                 region.writeq_td("NOQ", LARGE)
-            region.writeq_td("NOQ", LARGE, nohandle=True)  # room is looked for while the write end is held
+            expect_rule("REC-IDLE-SPACE", region.writeq_td, "NOQ", LARGE)  # while the write end is held
             task.syncpoint_rollback()
-        while len(region.peek("NOQ")) < 3:
-            expect_rule("REC-IDLE-SPACE", region.writeq_td, "NOQ", LARGE)
+        assert region.peek("NOQ") == [LARGE] * 3
 
 
 class Doubt:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from tdqsim.cics import Abend, Condition, Region
@@ -331,6 +333,7 @@ def test_a_wrong_length_is_told_last(two, where):
         task.syncpoint_rollback()
     near.install([define_connection(name="FAR", inservice="NO")])
     assert outcomes() == [rule("REC-LENGTH-LAST").resp] * 3
+    expect_rule("REC-LENGTH-LAST", near.readq_td, length=-1, **where)
     near.install([define_connection(name="FAR")])
     far.set_tdqueue("FARQ", enablestatus="DISABLED")
     assert outcomes()[1:] == ["DISABLED"] * 2
@@ -372,7 +375,7 @@ def test_conditions_come_back_over_the_link(two):
 def test_remotelength_is_the_length_when_none_is_given(tmp_path):
     length = int(rule("REC-REMOTELENGTH").message)
     near = [
-        define_tdqueue(name="REMQ", remotesystem="FAR", remotename="FARQ", remotelength=length),
+        define_tdqueue(name="REMQ", remotesystem="FAR", remotename="FARQ", remotelength=4),
         define_connection(name="FAR"),
     ]
     two = Complex(tmp_path, ("NEAR", "NEAR", near), ("FAR", "FAR", [queue("FARQ")]))
@@ -405,6 +408,24 @@ def test_a_failure_that_maps_to_nothing_is_iscinvreq(two):
     ):
         expect_rule("REC-ISCINVREQ", call)
     assert not two["FAR"].tasks
+
+
+@pytest.mark.parametrize(("regions", "ends"), [(8, True), (9, False)])
+def test_a_request_goes_through_eight_regions_at_most(tmp_path, regions, ends):
+    """From R0 to R8, say, each of which has the queue in the next one: a ring of them would never end."""
+    names = [f"R{number}" for number in range(regions + 1)]
+    passing = [
+        (name, name, [define_tdqueue(name="REMQ", remotesystem=behind), define_connection(name=behind)])
+        for name, behind in itertools.pairwise(names)
+    ]
+    far = Complex(tmp_path, *passing, (names[-1], names[-1], [queue("REMQ")]))
+    if ends:
+        far["R0"].writeq_td("REMQ", b"x")
+    else:
+        with pytest.raises(Condition, match="ISCINVREQ"):
+            far["R0"].writeq_td("REMQ", b"x")
+    assert far[names[-1]].peek("REMQ") == [b"x"] * ends
+    far.sysplex.close()
 
 
 @pytest.mark.rule("REC-REMOTE-DISABLED")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Condition
+from tdqsim.cics import Condition, Region
 from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.core.engine import Engine
 from tdqsim.definitions import define_connection, define_tdqueue
 from tests.recovery.helpers import WRITEQ, again, make, outcome, prepared, queue
 from tests.rules import expect_rule, rule
@@ -113,6 +114,33 @@ def test_a_task_waits_for_its_mirror_and_the_mirror_for_its_task(two):
     expect_rule("SET-TASK-OUTSIDE", two.far.set_task, mirror, purgetype="PURGE")  # it is not the requester who is meant
     two.near.run()
     assert waits(two.near) == waits(two.far) == {}
+
+
+@pytest.mark.rule("TASK-IRLINK")
+@pytest.mark.parametrize("step", ["PREPARE", "VOTE", "COMMIT", "COMMITTED"])
+def test_a_task_in_its_syncpoint_waits_for_the_other_region(two, step):
+    def program(task):
+        task.writeq_td("REMQ", b"theirs")
+
+    two.near.start(program)
+    two.link.delay_at(step)
+    two.near.dispatcher.run_ready()
+    assert waits(two.near) == {"PROG": ("SUSPENDED", rule("TASK-IRLINK").message, "FARR")}
+    two.link.release()
+    two.near.run()
+    assert waits(two.near) == {}
+
+
+def test_a_task_that_somebody_has_in_a_thread_of_the_engine_is_no_mirror():
+    """So has CEMT over the network: it runs, and waits for no other region."""
+    with Engine() as engine:
+        region = engine.make(Region, [], supplied_queues=False)
+
+        def look():
+            with region.task(transid="MINE"):
+                return waits(region)
+
+        assert engine.submit(look).result(300) == {"MINE": ("RUNNING", "", "")}
 
 
 def test_a_task_that_waits_in_another_region_can_be_purged(two):

@@ -471,7 +471,10 @@ def test_the_end_of_a_unit_of_work_that_waits_is_503_when_the_server_ends(api, m
         waiting.append(pool.submit(api.request, method, f"/api/v1/units-of-work/{units[1]}{end}"))
         api.portal.call(api.app.state.streams.end)
         try:
-            assert [each.result(timeout=20).status_code for each in waiting] == [503, 503]
+            answers = [each.result(timeout=20) for each in waiting]
+            assert [each.status_code for each in answers] == [503, 503]
+            said = "; the unit of work may be committed all the same" if method == "POST" else ""
+            assert answers[1].json()["detail"] == f"the server is being stopped{said}"
         finally:
             api.delete(f"/api/v1/units-of-work/{units[0]}")
 

@@ -193,6 +193,19 @@ def test_ceci_keeps_its_variables_in_a_unit_of_work(api):
     assert api.get(f"{REGION}/queues/LOGQ").json()["NUMITEMS"] == 0
 
 
+def test_data_queues_come_in_pages(api):
+    text = "".join(f"- {{dtaq: PAGES/Q{number}, maxlen: 5}}\n" for number in (2, 0, 3, 1, 4))
+    given = {"text": f"dtaq:\n{text}", "create_libraries": True}
+    assert api.post("/api/v1/systems/PAYSYS/definitions", json=given).status_code == 201
+    seen, after = [], ""
+    while after is not None:
+        params = {"limit": 2, "after": after, "library": "PAGES"}
+        page = api.get("/api/v1/systems/PAYSYS/queues", params=params).json()
+        seen.append([each["data_queue_name"] for each in page["queues"]])
+        after = page["next"]
+    assert seen == [["Q0", "Q1"], ["Q2", "Q3"], ["Q4"]]
+
+
 def test_records_are_decoded_by_a_layout(api):
     api.post(f"{QUEUE}/records", json=[{"hex": "C1C2" + "0012345C"}, {"hex": "C1C2" + "FFFFFFFF"}])
     copybook = "       01 PAY.\n          05 NAME PIC X(2).\n          05 AMOUNT PIC S9(5)V99 COMP-3.\n"

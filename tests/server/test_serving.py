@@ -122,6 +122,29 @@ def test_the_handlers_that_transactions_name_are_imported_without_being_listed(p
         assert region.peek("DONE") == [b"one"]
 
 
+def test_what_a_region_warns_of_is_in_the_log_of_the_server(place):
+    (place / "pay" / "pay.yaml").write_text(
+        "group: PAY\ntdqueue:\n- {name: EXTQ, type: EXTRA, ddname: NOTHERE, typefile: INPUT, opentime: INITIAL}\n"
+    )
+    log, ready = place / "log", place / "ready.json"
+    command = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))"]
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            [*command, "serve", str(place / "serve.yaml"), "--ready-file", str(ready)],
+            stdout=subprocess.PIPE, stderr=file, text=True,
+        )  # fmt: skip
+    try:
+        assert any(each.startswith("Serving") for each in process.stdout), log.read_text()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+        process.stdout.close()
+    lines = [each for each in log.read_text().splitlines() if "open_failed" in each]
+    assert len(lines) == 1
+    assert "[WARNING] tdqsim.cics: " in lines[0]
+    assert "applid='PAYREGN' queue='EXTQ'" in lines[0]
+
+
 @pytest.mark.skipif(shutil.which("cobc") is None, reason="GnuCOBOL is not installed")
 def test_the_command_of_the_readme_serves_two_regions(tmp_path):
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")

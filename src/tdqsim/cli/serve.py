@@ -45,7 +45,8 @@ def serve(
     timeout: Annotated[float, typer.Option(min=0, max=3600, help="Seconds in which tasks may end by themselves.")] = 10,
 ) -> None:
     """Serve regions and IBM i systems until the process is told to end (SIGTERM or Ctrl-C)."""
-    import sys  # noqa: PLC0415  (a command imports what it uses)
+    import logging  # noqa: PLC0415  (a command imports what it uses)
+    import sys  # noqa: PLC0415
 
     import structlog  # noqa: PLC0415
 
@@ -60,6 +61,8 @@ def serve(
         raise TdqError(f"{error.name} is not installed; pip install 'tdqsim[serve]' brings it") from error
 
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    # warnings of regions and links, and worse
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s [%(levelname)s] %(name)s: %(message)s")
     config = load_serve_file(what[0]) if len(what) == 1 and what[0].is_file() else serve_file(what, store)
     if (certificate is None) != (key is None):
         raise InputError("--certificate and --key are given together")

@@ -412,7 +412,7 @@ class Engine:
             return False
         if time.monotonic() >= self._stop_at:
             return True
-        return not self._inbox and not self.dispatcher.can_go_on
+        return not (self._inbox or self._given_up or self.dispatcher.can_go_on)
 
     def _end(self) -> None:
         dispatcher = self.dispatcher

@@ -181,10 +181,29 @@ class Entries:
             changer.put(entry.time_ns.to_bytes(STAMP_BYTES, "big") + entry.sender + entry.data)
 
     def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
-        """Put an entry back in front: it is the next that is taken, of a KEYED queue the next with its key."""
+        """Put an entry back in front: it is the next that is taken, of a KEYED queue the next with its key.
+
+        Of several that are put back, of a queue that is not LIFO, the oldest comes first again.
+        """
         changer = self._changer()
-        self._put_back(changer, entry)
+        older = [] if self.raw.order is Order.LIFO else self._take_older(changer, entry)
+        for each in (entry, *reversed(older)):
+            self._put_back(changer, each)
         self.commit(changer, also)
+
+    def _take_older(self, changer: VolatileQueue | Work, entry: Entry) -> list[Entry]:
+        """Take off what stands in front and came before an entry, of a KEYED queue with its key."""
+        found: list[Entry] = []
+        while True:
+            item = changer.take_key(SearchOrder.EQ, entry.key) if self._keyed else changer.take_entry()
+            if item is None:
+                break
+            first = self._entry(item)
+            if first.time_ns > entry.time_ns:
+                self._put_back(changer, first)
+                break
+            found.append(first)
+        return found
 
     def take(
         self, search: SearchOrder | None, key: bytes, journaling: Journaling, meta: Mapping[bytes, bytes | None]

@@ -92,24 +92,35 @@ class Services:
     def __init__(self, job: Job) -> None:
         self._job = job
 
-    def data_queue_info(self, data_queue: str = "*", data_queue_library: str = "") -> tuple[DataQueueInfoRow, ...]:
+    def data_queue_info(
+        self,
+        data_queue: str = "*",
+        data_queue_library: str = "",
+        *,
+        after: tuple[str, str] = ("", ""),
+        limit: int | None = None,
+    ) -> tuple[DataQueueInfoRow, ...]:
         """The queues that the job may describe, by library and name.
 
         Args:
             data_queue: a name or a generic name (``APP*``), or ``"LIB/NAME"`` of two such.
             data_queue_library: the same for the library; any unless one is said.
+            after: library and name; those behind it, as a client wants them that asks for a page at a time.
+            limit: at most so many rows.
         """
         job = self._job
         job.begin("DATA_QUEUE_INFO")
         data_queue_name, data_queue_library = job.place(data_queue, data_queue_library, default="*")
-        return tuple(
-            _info(job, queue)
+        named = {
+            (queue.library, queue.name): queue
             for queue in (*job.system.queues(), *job.qtemp.objects.values())
             if isinstance(queue, DataQueue)
             and fnmatchcase(queue.library, data_queue_library)
             and fnmatchcase(queue.name, data_queue_name)
-            and self._may_describe(queue)
-        )
+        }
+        places = sorted(place for place in named if place > after)
+        seen = (_info(job, named[place]) for place in places if self._may_describe(named[place]))
+        return tuple(islice(seen, limit))
 
     def _may_describe(self, queue: DataQueue) -> bool:
         job, operation = self._job, OPERATIONS["QMHQRDQD"]

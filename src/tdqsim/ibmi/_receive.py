@@ -154,6 +154,8 @@ class ReceiveApi(JobCore):
     def return_entry(self, name: str, library: str, entry: Entry) -> None:
         """Put back an entry that :meth:`receive` gave and nobody could use: it is the next of its key, or of all.
 
+        Where several are put back the oldest is the next, but of a LIFO queue the last one.
+
         The journal of a journaled queue, which has that it was received, has it as an entry that is sent.
 
         Raises:

@@ -57,7 +57,8 @@ def test_the_names_that_programs_import():
 
 @pytest.mark.rule("HANDLE-EIB")
 def test_commands_about_conditions_set_the_eib():
-    codes = iter(rule("HANDLE-EIB").message.split())
+    row = rule("HANDLE-EIB")
+    codes = iter(row.message.split())
     issued = (
         lambda task: task.handle_condition(QZERO=lambda _met: b""),
         lambda task: task.ignore_condition("QZERO"),
@@ -71,7 +72,11 @@ def test_commands_about_conditions_set_the_eib():
             task.readq_td("NOQ", nohandle=True)
             assert task.eib.eibresp is Resp.QZERO
             command(task)
-            assert (task.eib.eibfn.hex().upper(), task.eib.eibresp, task.eib.eibresp2) == (next(codes), Resp.NORMAL, 0)
+            assert (task.eib.eibfn.hex().upper(), task.eib.eibresp, task.eib.eibresp2) == (
+                next(codes),
+                Resp[row.resp],
+                int(row.resp2),
+            )
         values = {"L": lambda _met: b"", "R": 7}
         task.readq_td("NOQ", nohandle=True)
         task.execute("HANDLE CONDITION QZERO(L) RESP(R)", values)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+import select
 import socket
 import ssl
+import struct
+import threading
 
 import pytest
 
@@ -101,6 +105,56 @@ def test_many_waiting_clients_each_get_one(served, queue, connect):
         sender.ask(5, send(b"%d" % number), template=22)
     found = [client.answer().blocks(58)[0x5001] for client in clients]
     assert sorted(map(int, found)) == list(range(20))
+
+
+@pytest.mark.skipif(not hasattr(select, "POLLRDHUP"), reason="the system does not tell that the other side has closed")
+@pytest.mark.parametrize("reset", [False, True])
+def test_clients_that_have_gone_while_they_waited_take_nothing_with_them(served, queue, connect, reset):
+    """Also where their entries come before the server has heard that they are gone; the order stays."""
+    clients = [connect(served, "as-dtaq", 0xE007) for _ in range(3)]
+    for client in clients:
+        assert client.sign_on() == 0
+        client.send(2, RECEIVE_FOR_EVER, template=28)
+        eventually(lambda: served.do(lambda: len(queue.waiters)) == clients.index(client) + 1)  # noqa: B023  (at once)
+    stopped, go_on = threading.Event(), threading.Event()
+    served.loop.call_soon_threadsafe(lambda: (stopped.set(), go_on.wait(300)))
+    assert stopped.wait(300)
+    for client in clients:
+        if reset:
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.socket.close()
+
+    def fill():
+        with served.system.job(user="QSECOFR") as job:
+            for number in range(3):
+                job.qsnddtaq("Q", "QGPL", b"%d" % number)
+
+    served.do(fill)
+    go_on.set()
+    eventually(lambda: not served.servers.connections and not served.do(lambda: len(served.system.jobs)))
+    reader = connect(served, "as-dtaq", 0xE007)
+    assert reader.sign_on() == 0
+    assert [reader.ask(2, RECEIVE_NOW, template=28).blocks(58)[0x5001] for _ in range(3)] == [b"0", b"1", b"2"]
+
+
+def test_a_receive_that_waits_when_the_servers_stop_is_no_task_that_had_to_be_ended(served, queue, connect):
+    clients = [connect(served, "as-dtaq", 0xE007) for _ in range(3)]
+    for client in clients:
+        assert client.sign_on() == 0
+        client.send(2, RECEIVE_FOR_EVER, template=28)
+    eventually(lambda: served.do(lambda: len(queue.waiters)) == 3)
+
+    async def stop_and_go():
+        await served.servers.stop()
+        served.loop.stop()  # as a process that ends: nothing more is done in the loop
+
+    asyncio.run_coroutine_threadsafe(stop_and_go(), served.loop)
+    served.thread.join(300)
+    ended = served.engine.stop(300)
+    served.thread = threading.Thread(target=served.loop.run_forever, daemon=True)
+    served.thread.start()
+    assert (ended.in_time, ended.unfinished) == (True, ())
+    assert all(client.answer() is None for client in clients)
 
 
 def test_nothing_is_served_before_a_sign_on(served, queue, connect):

@@ -93,6 +93,13 @@ LOST = {
 }
 
 
+def test_a_link_that_has_never_been_there_has_the_name_of_its_other_end():
+    with Region([], supplied_queues=False) as region:
+        FarLink(region, "FAR", "FARAPPL")
+        shown = region.inquire_connection("FAR").as_dict(plain=True)
+    assert (shown["NETNAME"], shown["CONNSTATUS"]) == ("FARAPPL", "RELEASED")
+
+
 @pytest.mark.parametrize("what", LOST)
 def test_what_cannot_come_yet_or_any_more_is_a_lost_link(peer, what):
     for kind in LOST[what]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import Eib, failure
@@ -64,6 +64,7 @@ class TaskBase:
         abcode: the code of its abend; empty while it has none.
         outside: whether its commands are issued by the program outside the strands.
         implicit: whether it is one command with a syncpoint of its own.
+        is_mirror: whether it carries out the requests of another region.
         handles: HANDLE and IGNORE, and what PUSH HANDLE has suspended of them.
         browses: the browses that are open, by resource type; they end with the task.
         start_data: what RETRIEVE has still to give.
@@ -85,6 +86,7 @@ class TaskBase:
         "region", "request", "start_data", "startcode", "storage", "strand", "suspended", "transid", "unit", "userid",
     )  # fmt: skip
 
+    is_mirror: ClassVar[bool] = False
     region: Region
 
     def __init__(

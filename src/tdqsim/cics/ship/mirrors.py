@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
@@ -64,6 +64,7 @@ class MirrorTask(Task):
 
     __slots__ = ("hops",)
 
+    is_mirror: ClassVar[bool] = True
     hops: int
 
 

@@ -37,6 +37,7 @@ class FarLink:
         self.applid = applid
         self.acquired = False
         self.end = LinkEnd(self, region, name, at_once=False)
+        self.end.netname = applid  # also before it has ever been acquired
         self._transport: Transport | None = None
         region.links[name] = self.end
 
@@ -54,7 +55,6 @@ class FarLink:
             raise TdqError(f"region {self.end.region.applid} is closed")
         self.cut()
         self._transport, self.acquired = transport, True
-        self.end.netname = self.applid
         self.end.acquire([(self.end, transport)])
 
     def cut(self) -> None:

@@ -306,7 +306,7 @@ class LinkEnd:
                 if task is not None:
                     answer = task.wait(attempt, self._awaited, _IRLINK, self.name)
                 else:
-                    answer = self.region.dispatcher.wait(attempt, self._awaited)
+                    answer = self._wait_in_syncpoint(attempt)
             except LinkDown:
                 raise
             except Exception as error:
@@ -317,6 +317,18 @@ class LinkEnd:
                     raise LinkDown(f"{self!r}: nobody waits for the answer any more") from error
         found: MessageFrame = answer
         return found
+
+    def _wait_in_syncpoint(self, attempt: Callable[[], Any]) -> Any:
+        """Wait as long as it takes, while whoever looks at the task, if there is one, sees for what."""
+        dispatcher = self.region.dispatcher
+        task = dispatcher.current.local
+        if not isinstance(task, TaskBase):
+            return dispatcher.wait(attempt, self._awaited)
+        try:
+            task.suspended = (_IRLINK, self.name)
+            return dispatcher.wait(attempt, self._awaited)
+        finally:
+            task.suspended = None
 
     def _open_channel(self) -> MessageChannel:
         if self._channel is None or self._channel.is_lost:

@@ -80,9 +80,8 @@ class _Suspended(NamedTuple):
 def _wait(task: TaskBase, region: SpiRegion) -> _Suspended | None:
     """What a task waits for; None when it does not wait."""
     strand = _strand(task, region)
-    if strand is None:  # a mirror works only while its requester's command runs
-        is_mirror = not task.outside and not task.implicit
-        return _Suspended(_IRLINK, task.uow.link if task.has_uow else "", 0) if is_mirror else None
+    if strand is None:  # a mirror works only while its requester's command runs; whoever has another one runs it
+        return _Suspended(_IRLINK, task.uow.link if task.has_uow else "", 0) if task.is_mirror else None
     if strand.local is not task:  # the strand is another task's at the moment: the requester's, or its mirror's
         other: SpiTask = strand.local
         since_ns = strand.since_ns if strand.waiting_for is not None else 0
@@ -113,7 +112,7 @@ def _runstatus(task: TaskBase, region: SpiRegion) -> Cvda:
     if _wait(task, region) is not None:
         return Cvda.SUSPENDED
     strand = task.strand
-    running = strand is region.dispatcher.current if strand is not None else task.outside
+    running = strand is None or strand is region.dispatcher.current
     return Cvda.RUNNING if running else Cvda.DISPATCHABLE
 
 

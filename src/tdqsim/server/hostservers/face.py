@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import select
 import ssl
 import sys
 from collections.abc import Callable, Mapping
@@ -34,6 +35,8 @@ SERVICES: Mapping[str, type[Conversation]] = {
 }  # fmt: skip
 _LOG = logging.getLogger(__name__)
 _LONGEST_NAME = 32
+_HANGUP: int | None = getattr(select, "POLLRDHUP", None)
+"""What tells that the other side has closed; where no such thing is known (other systems than Linux), the loop does."""
 
 
 class HostServers:
@@ -107,6 +110,7 @@ class HostServers:
             server.close()
         for connection in list(self.connections):
             connection.drop()
+        await asyncio.sleep(0)  # they hear of it, and give up what they wait for, while the loop is there
         self._servers.clear()
         self.ports.clear()
 
@@ -226,6 +230,8 @@ class _Connection(asyncio.Protocol):
 
     def _answer(self, work: SystemWork, data: bytes) -> None:
         """Write what a work came to, or the rest of it, and take the next step; or put back what nobody reads."""
+        if work.undo is not None and self._hung_up():
+            self._gone = True
         if not self._gone:
             self._write(data)
             self._work = None
@@ -234,6 +240,17 @@ class _Connection(asyncio.Protocol):
         if work.undo is not None:  # there is nothing to put back unless it was done just before
             self._servers.submit(work.undo, "putting back what nobody read")
         self._end_job()
+
+    def _hung_up(self) -> bool:
+        """Whether the connection is closed, though the loop has not come to telling that yet."""
+        assert self._transport is not None
+        if self._transport.is_closing():
+            return True
+        if _HANGUP is None:
+            return False
+        look = select.poll()
+        look.register(self._transport.get_extra_info("socket").fileno(), _HANGUP)
+        return bool(look.poll(0))
 
     def _failed(self, error: BaseException | None) -> None:
         _LOG.error("%s: a request failed", self._conversation.job_name, exc_info=error)

@@ -36,8 +36,16 @@ async def as_task(host: Host, region: Region, user: User, action: Callable[[Task
     return await host.ask(partial(in_a_task, region, user, action))
 
 
-async def attended(request: Request, answer: asyncio.Future[Any], seconds: float = BOUNDS["wait_seconds"]) -> Any:
+async def attended(
+    request: Request, answer: asyncio.Future[Any], seconds: float = BOUNDS["wait_seconds"], *, left: str = ""
+) -> Any:
     """What comes of something that may wait, as long as the client is there: what nobody waits for is given up.
+
+    Args:
+        request: whose client it is.
+        answer: what comes.
+        seconds: how long at most.
+        left: of what is not given up, what is to be said of it when it is waited for no more.
 
     Raises:
         TimeoutError: it took too long. HTTPException: 503: the server is being stopped.
@@ -53,8 +61,8 @@ async def attended(request: Request, answer: asyncio.Future[Any], seconds: float
         if answer.done():
             return answer.result()
         if streams.ending:
-            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "the server is being stopped")
-        raise TimeoutError("what was waited for did not come")
+            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"the server is being stopped{left}")
+        raise TimeoutError(f"what was waited for did not come{left}")
     finally:
         streams.close(stopped)
         for each in (answer, *others):

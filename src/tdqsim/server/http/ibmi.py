@@ -13,7 +13,7 @@ from fastapi import FastAPI, Query
 from pydantic import Field
 
 from tdqsim.definitions import parse_definitions
-from tdqsim.ibmi import Job, System
+from tdqsim.ibmi import DataQueueInfoRow, Job, System
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Looker
 from tdqsim.server.http.common import BOUNDS, PREFIX
@@ -70,13 +70,16 @@ def _add_looks(app: FastAPI, host: Host) -> None:
     ) -> dict[str, Any]:
         """The rows of DATA_QUEUE_INFO, by library and name, a page at a time."""
         found = host.system(name)
-        rows = await host.ask(
-            lambda: in_a_job(found, user, lambda job: job.qsys2.data_queue_info(data_queue_library=library.upper()))
-        )
-        named = sorted((f"{row.data_queue_library}/{row.data_queue_name}", row) for row in rows)
-        page = [(place, row) for place, row in named if place > after][: limit + 1]
-        more = page[limit - 1][0] if len(page) > limit else None
-        return {"queues": [plain(row._asdict()) for _place, row in page[:limit]], "next": more}
+        behind, _, behind_name = after.partition("/")
+
+        def act(job: Job) -> tuple[DataQueueInfoRow, ...]:
+            place = behind, behind_name
+            return job.qsys2.data_queue_info(data_queue_library=library.upper(), after=place, limit=limit + 1)
+
+        rows = await host.ask(lambda: in_a_job(found, user, act))
+        last = rows[limit - 1] if len(rows) > limit else None
+        more = None if last is None else f"{last.data_queue_library}/{last.data_queue_name}"
+        return {"queues": [plain(row._asdict()) for row in rows[:limit]], "next": more}
 
 
 def _about(system: System) -> dict[str, Any]:

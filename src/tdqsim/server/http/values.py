@@ -16,6 +16,7 @@ from tdqsim.cics import Region
 from tdqsim.cics.text.cemt_request import parse_cemt
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import TdqError
+from tdqsim.facts import table
 from tdqsim.layouts import Layout, Rules, parse_copybook, parse_layout_yaml
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "values_out",
 ]  # fmt: skip
 
+_WAIT: Final = next(int(row["value"]) for row in table("server") if row["name"] == "wait_seconds")
 HEX: Final = "^([0-9A-Fa-f]{2})*$"
 _BASE64: Final = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 Encoding = Literal["text", "hex", "base64"]
@@ -171,7 +173,7 @@ class AwaitedState(RequestBody):
     )
     items: Annotated[int, Field(ge=0, description="so many at least"), WHOLE] = 1
     tasks_ended: Annotated[Literal[True], Field(description="wait until no task is left")] | _Given = None
-    seconds: Annotated[float, Field(gt=0, le=300, description="at most so long")] = 30
+    seconds: Annotated[float, Field(gt=0, le=_WAIT, description="at most so long")] = 30
 
     @model_validator(mode="after")
     def _one(self) -> AwaitedState:

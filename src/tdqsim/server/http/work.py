@@ -103,7 +103,8 @@ def _add_units(app: FastAPI, host: Host) -> None:
     @app.post(f"{base}/{{unit}}/commit", tags=["units of work"])
     async def commit(request: Request, unit: str, user: Operator) -> dict[str, Any]:
         """Commit an open unit of work, which ends it."""
-        await attended(request, _in_unit(unit, user, lambda task: task.syncpoint(), last=True))
+        ended = _in_unit(unit, user, lambda task: task.syncpoint(), last=True)
+        await attended(request, ended, left="; the unit of work may be committed all the same")
         return {"committed": True}
 
     @app.delete(f"{base}/{{unit}}", tags=["units of work"], status_code=204)
