@@ -6,9 +6,8 @@ import itertools
 
 import pytest
 
-from tdqsim.cics import Abend, Condition, Region
+from tdqsim.cics import Abend, Condition
 from tdqsim.cics.ship.messages import STEPS
-from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import Cvda, Resp
@@ -780,24 +779,3 @@ def test_an_answer_that_nobody_waits_for_is_no_answer_to_a_later_request(tmp_pat
     with three["NEAR"].task() as task:
         assert [outcome(task.readq_td, "MIDR") for _ in records] == records
     three.sysplex.close()
-
-
-@pytest.mark.parametrize(("regions", "met"), [(9, "NORMAL"), (10, "ISCINVREQ")])
-def test_a_request_goes_through_eight_regions_and_no_farther(regions, met):
-    """The issuing region, those that pass it on and the owning one: eight systems are gone to, not a ninth."""
-    sysplex = Sysplex()
-    for number in range(regions):
-        further = f"R{number + 1}"
-        definitions = [remote("FARQ", further), define_connection(name=further)]
-        if number == regions - 1:
-            definitions = [define_tdqueue(name="FARQ", type="INTRA")]
-        sysplex.add(Region(definitions, applid=f"REG{number}", sysid=f"R{number}", dispatcher=sysplex.dispatcher))
-    with sysplex.regions["REG0"].task() as task:
-        try:
-            task.writeq_td("FARQ", b"far")
-            answer = "NORMAL"
-        except Condition as condition:
-            answer = condition.resp.name
-    assert answer == met
-    assert sysplex.regions[f"REG{regions - 1}"].peek("FARQ") == ([b"far"] if met == "NORMAL" else [])
-    sysplex.close()

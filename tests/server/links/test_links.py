@@ -167,7 +167,7 @@ def opening(kind="ISC", caller="NEARAPPL", called="FARAPPL", number=1):
     return encode(MessageFrame("OPEN", {"kind": kind, "from": caller, "to": called}, number=number))
 
 
-def test_who_is_let_in(regions, authority, tmp_path):
+def test_who_is_let_in(regions, authority, tmp_path, caplog):
     near, far = regions
     port = far.links.port
     known = authority.issue("NEARAPPL").context(server=False)
@@ -186,6 +186,10 @@ def test_who_is_let_in(regions, authority, tmp_path):
     assert b"REFUSED" in dial(port, other, opening(caller="OTHER"))
     assert b"no DDM link" in dial(port, known, opening(kind="DDM"))
     assert b"no ISC link" in dial(port, known, opening(called="ELSE"))
+    dial(port, known, opening(called="ELSE\nWARNING a line of its own"))
+    told = [record.getMessage() for record in caplog.records if "refused" in record.getMessage()]
+    assert any("a line of its own" in line for line in told)
+    assert not any("\n" in line for line in told)
     for garbage in (
         b"\xff" * 100,
         b"GET / HTTP/1.0\r\n\r\n",

@@ -266,7 +266,7 @@ class Links:
                 return
             attach = self._attach_for(connection, found[0])
         except TdqError as error:
-            _LOG.warning("a link was refused: %s", error)
+            _LOG.warning("a link was refused: %r", str(error))  # the other side chose the names in it
             connection.write(refusal(str(error)))
             connection.hang_up()
             return
