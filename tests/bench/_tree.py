@@ -118,7 +118,8 @@ class Watch:
     def told(self) -> str:
         """Seconds and memory, in a line."""
         parts = ", ".join(f"{name} {size >> 20:,}" for name, size in self.parts.most_common() if size >> 20)
-        return f"{self.seconds:.1f} s, peak {self.peak >> 20:,} MB ({parts}), resident {self.resident >> 20:,} MB"
+        cpu = f"{self.seconds:.1f} s ({self.cpu:.1f} s of processors)"
+        return f"{cpu}, peak {self.peak >> 20:,} MB ({parts}), resident {self.resident >> 20:,} MB"
 
 
 def watched(command: Sequence[str | Path], *, every: float = 0.5) -> tuple[int, Watch]:
