@@ -8,7 +8,9 @@ Run as a program it watches a command: ``python tests/bench/_tree.py tdq pipelin
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -22,6 +24,8 @@ from typing import Self
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_LIBC = ctypes.CDLL(None)
+_KCMP, _MEMORY = {"x86_64": 312, "aarch64": 272}.get(platform.machine()), 1
 
 
 def tree(root: int) -> list[int]:
@@ -61,6 +65,8 @@ def by_program(root: int, *, shared: bool = True) -> Counter[str]:
     found: Counter[str] = Counter()
     for pid in tree(root):
         try:
+            if _borrows(pid):
+                continue
             name = Path(f"/proc/{pid}/comm").read_text().strip()
             if shared:
                 found[name] += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
@@ -70,6 +76,12 @@ def by_program(root: int, *, shared: bool = True) -> Counter[str]:
         except (OSError, IndexError, StopIteration):
             continue
     return found
+
+
+def _borrows(pid: int) -> bool:
+    """Whether a process has the memory of its parent, as one that Java starts has until its program is loaded."""
+    parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return _KCMP is not None and _LIBC.syscall(_KCMP, pid, parent, _MEMORY, 0, 0) == 0
 
 
 @dataclass
@@ -118,7 +130,8 @@ class Watch:
     def told(self) -> str:
         """Seconds and memory, in a line."""
         parts = ", ".join(f"{name} {size >> 20:,}" for name, size in self.parts.most_common() if size >> 20)
-        return f"{self.seconds:.1f} s, peak {self.peak >> 20:,} MB ({parts}), resident {self.resident >> 20:,} MB"
+        cpu = f"{self.seconds:.1f} s ({self.cpu:.1f} s of processors)"
+        return f"{cpu}, peak {self.peak >> 20:,} MB ({parts}), resident {self.resident >> 20:,} MB"
 
 
 def watched(command: Sequence[str | Path], *, every: float = 0.5) -> tuple[int, Watch]:

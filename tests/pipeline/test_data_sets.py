@@ -232,6 +232,20 @@ def test_what_is_damaged_in_a_stage_is_made_again(path: Path, tmp_path: Path, na
     assert pq.read_table(again.folder / "data").column(0).to_pylist() == list(range(ROWS))
 
 
+def test_what_was_changed_in_a_stage_at_the_same_length_is_made_again(path: Path, tmp_path: Path) -> None:
+    found = stage_data_set(path, tmp_path / "stage", columns=["ID"], input_split_records=300, **OPTIONS)
+    first, second, *others = (found.folder / name for name in found.files)
+    before, kept = first.stat(), {each: each.stat().st_mtime_ns for each in others}
+    raw = bytearray(first.read_bytes())
+    raw[8] ^= 1  # of the first page
+    first.write_bytes(raw)
+    os.utime(first, ns=(before.st_atime_ns, before.st_mtime_ns))
+    second.write_bytes(second.read_bytes())
+    assert stage_data_set(path, tmp_path / "stage", columns=["ID"], input_split_records=300, **OPTIONS) == found
+    assert pq.read_table(found.folder / "data").column(0).to_pylist() == list(range(ROWS))
+    assert {each: each.stat().st_mtime_ns for each in others} == kept
+
+
 def test_columns_are_a_list(path: Path, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="columns is 'ID'; must be a list of names, of which there are KIND, ID"):
         stage_data_set(path, tmp_path / "stage", columns="ID", **OPTIONS)

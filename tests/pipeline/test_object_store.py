@@ -128,6 +128,15 @@ def test_parquet_is_staged_there_once(store: str, path: Path) -> None:
     assert {str(each): each.stat().st_mtime for each in first.folder.rglob("*") if each.is_file()} == written
 
 
+def test_what_was_changed_there_at_the_same_length_is_made_again(store: str, path: Path) -> None:
+    found = stage_data_set(path, f"{store}/stage", columns=["ID"], **OPTIONS)
+    made = found.folder / found.files[0]
+    good = made.read_bytes()
+    made.write_bytes(bytes(len(good)))
+    assert stage_data_set(path, f"{store}/stage", columns=["ID"], **OPTIONS) == found
+    assert made.read_bytes() == good
+
+
 def test_data_sets_are_read_from_there(store: str, path: Path, tmp_path: Path) -> None:
     place(f"{store}/in/one").write_bytes(path.read_bytes())
     found = stage_data_set(f"{store}/in/one", tmp_path / "stage", columns=["ID"], **OPTIONS)

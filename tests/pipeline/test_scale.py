@@ -13,9 +13,13 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
+import pyarrow.compute as pc
+
+from tdqsim.layouts import parse_copybook
 from tdqsim.pipeline import splits
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.data_sets import DecodeTask, grouped, stage_data_set
+from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.stages.manifest import Receipt
@@ -63,6 +67,38 @@ def test_a_file_takes_a_few_hundred_bytes_while_it_is_planned(monkeypatch: pytes
     assert [part.file_id for part in parts] == list(range(count))
     assert len(groups) == 10_000
     assert peak / count < 700, "the files' names and sizes, and a part of each"
+
+
+def test_corrupt_fields_take_what_is_told_of_them() -> None:
+    """A file that is read by a wrong copybook: every byte of it is in a corrupt field, and no two of them are alike."""
+    fields, rows = 50, 2000
+    layout = parse_copybook(f"01 R. 05 A PIC S9(7) COMP-3 OCCURS {fields}.", source_format="free").record()
+    data = b"".join((0xA << 28 | number << 4 | 0xC).to_bytes(4, "big") for number in range(fields * rows))
+    decoder = RecordDecoder(layout, corrupt="column")
+    decoder.decode_fixed(data[: 4 * fields], 4 * fields)  # what is loaded once is loaded
+    tracemalloc.start()
+    found = decoder.decode_fixed(data, 4 * fields).column("_corrupt_fields")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found.flatten()) == fields * rows
+    assert found[7].as_py()[2] == {"field_name": "A(3)", "raw_value": data[1408:1412], "offset": 8}
+    assert peak / (fields * rows) < 250, "a name, an offset and the bytes of each, and what they are sorted by"
+
+
+def test_values_and_not_bytes_make_a_batch_large(tmp_path: Path) -> None:
+    """A number in each byte: the memory of a batch is that of its values."""
+    path, fields = tmp_path / "digits", 1000
+    path.write_bytes(b"\xf7" * fields * 6000)
+    reader = SplitReader(read_options({"path": str(path), "copybook_contents": f"01 R. 05 A PIC 9 OCCURS {fields}."}))
+    tracemalloc.start()
+    total = 0
+    for part in splits.plan(reader.options):
+        for batch in reader.read(part):
+            total += pc.sum(batch.column(0).flatten()).as_py()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert total == 7 * fields * 6000
+    assert peak < 150_000_000
 
 
 @pytest.mark.slow

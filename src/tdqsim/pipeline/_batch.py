@@ -31,24 +31,16 @@ from tdqsim.pipeline._columns import (
     trimmed,
     up_to,
 )
+from tdqsim.pipeline._corrupt import Corrupt
 from tdqsim.pipeline._numbers import Bytes, Cut, Integers, Ints, Mask
 from tdqsim.pipeline.shape import Column, Shape, charset_of
 
-__all__ = ["Corrupt", "Pass", "TableLevel", "counter_key", "counts_in", "digits_text", "windows"]
+__all__ = ["Pass", "TableLevel", "counter_key", "counts_in", "digits_text", "windows"]
 
 INT64 = np.iinfo(np.int64)
 WORDS = (2, 4, 8)
+LOW_WORD = 0xFFFFFFFFFFFFFFFF
 CounterKey = tuple[tuple[str, ...], tuple[int, int], tuple[tuple[str, int], ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Corrupt:
-    """A corrupt field: row in the batch, path with occurrences, offset in the record, bytes."""
-
-    row: int
-    field: str
-    offset: int
-    raw: bytes
 
 
 @dataclass(slots=True)
@@ -136,9 +128,9 @@ def windows(data: Bytes, width: int) -> Bytes:
 
 
 class Pass:
-    """Decodes one batch of records whose fields do not move."""
+    """Decodes one batch of records whose fields do not move; corrupt fields go to ``found``, if there is one."""
 
-    def __init__(self, layout: Layout, shape: Shape, found: list[Corrupt]) -> None:
+    def __init__(self, layout: Layout, shape: Shape, found: list[Corrupt] | None) -> None:
         self.rules = layout.rules
         self.shape = shape
         self.counters: Mapping[tuple[str, ...], Field] = {
@@ -235,37 +227,45 @@ class Pass:
                 raise BadValue("more digits than the column")
             return unscaled
 
-        for same, value in self._patterns(item, level, rows, one):
-            if value is None:
-                nulls[same] = True
-                numbers.low[same] = 0
-            else:
-                low = value & 0xFFFFFFFFFFFFFFFF
-                numbers.low[same] = low - (1 << 64) if low >> 63 else low
-                if numbers.high is not None:
-                    numbers.high[same] = value >> 64
+        values, which = self._patterns(item, level, rows, one)
+        bad = np.array([value is None for value in values])
+        whole = [value or 0 for value in values]
+        nulls[rows] = bad[which]
+        numbers.low[rows] = np.array([value & LOW_WORD for value in whole], np.uint64).view(np.int64)[which]
+        if numbers.high is not None:
+            numbers.high[rows] = np.array([value >> 64 for value in whole], np.int64)[which]
         return nulls
 
     def _patterns(
         self, item: Field, level: TableLevel, rows: Ints, one: Callable[[bytes], Any]
-    ) -> Iterable[tuple[Ints, Any]]:
-        """Each different byte pattern of these rows decoded once; a corrupt one is noted for each row and None."""
-        unique, inverse = _different(level.cut(item), rows)
-        for number, pattern in enumerate(unique):
-            data, same = pattern.tobytes(), rows[inverse == number]
-            try:
-                value = one(data)
-            except BadValue:
-                value = None
-                self._note(item, level, same, data)
-            yield same, value
+    ) -> tuple[list[Any], Ints]:
+        """The values of the different byte patterns in these rows, and which of them each row has.
 
-    def _note(self, item: Field, level: TableLevel, rows: Ints, data: bytes) -> None:
-        for row in rows.tolist():
-            record = row if level.records is None else int(level.records[row])
-            before = item.offset if level.offsets is None else int(level.offsets[row]) + item.offset - level.start
-            indexes = ",".join(str(int(index[row]) + 1) for index in level.indexes)
-            self.found.append(Corrupt(record, ".".join(item.path) + (f"({indexes})" if indexes else ""), before, data))
+        One that is corrupt is noted for each of its rows, and has None.
+        """
+        unique, which = _different(level.cut(item), rows)
+        values, bad = [], np.zeros(len(unique), np.bool_)
+        for number, pattern in enumerate(unique):
+            try:
+                values.append(one(pattern.tobytes()))
+            except BadValue:
+                values.append(None)
+                bad[number] = True
+        if bad.any():
+            kind = pa.binary(unique.dtype.itemsize)
+            patterns = pa.Array.from_buffers(kind, len(unique), [None, pa.py_buffer(unique)]).cast(pa.binary())
+            there = bad[which]
+            self._note(item, level, rows[there], patterns.take(pa.array(which[there])))
+        return values, which
+
+    def _note(self, item: Field, level: TableLevel, rows: Ints, raw: pa.Array) -> None:
+        """Put down where a field is corrupt, and its bytes there."""
+        if self.found is not None:
+            records = rows if level.records is None else level.records[rows]
+            offsets = np.full(len(rows), item.offset, np.int64)
+            if level.offsets is not None:
+                offsets += level.offsets[rows] - level.start
+            self.found.append(Corrupt(item.path, records, offsets, _names(item, level, rows), raw))
 
     def _digits(self, item: Field, level: TableLevel, missing: Mask | None) -> pa.Array:
         """The digits of a DISPLAY number as text."""
@@ -281,10 +281,9 @@ class Pass:
         if not doubtful.any():
             return array
         rows = np.flatnonzero(doubtful)
-        odd = np.empty(level.rows, object)
-        for same, value in self._patterns(item, level, rows, lambda data: digits_text(item, data, self.rules)):
-            odd[same] = value
-        return pc.replace_with_mask(array, pa.array(doubtful), pa.array(odd[rows], pa.string()))
+        values, which = self._patterns(item, level, rows, lambda data: digits_text(item, data, self.rules))
+        odd = pa.array(values, pa.string()).take(pa.array(which))
+        return pc.replace_with_mask(array, pa.array(doubtful), odd)
 
     def _float(self, item: Field, kind: pa.DataType, level: TableLevel, missing: Mask | None) -> pa.Array:
         column = level.cut(item).bytes()
@@ -294,8 +293,8 @@ class Pass:
             too_large = np.isfinite(values) & (np.abs(values) > np.finfo(np.float32).max)
             if too_large.any():
                 nulls = too_large if missing is None else missing | too_large
-                for row in np.flatnonzero(too_large & ~missing if missing is not None else too_large):
-                    self._note(item, level, np.array([row]), column[row].tobytes())
+                rows = np.flatnonzero(too_large & ~missing if missing is not None else too_large)
+                self._note(item, level, rows, pa.array([each.tobytes() for each in column[rows]], pa.binary()))
                 values = np.where(too_large, 0, values)
             values = values.astype(np.float32)
         return pa.Array.from_buffers(kind, level.rows, [null_mask(nulls), pa.py_buffer(values)])
@@ -364,9 +363,9 @@ class Pass:
             rows = np.flatnonzero(undefined.any(axis=1))
             nulls = np.zeros(level.rows, np.bool_) if nulls is None else nulls
             nulls[rows] = True
-            for row in rows:
-                width = item.length if have is None else int(have[row])
-                self._note(item, level, np.array([row]), column[row][:width].tobytes())
+            widths = np.full(len(rows), item.length) if have is None else have[rows]
+            raw = [each[:width].tobytes() for each, width in zip(column[rows], widths, strict=True)]
+            self._note(item, level, rows, pa.array(raw, pa.binary()))
         lengths = np.full(level.rows, item.length, np.int64) if have is None else have
         if nulls is not None:
             lengths = np.where(nulls, 0, lengths)
@@ -382,15 +381,17 @@ class Pass:
         if not surrogates.any():
             return strings(units, lengths if nulls is None else np.where(nulls, 0, lengths), nulls)
         texts: list[str | None] = []
+        bad: dict[int, bytes] = {}
         for row in range(level.rows):
             raw = column[row][: item.length if have is None else int(have[row])].tobytes()
             data = raw[: len(raw) & ~1]
             try:
                 value = decode_value(item, data, self.rules) if data else None
             except BadValue:
-                value = None
-                self._note(item, level, np.array([row]), raw)
+                value, bad[row] = None, raw
             texts.append(value)  # type: ignore[arg-type]
+        if bad:
+            self._note(item, level, np.array(list(bad)), pa.array(bad.values(), pa.binary()))
         return pa.array(texts, pa.string())
 
 
@@ -415,6 +416,18 @@ def _occurrences(
         (*(outer[above] for outer in level.indexes), index),
         {path: counts[above] for path, counts in carried.items()},
     )
+
+
+def _names(item: Field, level: TableLevel, rows: Ints) -> pa.Array:
+    """The path of a field with its occurrence numbers, in some rows of a level."""
+    name = ".".join(item.path)
+    if not level.indexes:
+        return pa.repeat(name, len(rows))
+    indexes = [index[rows] for index in level.indexes]
+    occurrence = np.ravel_multi_index(indexes, tuple(int(index.max()) + 1 for index in indexes))
+    _, first, which = np.unique(occurrence, return_index=True, return_inverse=True)
+    names = [f"{name}({','.join(str(index[row] + 1) for index in indexes)})" for row in first]
+    return pa.array(names, pa.string()).take(pa.array(which))
 
 
 def _different(cut: Cut, rows: Ints) -> tuple[Any, Ints]:
@@ -517,7 +530,7 @@ def _slow_decimals(item: Field, kind: pa.DataType, numbers: Integers, nulls: Mas
     high = numbers.low >> 63 if numbers.high is None else numbers.high
     values: list[Decimal | None] = []
     for row, (top, low) in enumerate(zip(high.tolist(), numbers.low.tolist(), strict=True)):
-        number = (top << 64) | (low & 0xFFFFFFFFFFFFFFFF)
+        number = (top << 64) | (low & LOW_WORD)
         values.append(None if nulls is not None and nulls[row] else Decimal(number * int(10**-item.scale)))
     return pa.array(values, kind)
 

@@ -21,6 +21,7 @@ __all__ = [
     "code_points",
     "decimal_array",
     "in_charset",
+    "in_hexadecimal",
     "integer_array",
     "joined_bytes",
     "null_mask",
@@ -161,6 +162,14 @@ def joined_bytes(array: pa.Array) -> bytes | memoryview:
         return b""
     bounds = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
     return memoryview(data)[int(bounds[0]) : int(bounds[-1])]
+
+
+def in_hexadecimal(array: pa.Array) -> pa.Array:
+    """Bytes, of which none is null, as hexadecimal digits."""
+    digits = bytes(joined_bytes(array)).hex().upper().encode()
+    bounds = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
+    offsets = (bounds - bounds[:1]) * np.int32(2)
+    return pa.Array.from_buffers(pa.string(), len(array), [None, pa.py_buffer(offsets), pa.py_buffer(digits)])
 
 
 def trimmed(array: pa.Array, policy: str, blanks: str = BLANKS) -> pa.Array:

@@ -5,7 +5,8 @@
 With ``stage``, a directory that all workers see or a place in an object store, tasks write the columns there as
 Parquet, which is how they get into Spark at least cost, and the frame is Spark's own reader over them. They are kept:
 the same columns of the same inputs, by the same layout and options, are not made again. An input is the same as long as
-its name, size and times of change are. Without ``stage`` the frame reads the data set each time it is used.
+its name, size and times of change are, and so is a file that was made of it. Without ``stage`` the frame reads the data
+set each time it is used.
 
 Rows, types and refusals are those of ``format("qsam")``, whose options these are.
 """
@@ -236,7 +237,7 @@ def stage_data_set(
 
 
 def _manifest(run: Path) -> list[dict[str, Any]]:
-    return _parquet(manifest_path(run, STAGE)).read(["files", "rows", "bytes"], use_threads=False).to_pylist()  # type: ignore[no-any-return]
+    return _parquet(manifest_path(run, STAGE)).read(["files", "rows", "state"], use_threads=False).to_pylist()  # type: ignore[no-any-return]
 
 
 def _kept(run: Path) -> list[dict[str, Any]] | None:
@@ -244,7 +245,7 @@ def _kept(run: Path) -> list[dict[str, Any]] | None:
     try:
         told = _manifest(run)
         with ThreadPoolExecutor() as pool:
-            good = all(pool.map(lambda row: whole(run, row["files"], row["bytes"]), told))
+            good = all(pool.map(lambda row: whole(run, row["files"], row["state"]), told))
     except (OSError, pa.ArrowException):  # nothing yet, or what somebody damaged
         return None
     return told if good else None

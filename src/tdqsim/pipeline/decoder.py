@@ -24,27 +24,14 @@ import pyarrow as pa
 
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import Field, FieldType, Layout
-from tdqsim.pipeline._batch import Corrupt, Pass, TableLevel, counts_in, windows
+from tdqsim.pipeline._batch import Pass, TableLevel, counts_in, windows
+from tdqsim.pipeline._corrupt import CORRUPT_TYPE, Corrupt, corrupt_array, refuse_first
 from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.shape import Column, Shape, columns_of
 
-__all__ = ["CORRUPT_TYPE", "Corrupt", "Expansion", "RecordDecoder", "corrupt_type", "grafted", "view_of", "views"]
+__all__ = ["Expansion", "RecordDecoder", "grafted", "view_of", "views"]
 
 Path = tuple[str, ...]
-
-
-def corrupt_type(*, as_hex: bool, offset: bool = True) -> pa.ListType:
-    """The type of the column of corrupt fields: name, bytes (as they are or in hexadecimal), offset in the record."""
-    fields = [
-        ("field_name", pa.string()),
-        ("raw_value", pa.string() if as_hex else pa.binary()),
-        ("offset", pa.int32()),
-    ]
-    members = [pa.field(name, kind, nullable=False) for name, kind in (fields if offset else fields[:2])]
-    return pa.list_(pa.field("element", pa.struct(members), nullable=False))
-
-
-CORRUPT_TYPE = corrupt_type(as_hex=False)
 
 
 class RecordDecoder:
@@ -124,22 +111,20 @@ class RecordDecoder:
             arrays = self._expanded(rows, found)
         else:
             level = rows.level(self.layout, self._numbers_end)
-            arrays = Pass(self.layout, self.shape, found).columns(self.columns, level)
+            arrays = Pass(self.layout, self.shape, self._kept(found)).columns(self.columns, level)
         return self._finish(arrays, found, len(rows.places))
 
+    def _kept(self, found: list[Corrupt]) -> list[Corrupt] | None:
+        """Where corrupt fields go: nowhere, if nobody is told of them."""
+        return None if self.corrupt == "null" else found
+
     def _finish(self, arrays: list[pa.Array], found: list[Corrupt], rows: int) -> pa.RecordBatch:
-        found.sort(key=lambda bad: (bad.row, bad.offset))
-        if found and self.corrupt == "raise":
-            bad = found[0]
-            raise ConversionError(
-                f"field {bad.field} X'{bad.raw.hex().upper()}': no value of its type",
-                record=bad.row + 1,
-                offset=bad.offset,
-            )
+        if self.corrupt == "raise":
+            refuse_first(found)
         if self.shape.flat:
             arrays = list(_flattened(self.columns, arrays))
         if self.corrupt == "column":
-            arrays.append(_corrupt_array(found, rows))
+            arrays.append(corrupt_array(found, rows))
         if not self.schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
@@ -156,12 +141,13 @@ class RecordDecoder:
                 continue
             mine: list[Corrupt] = []
             made = Expansion(layout, *rows.copied(layout.length), view)
-            here = Pass(layout, self.shape, mine).columns([self.columns[index] for index in wanted], made.level)
+            here = Pass(layout, self.shape, self._kept(mine)).columns(
+                [self.columns[index] for index in wanted], made.level
+            )
             for index, array in zip(wanted, here, strict=True):
                 before = arrays[index]
                 arrays[index] = array if before is None else grafted(self.columns[index], before, array, view)
-            told = (made.told(bad) for bad in mine if view_of(_path_of(bad), self._views) == view)
-            found += [bad for bad in told if bad is not None]
+            found += [made.told(bad) for bad in mine if view_of(bad.path, self._views) == view]
         return arrays
 
 
@@ -212,10 +198,6 @@ def _is_seen(path: Path, view: Path, known: tuple[Path, ...]) -> bool:
     return view_of(path, known) == view or (len(view) > len(path) and view[: len(path)] == path)
 
 
-def _path_of(bad: Corrupt) -> Path:
-    return tuple(bad.field.partition("(")[0].split("."))
-
-
 def _flat_fields(columns: Iterable[Column], prefix: str = "") -> Iterable[pa.Field]:
     for column in columns:
         names = [f"{prefix}{column.name}"]
@@ -247,16 +229,6 @@ def _element(array: pa.Array, index: int) -> pa.Array:
     places = offsets[:-1] + index
     missing = places >= offsets[1:]
     return array.values.take(pa.array(np.where(missing, 0, places), mask=missing))
-
-
-def _corrupt_array(found: list[Corrupt], rows: int) -> pa.Array:
-    per_row = np.bincount([bad.row for bad in found], minlength=rows) if found else np.zeros(rows, np.int64)
-    offsets = np.concatenate(([0], np.cumsum(per_row))).astype(np.int32)
-    entries = pa.array(
-        [{"field_name": bad.field, "raw_value": bad.raw, "offset": bad.offset} for bad in found],
-        CORRUPT_TYPE.value_type,
-    )
-    return pa.ListArray.from_arrays(pa.array(offsets), entries, type=CORRUPT_TYPE)
 
 
 # records in which fields move -----------------------------------------------------------------------------------------
@@ -310,7 +282,7 @@ class Expansion:
         }
         self._shifts: dict[Path, int] = {}
         self._gaps: list[tuple[int, Ints]] = []
-        self._holes: dict[int, tuple[int, int]] = {}
+        self._holes = np.zeros((2, len(matrix)), np.int64)
         self._matrix, self._lengths = matrix, lengths
         self._fields((), 0, np.arange(len(matrix)))
         self.level = TableLevel(matrix, 0, lengths)
@@ -357,15 +329,15 @@ class Expansion:
         inside = (own > start) & (own < place)
         for row, end in zip(rows[inside].tolist(), own[inside].tolist(), strict=True):
             self._matrix[row, end:place] = 0
-            self._holes[row] = (end, place)
+            self._holes[:, row] = end, place
 
-    def told(self, bad: Corrupt) -> Corrupt | None:
-        """A corrupt field with its offset in the record as it was; None when the record had ended there."""
-        end, place = self._holes.get(bad.row, (0, 0))
-        if end <= bad.offset < place:
-            return None
-        before = sum(int(gap[bad.row]) for place, gap in self._gaps if place <= bad.offset)
-        return replace(bad, offset=bad.offset - before)
+    def told(self, bad: Corrupt) -> Corrupt:
+        """Corrupt fields with their offsets in the records as they were, without those where a record had ended."""
+        end, place = self._holes[:, bad.rows]
+        bad = bad.some((bad.offsets < end) | (bad.offsets >= place))
+        return bad.moved(
+            sum((np.where(place <= bad.offsets, gap[bad.rows], 0) for place, gap in self._gaps), 0 * bad.rows)
+        )
 
 
 def grafted(column: Column, array: pa.Array, other: pa.Array, path: Path) -> pa.Array:

@@ -36,6 +36,7 @@ __all__ = [
     "schema",
     "seed_line",
     "stamp",
+    "state",
     "write_parquet",
 ]
 
@@ -99,17 +100,23 @@ def is_local(path: object) -> bool:
 
 
 def stamp(path: str | Path) -> tuple[str, int, str]:
-    """What tells a file from another, or from itself after a change, without reading it: name, size, times of change.
+    """What tells a file from another, or from itself after a change: its name, and its :func:`state`."""
+    found = place(path)
+    return str(found.resolve() if is_local(found) else path), *state(found)
 
-    Of a local file also the time that nobody can set: a copy that keeps the time of its original is another file.
+
+def state(found: Any) -> tuple[int, str]:
+    """What tells a file in a place from itself after a change, without reading it: size, times of change.
+
+    Of a local file also the time that nobody can set: a copy that keeps the time of its original is another file. In an
+    object store the tag of the content, where there is one.
     """
-    found: Any = place(path)
     if is_local(found):
         status = found.stat()
-        return str(found.resolve()), status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}"
+        return status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}"
     info = found.fs.info(found.path)
     changed = next((info[name] for name in ("ETag", "etag", "LastModified", "mtime", "created") if name in info), "")
-    return str(path), int(info["size"]), str(changed)
+    return int(info["size"]), str(changed)
 
 
 @contextmanager

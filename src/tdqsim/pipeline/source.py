@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import ConversionError, DatasetError
-from tdqsim.pipeline._columns import pieces
+from tdqsim.layouts import Field
+from tdqsim.pipeline._columns import in_hexadecimal, pieces
+from tdqsim.pipeline._corrupt import corrupt_type
 from tdqsim.pipeline._numbers import Ints, Mask
-from tdqsim.pipeline.decoder import RecordDecoder, corrupt_type
+from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import MARKS, RedefineRules, SegmentedDecoder, fields_called
@@ -30,6 +31,8 @@ __all__ = ["CORRUPT_COLUMN", "SplitReader"]
 
 CORRUPT_COLUMN = "_corrupt_fields"
 BATCH_BYTES = 16 << 20
+BATCH_VALUES = 1 << 21
+"""What is made of a value takes some hundred bytes meanwhile, and more where it is corrupt, however short the field."""
 LARGE_PIECE = 31 << 20
 
 
@@ -143,6 +146,7 @@ class SplitReader:
         self._segment: RecordDecoder | None = None
         self._rules: RedefineRules | None = None
         self._decoder: RecordDecoder | SegmentedDecoder | None = None
+        self._values = 1
         if layout is None:
             if options.segment_field or options.redefine_rules:
                 raise DatasetError("segment options need a copybook")
@@ -157,6 +161,7 @@ class SplitReader:
             has |= self._rules.has
         wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
         self._decoder = self._made_for(None if options.shape.flat else wanted, has)
+        self._values = max(sum(_values_in(column.field) for column in self._decoder.columns), 1)
 
     def _made_for(
         self, columns: list[str] | None, has: Mapping[tuple[str, ...], Callable[[str], bool]]
@@ -212,7 +217,7 @@ class SplitReader:
             yield slice(0, len(frames.starts))
             return
         width = self.options.layout.length if self.options.layout else 1
-        rows = max(min(BATCH_ROWS, BATCH_BYTES // max(width, 1)), 1)
+        rows = max(min(BATCH_ROWS, BATCH_BYTES // max(width, 1), BATCH_VALUES // self._values), 1)
         for low in range(0, len(frames.starts), rows):
             yield slice(low, low + rows)
 
@@ -349,17 +354,24 @@ def _raw(batch: _Batch, options: QsamOptions) -> pa.Array:
 
 def _as_told(entries: pa.Array, names: Mapping[str, tuple[str, bool]], kind: pa.DataType) -> pa.Array:
     """Corrupt fields by their columns' names, their bytes as they are or in hexadecimal."""
-    found: list[dict[str, Any]] = entries.values.to_pylist()
-    as_hex, placed = pa.types.is_string(kind.value_type.field("raw_value").type), kind.value_type.num_fields > 2
-    for bad in found:
-        path, _, indexes = bad["field_name"].partition("(")
+
+    def column_of(field: str) -> str:
+        path, _, indexes = field.partition("(")
         name, is_table = names[path]
-        bad["field_name"] = f"{name}[{int(indexes[:-1].split(',')[-1]) - 1}]" if is_table else name
-        if as_hex:
-            bad["raw_value"] = bad["raw_value"].hex().upper()
-        if not placed:
-            del bad["offset"]
-    return pa.ListArray.from_arrays(entries.offsets, pa.array(found, kind.value_type), type=kind)
+        return f"{name}[{int(indexes[:-1].split(',')[-1]) - 1}]" if is_table else name
+
+    paths, raw, offsets = entries.values.flatten()
+    paths = paths.dictionary_encode()
+    members = [pa.array([column_of(path) for path in paths.dictionary.to_pylist()], pa.string()).take(paths.indices)]
+    members.append(in_hexadecimal(raw) if pa.types.is_string(kind.value_type.field("raw_value").type) else raw)
+    members += [offsets] * (kind.value_type.num_fields > len(members))
+    values = pa.StructArray.from_arrays(members, fields=list(kind.value_type))
+    return pa.ListArray.from_arrays(entries.offsets, values, type=kind)
+
+
+def _values_in(item: Field) -> int:
+    """How many values a field of a record has, with all its occurrences."""
+    return item.count * max(sum(map(_values_in, item.children)), 1)
 
 
 def _one_of(ids: Sequence[str]) -> Callable[[str], bool]:

@@ -20,7 +20,7 @@ import pytest
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.engine import StageEngine, StageFailed, run_stage
+from tdqsim.pipeline.stages.engine import StageEngine, StageFailed, insist, run_stage
 from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
 from tdqsim.pipeline.stages.load import LoadRequest, run_load
 from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, holding
@@ -454,6 +454,17 @@ def test_an_unexpected_error_in_a_worker_has_no_frames(tmp_path: Path, spark: An
     for engine in (StageEngine("local"), StageEngine("spark", spark=spark)):
         with pytest.raises(StageFailed, match=r"^stage: 3 buckets are left; .* ZeroDivisionError: bucket \d$"):
             run_stage(engine, "stage", tmp_path, tasks, divide)
+
+
+@pytest.mark.spark
+def test_what_a_job_raises_in_what_spark_computes_is_told(tmp_path: Path, spark: Any) -> None:
+    def lookup(batches: Any) -> Any:
+        for batch in batches:
+            yield {}[batch.num_rows]
+
+    frame = spark.range(0, 3, 1, 1).mapInArrow(lookup, "id long")
+    with pytest.raises(StageFailed, match=r"^expected: it was not done; [^\n]* KeyError: 3$"):
+        insist(StageEngine("spark", spark=spark), "expected", lambda: frame.write.parquet(str(tmp_path / "out")))
 
 
 # temporary folders ------------------------------------------------------------------------------------------------------

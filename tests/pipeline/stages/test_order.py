@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -38,6 +39,33 @@ def test_a_number_that_is_there_twice_is_named_wherever_it_is(monkeypatch: pytes
     for slices in ([piece([1, 2, 3, 3])], [piece([1, 4]), piece([2, 4])], [piece([1, 2]), piece([2, 3])]):
         with pytest.raises(DatasetError, match="region A: two events have the number"):
             list(in_order(slices))
+
+
+class Counted(Slice):
+    """A slice that counts how often its numbers were looked at, and those of the slices that were cut from it."""
+
+    looks = 0
+
+    @property
+    def numbers(self) -> Any:
+        Counted.looks += 1
+        return super().numbers
+
+
+@pytest.mark.parametrize("how", ["beside each other", "behind each other, in two rows"])
+def test_many_pieces_are_each_looked_at_a_few_times(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever they end: a look at all that are left at the end of each one would be thousands."""
+    pieces, each = 100, 40
+    if how == "beside each other":
+        parts = [list(range(at, pieces * each, pieces)) for at in range(pieces)]
+    else:
+        parts = [list(range(at // 2 * each * 2 + at % 2, (at // 2 + 1) * each * 2, 2)) for at in range(pieces)]
+    monkeypatch.setitem(bounds.BOUNDS, "batch_rows", 2000)
+    monkeypatch.setattr(Counted, "looks", 0)
+    slices = [Counted(found.table, found.start, found.stop) for found in map(piece, parts)]
+    numbers = [number for batch in in_order(slices) for number in batch.column("seq").to_pylist()]
+    assert numbers == list(range(pieces * each))
+    assert Counted.looks <= 5 * pieces
 
 
 def test_long_records_are_taken_a_few_at_a_time() -> None:

@@ -21,6 +21,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -289,4 +290,7 @@ def _said(error: Exception) -> str:
     said = [line for line in lines if line.startswith("tdqsim.")]
     if said:
         return said[-1]
-    return _text_of(error) if len(lines) < _FEW_LINES else lines[0]
+    if len(lines) < _FEW_LINES:
+        return _text_of(error)
+    said = list(takewhile(lambda line: not line.startswith("at "), lines))
+    return " ".join(dict.fromkeys((lines[0], said[-1])))  # Python says what was raised last, and Java first

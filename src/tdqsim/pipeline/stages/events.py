@@ -283,14 +283,14 @@ def stretches(codes: Ints) -> Iterator[tuple[int, int]]:
 def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
     """Batches of a region's events by sequence number.
 
-    Pieces that follow each other, as those of a file do, are read one after another; others are merged.
+    Pieces that follow each other, as those of a file do, are read one after another; others are merged, as far as they
+    lie beside each other.
 
     Raises:
         DatasetError: two events have the same number; names it.
     """
-    parts = _following(slices) if _follow(slices) else _merged(slices)
     last: int | None = None
-    for part in parts:
+    for part in _merged(slices):
         seq = part.column("seq").to_numpy()
         if last is not None and seq[0] == last:
             raise _double(part, last)
@@ -301,15 +301,6 @@ def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
         yield part
 
 
-def _follow(slices: Sequence[Slice]) -> bool:
-    return all(left.last < right.first for left, right in pairwise(slices))
-
-
-def _following(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
-    for each in slices:
-        yield from each.batches()
-
-
 def _double(part: pa.RecordBatch | pa.Table, seq: int) -> DatasetError:
     return DatasetError(
         f"region {part.column('region')[0]}: two events have the number {seq} in column seq; numbers must differ. "
@@ -318,18 +309,29 @@ def _double(part: pa.RecordBatch | pa.Table, seq: int) -> DatasetError:
 
 
 def _merged(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
-    """Slices merged: what is up to the earliest end of the heads of all can be sorted and given away.
+    """Slices merged: what is up to the earliest end of the heads of all that go on can be sorted and given away.
 
-    The heads of all of them together are as long as what is taken of a single one otherwise.
+    A slice is looked at only from where the others have come to its first event until its last. The heads together are
+    as long as what is taken of a single slice.
     """
-    rows = max(1, rows_at_once(slices[0].table) // len(slices))
-    left = list(slices)
-    while left:
-        heads = [replace(each, stop=min(each.start + rows, each.stop)) for each in left]
-        mark = min(head.last for head in heads)
+    waiting = sorted(slices, key=lambda each: each.first, reverse=True)
+    open_: list[Slice] = []
+    while waiting or open_:
+        open_ = open_ or [waiting.pop()]
+        rows = max(1, rows_at_once(open_[0].table) // len(open_))
+        heads = [replace(each, stop=min(each.start + rows, each.stop)) for each in open_]
+        ends = [head.last for head, each in zip(heads, open_, strict=True) if head.stop < each.stop]
+        mark = min(ends) if ends else max(head.last for head in heads)
+        if waiting and waiting[-1].first <= mark:
+            while waiting and waiting[-1].first <= mark:
+                open_.append(waiting.pop())
+            continue
         cuts = [head.start + int(np.searchsorted(head.numbers, mark, side="right")) for head in heads]
-        due = [replace(each, stop=cut) for each, cut in zip(left, cuts, strict=True)]
-        left = [replace(each, start=cut) for each, cut in zip(left, cuts, strict=True) if cut < each.stop]
-        whole = pa.Table.from_batches([batch for each in due for batch in each.batches(rows)])
+        due = [replace(each, stop=cut) for each, cut in zip(open_, cuts, strict=True) if cut > each.start]
+        open_ = [replace(each, start=cut) for each, cut in zip(open_, cuts, strict=True) if cut < each.stop]
+        if len(due) == 1:
+            yield from due[0].batches()
+            continue
+        whole = pa.Table.from_batches([batch for each in due for batch in each.batches()])
         ordered = whole.take(pc.sort_indices(whole, [("seq", "ascending")]))
         yield from ordered.combine_chunks().to_batches()

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from tdqsim import __version__
 from tdqsim.core.portable import OWN_FILE, FileLock
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.publishing import left_behind, no_room, publish_json, published
+from tdqsim.pipeline.publishing import left_behind, no_room, publish_json, published, state
 
 __all__ = [
     "NotAllowed",
@@ -61,6 +61,7 @@ MANIFEST = pa.schema(
         ("files", pa.list_(pa.string())),
         ("rows", pa.int64()),
         ("bytes", pa.int64()),
+        ("state", pa.string()),
         ("seconds", pa.float64()),
         ("tdqsim_version", pa.string()),
         ("inputs_digest", pa.string()),
@@ -90,7 +91,8 @@ class StageTask:
 class Receipt:
     """What a task says of its bucket: its files, relative to the run's directory, and figures of the stage.
 
-    ``seconds``, how long the task took, is the one thing here that differs from run to run.
+    ``state`` tells whether the files are what the task wrote; it and ``seconds``, how long the task took, are what
+    differs from run to run.
     """
 
     stage: str
@@ -99,6 +101,7 @@ class Receipt:
     files: tuple[str, ...] = ()
     rows: int = 0
     size: int = 0
+    state: str = ""
     seconds: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -120,10 +123,10 @@ class Receipts:
         self.stage = stage
 
     def get(self, bucket: int, inputs: str) -> Receipt | None:
-        """The receipt of a bucket, if it was given for these inputs and its files are there, as long as they were."""
+        """The receipt of a bucket, if it was given for these inputs and its files are there, as they were."""
         try:
             found = Receipt.from_json(json.loads(self._path(bucket).read_text("utf-8")))
-            there = found.inputs == inputs and whole(self.folder.parent.parent, found.files, found.size)
+            there = found.inputs == inputs and whole(self.folder.parent.parent, found.files, found.state)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None  # none yet, or one that somebody damaged: the bucket is done again
         return found if there else None
@@ -140,19 +143,25 @@ class Receipts:
         return self.folder / f"{bucket:05d}.json"
 
 
-def whole(run: Path, files: Iterable[str], size: int) -> bool:
-    """Whether files of a run's directory are there, with so many bytes together."""
+def whole(run: Path, files: Iterable[str], state: str) -> bool:
+    """Whether files of a run's directory are there as they were when that was their state; none of them is read."""
     try:
-        return sum((run / name).stat().st_size for name in files) == size
+        return _state(run, files)[1] == state
     except OSError:
         return False
 
 
+def _state(run: Path, files: Iterable[str]) -> tuple[int, str]:
+    """The bytes of all the files, and a digest of what tells each from itself after a change."""
+    found = [state(run / name) for name in files]
+    return sum(size for size, _ in found), digest_of(found) if found else ""
+
+
 def publish(task: StageTask, stage: str, files: Sequence[str], rows: int, begun: float, **details: Any) -> Receipt:
     """Publish the receipt of a task whose files are whole, and which was begun at that reading of perf_counter."""
-    size = sum((task.run / name).stat().st_size for name in files)
+    size, seen = _state(task.run, files)
     seconds = round(time.perf_counter() - begun, 3)
-    receipt = Receipt(stage, task.bucket, task.inputs, tuple(files), rows, size, seconds, details)
+    receipt = Receipt(stage, task.bucket, task.inputs, tuple(files), rows, size, seen, seconds, details)
     Receipts(task.run, stage).put(receipt)
     return receipt
 
@@ -218,6 +227,7 @@ def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
             "files": list(each.files),
             "rows": each.rows,
             "bytes": each.size,
+            "state": each.state,
             "seconds": each.seconds,
             "tdqsim_version": __version__,
             "inputs_digest": each.inputs,
