@@ -6,6 +6,7 @@ import random
 import warnings
 
 import pytest
+from freezegun import freeze_time
 
 from tdqsim import Abend, Condition, define_terminal
 from tdqsim.cobol import CobolWarning
@@ -445,6 +446,20 @@ def test_what_real_cics_would_punish_is_told(workshop, storage, command, told):
     workshop.program("WRONG", storage, f"EXEC CICS {command} END-EXEC\nGOBACK.")
     with pytest.warns(CobolWarning, match=told):
         workshop.run("WRONG")
+
+
+def test_an_abstime_in_a_fullword_lives_in_the_slack_bytes_behind_it(workshop):
+    items = [f"T-{n}" for n in range(1, 6)]  # an 01 or 77 has whole doublewords, and nothing else lies in them
+    asked = [f"EXEC CICS ASKTIME ABSTIME({item}) END-EXEC" for item in items]
+    shown = [
+        f"EXEC CICS FORMATTIME ABSTIME({item}) YYYYMMDD(D) END-EXEC\nEXEC CICS WRITEQ TD QUEUE('OUT') FROM(D) END-EXEC"
+        for item in items
+    ]
+    fullwords = [f"77 {item} PIC S9(8) COMP VALUE +0." for item in items]
+    workshop.program("SLACK", "\n".join(["77 D PIC X(8).", *fullwords]), "\n".join([*asked, *shown, "GOBACK."]))
+    with freeze_time("2024-05-31 12:34:56"), pytest.warns(CobolWarning, match="ABSTIME is eight bytes"):
+        workshop.run("SLACK")
+    assert workshop.out() == [b"20240531"] * len(items)
 
 
 def test_channels_go_down_and_come_back(workshop):
