@@ -462,6 +462,23 @@ def test_an_abstime_in_a_fullword_lives_in_the_slack_bytes_behind_it(workshop):
     assert workshop.out() == [b"20240531"] * len(items)
 
 
+@pytest.mark.parametrize("written", ["SAID", "'READY   '"])
+def test_blanks_at_the_end_of_a_text_count_in_its_length(workshop, written):
+    workshop.program(
+        "SAYS",
+        "01 SAID PIC X(8) VALUE 'READY'.\n01 ATTRS PIC X(40) VALUE 'TYPE(INTRA)'.",
+        f"""
+        EXEC CICS WRITE OPERATOR TEXT({written}) TEXTLENGTH(8) END-EXEC
+        EXEC CICS CREATE TDQUEUE('NEWQ') ATTRIBUTES(ATTRS) ATTRLEN(LENGTH OF ATTRS) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('NEWQ') FROM(SAID) END-EXEC
+        GOBACK.
+        """,
+    )
+    workshop.run("SAYS")
+    assert list(workshop.region.diagnostics.operator) == ["READY"]
+    assert workshop.region.peek("NEWQ") == [b"READY   "]
+
+
 def test_channels_go_down_and_come_back(workshop):
     workshop.program(
         "GIVER",

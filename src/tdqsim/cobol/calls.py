@@ -351,7 +351,7 @@ def _literal(written: str, kind: str, length: int) -> Any:
     """The value of an argument that is a plain literal; None for others."""
     if kind == "name" and len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
         text = written[1:-1].replace(written[0] * 2, written[0])
-        return (text[:length] if length else text).rstrip(" ")
+        return text[:length].rstrip(" ") if length else text
     if kind in ("halfword", "fullword") and written.isdigit() and int(written) < _HALF:
         return int(written)
     return None
@@ -362,8 +362,10 @@ def _constant(text: str, kind: str, length: int) -> Any:
 
 
 def _reader(kind: str, length: int) -> Callable[[Area], Any]:
-    if kind == "name":
-        return lambda area: area.read(min(area.size, length or area.size)).decode("latin-1").rstrip(" ")
+    if kind == "name" and length:
+        return lambda area: area.read(min(area.size, length)).decode("latin-1").rstrip(" ")
+    if kind == "name":  # a text, of which another option says how long it is
+        return lambda area: area.read().decode("latin-1")
     if kind == "abstime":
         return _abstime
     if kind == "value":
