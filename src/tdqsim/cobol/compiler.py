@@ -29,7 +29,16 @@ from tdqsim.definitions.bms import parse_bms, symbolic_map
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 
-__all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
+__all__ = [
+    "CobolMissing",
+    "Module",
+    "Options",
+    "compile_program",
+    "compiler_path",
+    "entry_symbol",
+    "expand",
+    "unchecked",
+]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
 _FORMAT: Final = "16"
@@ -348,6 +357,11 @@ def _make_one(
         "commands": [asdict(command) for command in translation.commands],
         "symbols": symbols.as_json(),
     }
+
+
+def unchecked(*, ssrange: bool) -> tuple[str, ...]:
+    """The options of ``cobc`` for programs that are compiled with SSRANGE, or with NOSSRANGE."""
+    return () if ssrange else tuple(_FACTS["nossrange_flags"].split())
 
 
 def _step(command: Sequence[str], unit: Path, source: Path) -> None:
