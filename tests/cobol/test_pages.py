@@ -105,6 +105,7 @@ def test_check_names_the_commands_that_only_a_function_answers(workshop):
         EXEC CICS INQUIRE URIMAP('U') HOST(X) END-EXEC
         EXEC CICS READQ TD QUEUE(X) INTOO(X) END-EXEC
         EXEC SQL COMMIT END-EXEC
+        EXEC CICS SIGNOFF RESP(X) END-EXEC
         GOBACK.
         """,
     )
@@ -114,6 +115,7 @@ def test_check_names_the_commands_that_only_a_function_answers(workshop):
         (8, "EXEC CICS INQUIRE URIMAP('U') HOST(X): no command INQUIRE", "INQUIRE URIMAP"),
         (9, "EXEC CICS READQ TD QUEUE(X) INTOO(X): INTOO is no option", "READQ"),
         (10, "EXEC SQL COMMIT: only a function", "SQL"),
+        (11, "EXEC CICS SIGNOFF RESP(X): SIGNOFF is no command", "SIGNOFF"),
     ):
         assert f"ASKS.cbl:{line}: {command}" in told
         assert f'programs.verbs["{function}"]' in told

@@ -38,6 +38,7 @@ _LENGTHS: Final = ("length", "fromlength", "short")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
 _AREAS: Final = (AddressOf, Reference)
 _VALUE: Final = re.compile(r"[-+]?[0-9]|['\"]|LENGTH\s+OF\s", re.IGNORECASE)
+_COMMON: Final = ("RESP", "RESP2", "NOHANDLE")
 _HALF: Final = 0x8000
 _HALFWORD: Final = 2
 _FULLWORD: Final = 4
@@ -294,7 +295,8 @@ def _needed(declared: ExecCommand, reason: str) -> str:
     two, one = _words(declared)
     what = re.sub(r"^column \d+: ", "", reason)
     option = what.partition(" is no option ")[0] if " is no option " in what else ""
-    name = one if "(" in two or (option and two != f"{one} {option}") else two
+    common = two.split()[-1] in _COMMON
+    name = one if "(" in two or common or (option and two != f"{one} {option}") else two
     if len(what) > _LONGEST:  # a list of all that a verb may be
         what = what.partition(";")[0]
     return f'{what} (a function may answer it: programs.verbs["{name}"])'
