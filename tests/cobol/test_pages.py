@@ -105,6 +105,7 @@ def test_check_names_the_commands_that_only_a_function_answers(workshop):
         EXEC CICS INQUIRE URIMAP('U') HOST(X) END-EXEC
         EXEC CICS READQ TD QUEUE(X) INTOO(X) END-EXEC
         EXEC SQL COMMIT END-EXEC
+        EXEC CICS SIGNOFF RESP(X) END-EXEC
         GOBACK.
         """,
     )
@@ -114,6 +115,19 @@ def test_check_names_the_commands_that_only_a_function_answers(workshop):
         (8, "EXEC CICS INQUIRE URIMAP('U') HOST(X): no command INQUIRE", "INQUIRE URIMAP"),
         (9, "EXEC CICS READQ TD QUEUE(X) INTOO(X): INTOO is no option", "READQ"),
         (10, "EXEC SQL COMMIT: only a function", "SQL"),
+        (11, "EXEC CICS SIGNOFF RESP(X): SIGNOFF is no command", "SIGNOFF"),
     ):
         assert f"ASKS.cbl:{line}: {command}" in told
         assert f'programs.verbs["{function}"]' in told
+
+
+@pytest.mark.cobc
+def test_folders_that_are_named_as_libraries_are_no_sources(workshop, tmp_path):
+    for name in ("PAY.PROD.COBOL", "PAY.PROD.BMS", "PAY.PROD.CPY"):
+        (workshop.folder / name).mkdir()
+    (workshop.folder / "PAY.PROD.CPY" / "TEXT.cpy").write_text("       77  X PIC X.\n")
+    workshop.program("GOOD", "COPY TEXT.", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(X) END-EXEC\nGOBACK.")
+    (workshop.folder / "GOOD.cbl").rename(workshop.folder / "PAY.PROD.COBOL" / "GOOD.cbl")
+    checked = CliRunner().invoke(app, ["check", str(workshop.folder), "-I", str(workshop.folder / "PAY.PROD.CPY")])
+    assert (checked.exit_code, "GOOD, 1 commands" in checked.output) == (0, True), checked.output
+    assert [each.ran for each in survey(workshop.folder, cache=tmp_path / "cache")] == ["yes"]

@@ -6,9 +6,10 @@ import random
 import warnings
 
 import pytest
+from freezegun import freeze_time
 
 from tdqsim import Abend, Condition, define_terminal
-from tdqsim.cobol import CobolWarning
+from tdqsim.cobol import CobolPrograms, CobolWarning
 from tdqsim.facts import Resp
 from tests.rules import rule
 
@@ -450,6 +451,57 @@ def test_what_real_cics_would_punish_is_told(workshop, storage, command, told):
     workshop.program("WRONG", storage, f"EXEC CICS {command} END-EXEC\nGOBACK.")
     with pytest.warns(CobolWarning, match=told):
         workshop.run("WRONG")
+
+
+def test_an_abstime_in_a_fullword_lives_in_the_slack_bytes_behind_it(workshop):
+    items = [f"T-{n}" for n in range(1, 6)]  # an 01 or 77 has whole doublewords, and nothing else lies in them
+    asked = [f"EXEC CICS ASKTIME ABSTIME({item}) END-EXEC" for item in items]
+    shown = [
+        f"EXEC CICS FORMATTIME ABSTIME({item}) YYYYMMDD(D) END-EXEC\nEXEC CICS WRITEQ TD QUEUE('OUT') FROM(D) END-EXEC"
+        for item in items
+    ]
+    fullwords = [f"77 {item} PIC S9(8) COMP VALUE +0." for item in items]
+    workshop.program("SLACK", "\n".join(["77 D PIC X(8).", *fullwords]), "\n".join([*asked, *shown, "GOBACK."]))
+    with freeze_time("2024-05-31 12:34:56"), pytest.warns(CobolWarning, match="ABSTIME is eight bytes"):
+        workshop.run("SLACK")
+    assert workshop.out() == [b"20240531"] * len(items)
+
+
+@pytest.mark.parametrize("written", ["SAID", "'READY   '"])
+def test_blanks_at_the_end_of_a_text_count_in_its_length(workshop, written):
+    workshop.program(
+        "SAYS",
+        "01 SAID PIC X(8) VALUE 'READY'.\n01 ATTRS PIC X(40) VALUE 'TYPE(INTRA)'.",
+        f"""
+        EXEC CICS WRITE OPERATOR TEXT({written}) TEXTLENGTH(8) END-EXEC
+        EXEC CICS CREATE TDQUEUE('NEWQ') ATTRIBUTES(ATTRS) ATTRLEN(LENGTH OF ATTRS) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('NEWQ') FROM(SAID) END-EXEC
+        GOBACK.
+        """,
+    )
+    workshop.run("SAYS")
+    assert list(workshop.region.diagnostics.operator) == ["READY"]
+    assert workshop.region.peek("NEWQ") == [b"READY   "]
+
+
+def test_without_ssrange_a_subscript_of_nought_is_let_be_and_bad_digits_are_not(workshop):
+    workshop.program(
+        "NOUGHT",
+        "01 G.\n05 AHEAD PIC X VALUE 'A'.\n05 T PIC X OCCURS 3.\n01 I PIC 9 VALUE 0.",
+        "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T(I)) END-EXEC\nMOVE T(I) TO T(1)\nGOBACK.",
+    )
+    workshop.program("DIGITS", "01 P PIC X(3) VALUE 'ABC'.\n01 N REDEFINES P PIC S9(5) COMP-3.", "ADD 1 TO N\nGOBACK.")
+    with pytest.raises(Abend, match="subscript of 'T' out of bounds"):
+        workshop.run("NOUGHT")
+    free = CobolPrograms(workshop.region, sources=[workshop.folder], cache=workshop.folder / "free", ssrange=False)
+    workshop.region.start(free.handler("NOUGHT"))
+    workshop.region.run()
+    assert workshop.out() == [b"A"]
+    spoilt = workshop.region.start(free.handler("DIGITS"))
+    workshop.region.run()
+    with pytest.raises(Abend) as met:
+        spoilt.result()
+    assert met.value.code == "ASRA"
 
 
 def test_channels_go_down_and_come_back(workshop):

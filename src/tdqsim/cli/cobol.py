@@ -31,7 +31,7 @@ def _files(sources: list[Path]) -> list[Path]:
     found: list[Path] = []
     for source in sources:
         if source.is_dir():
-            found += sorted(path for path in source.rglob("*") if path.suffix.lower() in _SUFFIXES)
+            found += sorted(path for path in source.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file())
         else:
             found.append(source)
     return found

@@ -38,6 +38,7 @@ _LENGTHS: Final = ("length", "fromlength", "short")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
 _AREAS: Final = (AddressOf, Reference)
 _VALUE: Final = re.compile(r"[-+]?[0-9]|['\"]|LENGTH\s+OF\s", re.IGNORECASE)
+_COMMON: Final = ("RESP", "RESP2", "NOHANDLE")
 _HALF: Final = 0x8000
 _HALFWORD: Final = 2
 _FULLWORD: Final = 4
@@ -294,7 +295,8 @@ def _needed(declared: ExecCommand, reason: str) -> str:
     two, one = _words(declared)
     what = re.sub(r"^column \d+: ", "", reason)
     option = what.partition(" is no option ")[0] if " is no option " in what else ""
-    name = one if "(" in two or (option and two != f"{one} {option}") else two
+    common = two.split()[-1] in _COMMON
+    name = one if "(" in two or common or (option and two != f"{one} {option}") else two
     if len(what) > _LONGEST:  # a list of all that a verb may be
         what = what.partition(";")[0]
     return f'{what} (a function may answer it: programs.verbs["{name}"])'
@@ -351,7 +353,7 @@ def _literal(written: str, kind: str, length: int) -> Any:
     """The value of an argument that is a plain literal; None for others."""
     if kind == "name" and len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
         text = written[1:-1].replace(written[0] * 2, written[0])
-        return (text[:length] if length else text).rstrip(" ")
+        return text[:length].rstrip(" ") if length else text
     if kind in ("halfword", "fullword") and written.isdigit() and int(written) < _HALF:
         return int(written)
     return None
@@ -362,8 +364,10 @@ def _constant(text: str, kind: str, length: int) -> Any:
 
 
 def _reader(kind: str, length: int) -> Callable[[Area], Any]:
-    if kind == "name":
-        return lambda area: area.read(min(area.size, length or area.size)).decode("latin-1").rstrip(" ")
+    if kind == "name" and length:
+        return lambda area: area.read(min(area.size, length)).decode("latin-1").rstrip(" ")
+    if kind == "name":  # a text, of which another option says how long it is
+        return lambda area: area.read().decode("latin-1")
     if kind == "abstime":
         return _abstime
     if kind == "value":

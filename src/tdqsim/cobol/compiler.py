@@ -29,10 +29,19 @@ from tdqsim.definitions.bms import parse_bms, symbolic_map
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 
-__all__ = ["CobolMissing", "Module", "Options", "compile_program", "compiler_path", "entry_symbol", "expand"]
+__all__ = [
+    "CobolMissing",
+    "Module",
+    "Options",
+    "compile_program",
+    "compiler_path",
+    "entry_symbol",
+    "expand",
+    "unchecked",
+]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "15"
+_FORMAT: Final = "16"
 _LONGEST: Final = 600
 """Seconds: a compiler that has crashed may hang, and hears no SIGTERM."""
 _RIGHT: Final = 72
@@ -42,6 +51,8 @@ _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNOR
 _INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC(?:\s*\.)?", re.IGNORECASE)
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
 _WORD: Final = re.compile(rb"[A-Z0-9@#$_-]+", re.IGNORECASE)
+_ITEM: Final = re.compile(r"^(static cob_u8_t\s+b_\d+)\[(\d+)\]", re.MULTILINE)
+_DOUBLEWORD: Final = 8
 _SHELVES: Final = 64
 """Lists of copybooks that are kept."""
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
@@ -221,7 +232,7 @@ def _shelf(folders: tuple[Path, ...], _stamp: tuple[int, ...]) -> _Shelf:
             name, suffix = f"{path.stem.upper()}.cpy", path.suffix.lower()
             if (suffix in _PROGRAMS) is programs and suffix in _COPYBOOKS and name not in copybooks and path.is_file():
                 copybooks[name] = path
-            elif suffix == ".bms":
+            elif suffix == ".bms" and path.is_file():
                 maps.setdefault(name, path)
     return _Shelf(copybooks, maps)
 
@@ -333,11 +344,10 @@ def _make_one(
     unit.write_text(translation.text, "utf-8", errors="surrogateescape")
     debug = ["-debug"] if options.debug else []
     # without the source, over which the compiler crashes, or hangs, when a program is long
-    listing = ["--save-temps", "-t", f"{stem}.lst", "--tsymbols", "-fno-tsource"]
-    command = [cobc, "-m", *debug, *options.arguments(), *listing, "-o", f"{stem}.so", str(unit)]
-    done = _run(command, str(folder))
-    if done.returncode:
-        raise CobolError(_problems(done.stderr, str(unit), source))
+    listing = ["-t", f"{stem}.lst", "--tsymbols", "-fno-tsource"]
+    _step([cobc, "-C", *debug, *options.arguments(), *listing, "-o", f"{stem}.c", str(unit)], unit, source)
+    _on_doublewords(folder, stem)
+    _step([cobc, "-m", *options.arguments(), "-o", f"{stem}.so", f"{stem}.c"], unit, source)
     symbols = read_symbols(folder, stem, entry_symbol(stem), translation.using)
     (folder / f"{stem}.so").rename(ready / f"{stem}.so")
     return {
@@ -347,6 +357,32 @@ def _make_one(
         "commands": [asdict(command) for command in translation.commands],
         "symbols": symbols.as_json(),
     }
+
+
+def unchecked(*, ssrange: bool) -> tuple[str, ...]:
+    """The options of ``cobc`` for programs that are compiled with SSRANGE, or with NOSSRANGE."""
+    return () if ssrange else tuple(_FACTS["nossrange_flags"].split())
+
+
+def _step(command: Sequence[str], unit: Path, source: Path) -> None:
+    done = _run(command, str(unit.parent))
+    if done.returncode:
+        raise CobolError(_problems(done.stderr, str(unit), source))
+
+
+def _on_doublewords(folder: Path, stem: str) -> None:
+    """Give each 01 and 77 whole doublewords, as Enterprise COBOL does.
+
+    CICS writes eight bytes where a program has declared a fullword for an ABSTIME, and programs live by the slack
+    bytes behind it; the C compiler puts variables of its own there.
+    """
+    for path in folder.glob(f"{stem}.c*.h"):
+        text = path.read_text("utf-8", "surrogateescape")
+        path.write_text(_ITEM.sub(_widened, text), "utf-8", "surrogateescape")
+
+
+def _widened(found: re.Match[str]) -> str:
+    return f"{found[1]}[{-(-int(found[2]) // _DOUBLEWORD) * _DOUBLEWORD}]"
 
 
 def entry_symbol(program: str) -> str:

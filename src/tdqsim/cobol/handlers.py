@@ -74,6 +74,7 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
         copybooks=[base / each for each in settings.get("copybooks", ())],
         cache=base / settings["cache"] if settings.get("cache") else default_cache(),
         debug=settings.get("debug", "YES") != "NO",
+        ssrange=settings.get("ssrange", "YES") != "NO",
         code_pages=_code_pages(settings, base),
         runaway=settings.get("runaway", 5000) / 1000,
         cwa=settings.get("cwa", 0),

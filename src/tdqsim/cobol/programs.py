@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Region, Task
-from tdqsim.cobol.compiler import Module, Options, compile_program
+from tdqsim.cobol.compiler import Module, Options, compile_program, unchecked
 from tdqsim.cobol.level import Level
 from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.settings import Settings, Verb, Watcher, warned
@@ -31,6 +31,8 @@ class CobolPrograms:
         copybooks: folders of copybooks.
         cache: the folder for compiled modules.
         debug: whether bad data and bad addresses are errors rather than wrong results.
+        ssrange: whether subscripts, reference modification and OCCURS DEPENDING ON are checked, as Enterprise COBOL
+            does with SSRANGE; bad data and addresses are found without it too.
         flags: further options of ``cobc``.
         verbs: functions for EXEC CICS verbs that the simulator does not have.
         code_pages: the code page of the records of a queue or file by its name, or a Conversion with a layout too;
@@ -53,6 +55,7 @@ class CobolPrograms:
         cache: Path | str,
         copybooks: Iterable[Path | str] = (),
         debug: bool = True,
+        ssrange: bool = True,
         flags: Iterable[str] = (),
         verbs: Mapping[str, Verb] | None = None,
         code_pages: Mapping[str, Conversion | str | int] | None = None,
@@ -63,7 +66,7 @@ class CobolPrograms:
     ) -> None:
         self._sources = [Path(folder) for folder in sources]
         self._cache = Path(cache)
-        self._options = Options(tuple(map(Path, copybooks)), debug, tuple(flags))
+        self._options = Options(tuple(map(Path, copybooks)), debug, (*unchecked(ssrange=ssrange), *flags))
         self._modules: dict[str, Module | None] = {}
         self._behind: dict[str, Module] = {}
         self.settings = Settings(self._called)

@@ -66,7 +66,7 @@ def sources_in(folder: Path) -> list[Path]:
 
 def _libraries(folder: Path) -> tuple[Path, ...]:
     """The folders in which copybooks and maps may be, the nearest first."""
-    places = {path.parent for path in folder.rglob("*") if path.suffix.lower() in _LIBRARY}
+    places = {path.parent for path in folder.rglob("*") if path.suffix.lower() in _LIBRARY and path.is_file()}
     return tuple(
         sorted(places, key=lambda each: ("cpy" not in each.name.lower() and "copy" not in each.name.lower(), each))
     )

@@ -97,7 +97,7 @@ def _queues(commands: Iterable[Any]) -> Iterator[str]:
 
 def _install_maps(region: Any, folder: Path) -> None:
     for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() == ".bms":
+        if path.suffix.lower() == ".bms" and path.is_file():
             try:
                 region.screens.install(parse_bms(path.read_text("latin-1"), str(path)))
             except TdqError:  # that mapset is not there for the program, and it says so if it comes to that

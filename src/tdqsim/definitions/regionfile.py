@@ -242,6 +242,7 @@ class Cobol(_Strict):
         copybooks: folders of copybooks, and of BMS sources, which are their symbolic maps.
         cache: the folder for compiled programs; the user's own when empty.
         debug: YES has bad data and bad addresses found; NO runs faster.
+        ssrange: NO lets subscripts and reference modification go beyond their items, as NOSSRANGE does.
         code_pages: the code page of the records of a queue or file by its name, or of all others (``*``).
         layouts: copybooks of those whose records have fields that are no text.
         runaway: milliseconds of processor time without a command after which a task abends; 0 for never.
@@ -252,6 +253,7 @@ class Cobol(_Strict):
     copybooks: tuple[Annotated[str, _PATH], ...] = ()
     cache: Annotated[str, _PATH] = ""
     debug: YesNo = "YES"
+    ssrange: YesNo = "YES"
     code_pages: Mapping[str, Annotated[str, Text(12), AfterValidator(_check_code_page)]] = Field(default_factory=dict)
     layouts: Mapping[str, Annotated[str, _PATH]] = Field(default_factory=dict)
     runaway: Annotated[int, Number(0, 3_600_000)] = 5000
