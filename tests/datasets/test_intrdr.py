@@ -68,11 +68,22 @@ def test_control_records(log):
     assert [(job.name, job.scan_only, len(job.cards)) for job in log] == [("CHECKED", True, 2), ("PLAIN", False, 2)]
 
 
-def test_cards_outside_a_job_are_counted_and_dropped(log):
+def test_cards_outside_a_job_are_counted_and_dropped(log, caplog):
     reader = InternalReader(log)
     submit(reader, "hello", "//STEP EXEC PGM=X", "//* JOB", "// JOB", "//TOOLONGNAME JOB", "//lower JOB", "//A JOBX")
     reader.close()
     assert (names(log), reader.cards_ignored, reader.records_written) == ([], 7, 7)
+    assert caplog.messages == ["INTRDR: a card that belongs to no job is dropped: 'hello'"]
+
+
+def test_a_program_that_writes_jcl_in_ascii_is_told(log, caplog):
+    reader = InternalReader(log)
+    for card in (b"//PAYJOB JOB", b"//S EXEC PGM=IEFBR14"):
+        reader.put(card)
+    reader.close()
+    assert (names(log), reader.cards_ignored) == ([], 2)
+    (told,) = caplog.messages
+    assert told.endswith("; it is JCL in ASCII, and the reader takes code page 037")
 
 
 @pytest.mark.rule("DS-INTRDR-DATA")

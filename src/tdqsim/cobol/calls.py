@@ -22,10 +22,11 @@ from tdqsim.cics import Condition
 from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.kernel.eib import NO_COMMAND
 from tdqsim.cics.text.exec_text import AddressOf, Reference, TextLiteral, TranslationError
-from tdqsim.cics.text.translator import Resolved, brought, resolve
+from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
 from tdqsim.cobol.mismatch import over, unfit
-from tdqsim.cobol.own import OWN, Unserved, options_of, own_command, quiet
+from tdqsim.cobol.own import OWN, Unserved, options_of, own_command
+from tdqsim.cobol.own_events import quiet
 from tdqsim.cobol.translate import ExecCommand
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ _LENGTHS: Final = ("length", "fromlength", "short")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
 _AREAS: Final = (AddressOf, Reference)
 _VALUE: Final = re.compile(r"[-+]?[0-9]|['\"]|LENGTH\s+OF\s", re.IGNORECASE)
-_COMMON: Final = ("RESP", "RESP2", "NOHANDLE")
 _HALF: Final = 0x8000
 _HALFWORD: Final = 2
 _FULLWORD: Final = 4
@@ -295,7 +295,7 @@ def _needed(declared: ExecCommand, reason: str) -> str:
     two, one = _words(declared)
     what = re.sub(r"^column \d+: ", "", reason)
     option = what.partition(" is no option ")[0] if " is no option " in what else ""
-    common = two.split()[-1] in _COMMON
+    common = two.split()[-1] in COMMON_OPTIONS
     name = one if "(" in two or common or (option and two != f"{one} {option}") else two
     if len(what) > _LONGEST:  # a list of all that a verb may be
         what = what.partition(";")[0]

@@ -6,15 +6,16 @@ the options with their areas.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.programs.commands import abend_program
+from tdqsim.cics.text.translator import COMMON_OPTIONS
 from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.mismatch import over
-from tdqsim.cobol.own_events import EVENTS
+from tdqsim.cobol.own_events import EVENTS, quiet
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
@@ -22,7 +23,7 @@ from tdqsim.facts import Resp, table
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["OWN", "Own", "Unserved", "options_of", "own_command", "quiet"]
+__all__ = ["OWN", "Own", "Unserved", "options_of", "own_command"]
 
 _UNSET: Final = b"\x9f"
 """What fills storage that nobody has asked to be cleared."""
@@ -151,11 +152,6 @@ def _commarea(level: Level, area: Area, length: int | None, declared: ExecComman
     return area.view(min(length, max(level.room_from(area.address), area.size)))
 
 
-def quiet(options: Container[str]) -> bool:
-    """Whether a condition of the command is not raised."""
-    return any(word in options for word in ("RESP", "RESP2", "NOHANDLE"))
-
-
 def _link(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     program, given = _given(level, options, declared)
     task: Any = level.task
@@ -208,9 +204,7 @@ def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand
     task.return_(**given)
 
 
-_RETURN: Final = frozenset(
-    ["RETURN", "TRANSID", "COMMAREA", "LENGTH", "CHANNEL", "IMMEDIATE", "RESP", "RESP2", "NOHANDLE"]
-)
+_RETURN: Final = frozenset(["RETURN", "TRANSID", "COMMAREA", "LENGTH", "CHANNEL", "IMMEDIATE", *COMMON_OPTIONS])
 OWN: Final[dict[str, Own]] = {
     "HANDLE CONDITION": _handle_condition,
     "HANDLE AID": _handle_aid,

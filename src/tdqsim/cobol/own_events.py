@@ -14,12 +14,14 @@ anybody. Sources: POST, CANCEL, WAIT EVENT, LOAD, RELEASE (IBM Docs), as remembe
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Container
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.kernel.interval import interval_ns, moment_of_day
+from tdqsim.cics.text.translator import COMMON_OPTIONS
 from tdqsim.cobol.fields import FLOOR, Area
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.core.dispatch import WAIT
@@ -28,7 +30,7 @@ from tdqsim.facts import Resp
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["EVENTS"]
+__all__ = ["EVENTS", "quiet"]
 
 _POSTED: Final = bytes.fromhex("40008000")
 _COMPLETE: Final = 0x40
@@ -37,9 +39,13 @@ _LARGEST: Final = 32767
 _Options = dict[str, Area | None]
 
 
+def quiet(options: Container[str]) -> bool:
+    """Whether a condition of the command is not raised."""
+    return any(word in options for word in COMMON_OPTIONS)
+
+
 def _respond(level: Level, options: _Options, command: str, resource: str, met: Condition) -> None:
-    quiet = any(word in options for word in ("RESP", "RESP2", "NOHANDLE"))
-    level.task.respond(met, command, resource, nohandle=quiet, otherwise=None)
+    level.task.respond(met, command, resource, nohandle=quiet(options), otherwise=None)
 
 
 def _number(options: _Options, word: str) -> int:

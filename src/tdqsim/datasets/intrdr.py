@@ -3,11 +3,12 @@
 A job is taken when the next JOB card comes, at ``/*EOF``, or at close. ``/*DEL`` throws the job in the making away,
 ``/*SCAN`` marks it as to be checked only, ``/*PURGE`` throws it away likewise. In-stream data after ``DD DATA`` may
 hold cards that begin with ``//``; they are data up to the delimiter. Cards before the first JOB card belong to no job
-and are dropped, as JES drops them; how many is counted.
+and are dropped, as JES drops them; how many is counted, and the first of them is told in the log.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
 
@@ -22,6 +23,7 @@ __all__ = ["InternalReader"]
 
 _JOB_CARD = re.compile(r"//([A-Z@#$][A-Z0-9@#$]{0,7}) +JOB(?: |$)", re.ASCII)
 _DD_DATA = re.compile(r"//(?:\S*) +DD +(\*|DATA)(?:[ ,]|$)(?:\S*?DLM=('?)([^\s,']{2,18})\2)?", re.ASCII)
+_LOG = logging.getLogger("tdqsim.datasets")
 _CONTROL = re.compile(r"/\*(EOF|DEL|PURGE|SCAN)(?: |$)", re.ASCII)
 
 
@@ -65,13 +67,21 @@ class InternalReader(DatasetWriter):
         elif self._name:
             self._add(text, record)
         else:
-            self.cards_ignored += 1
+            self._drop(text, record)
 
     def close(self) -> None:
         """Submit the job in the making and end."""
         if self._open:
             self._open = False
             self._submit(self._finish())
+
+    def _drop(self, text: str, record: bytes) -> None:
+        self.cards_ignored += 1
+        if self.cards_ignored == 1:
+            why = ""
+            if record.startswith((b"//", b"/*")) and not text.startswith("/"):
+                why = f"; it is JCL in ASCII, and the reader takes code page {self._page.name}"
+            _LOG.warning("INTRDR: a card that belongs to no job is dropped: %r%s", text, why)
 
     def _control(self, text: str) -> str:
         # With a delimiter of its own the data may hold anything.

@@ -37,10 +37,21 @@ from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = ["BoundCommand", "Resolved", "bind", "brought", "convert", "deliver", "fits_from", "resolve"]
+__all__ = [
+    "COMMON_OPTIONS",
+    "BoundCommand",
+    "Resolved",
+    "bind",
+    "brought",
+    "convert",
+    "deliver",
+    "fits_from",
+    "resolve",
+]
 
 _RANGES: Final = {"halfword": (-(2**15), 2**15 - 1), "fullword": (-(2**31), 2**31 - 1)}
-_COMMON: Final = ("RESP", "RESP2", "NOHANDLE")
+COMMON_OPTIONS: Final = ("RESP", "RESP2", "NOHANDLE")
+"""What every command may have, and what keeps a condition from being raised."""
 _RESOLVED_KEPT: Final = 1024
 _MISSING: Final = object()
 
@@ -160,7 +171,12 @@ def _in_full(source: ExecText) -> ExecText:
         return named
     command = _command(named)
     name = command.name
-    known = {option.word for option in command.options} | {*_keywords(name), *_synonyms(name), *_COMMON, *name.split()}
+    known = {option.word for option in command.options} | {
+        *_keywords(name),
+        *_synonyms(name),
+        *COMMON_OPTIONS,
+        *name.split(),
+    }
     return replace(source, options=(verb, *(_expanded(option, known) for option in rest)))
 
 
@@ -225,7 +241,7 @@ class _Resolver:
 
     def _sort(self, option: Option) -> None:
         word = option.word
-        if word in _COMMON:
+        if word in COMMON_OPTIONS:
             self._common(option)
         elif word in self.parameters or word in self.receivers:
             self._declared(option)
@@ -240,7 +256,7 @@ class _Resolver:
             own = sorted({*self.parameters, *self.receivers, *_keywords(self.command.name)} - {"NOHANDLE"})
             names = [_NAMED[self.command.name]] if self.command.name in _NAMED else []
             raise self.source.error(
-                f"{word} is no option of {self.command.name}; allowed are {', '.join([*own, *names, *_COMMON])}",
+                f"{word} is no option of {self.command.name}; allowed are {', '.join([*own, *names, *COMMON_OPTIONS])}",
                 option.offset,
             )
 
