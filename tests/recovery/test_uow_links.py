@@ -8,6 +8,7 @@ from tdqsim.cics import Condition, Region
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.engine import Engine
 from tdqsim.definitions import define_connection, define_tdqueue
+from tests.recovery.complexes import Complex, remote
 from tests.recovery.helpers import WRITEQ, again, make, outcome, prepared, queue
 from tests.rules import expect_rule, rule
 
@@ -194,6 +195,25 @@ def test_the_link_of_a_unit_of_work_in_doubt(two, restarted):
     assert info["RESYNCSTATUS"] == ("UNCONNECTED" if restarted else rule("UOWLINK-UNAVAILABLE").message)
     assert info["UOWLINK"] == before[0]["UOWLINK"]
     assert region.inquire_uowlink(info["UOWLINK"], "UOW").uow == info["UOW"]
+
+
+def test_a_restarted_region_in_the_middle_still_has_those_who_took_part_and_nobody_else(tmp_path):
+    others = [define_connection(name="FAR"), define_connection(name="OTHR")]
+    made = Complex(
+        tmp_path,
+        ("NEAR", "NEAR", [remote("REMQ", "MID"), define_connection(name="MID")]),
+        ("MID", "MID", [remote("REMQ", "FAR", "FARQ"), queue("MIDQ"), *others]),
+        ("FAR", "FAR", [queue("FARQ")]),
+        ("OTHR", "OTHR", [queue("ELSE")]),
+    )
+    made.link("NEAR", "MID").cut_at("COMMIT")
+    assert outcome(made["NEAR"].writeq_td, "REMQ", b"one") is None
+    assert made.in_doubt() == {"MID"}
+    made["NEAR"].close()
+    made.again("MID")
+    found = {(info["LINK"], info["ROLE"]) for info in links(made["MID"])}
+    assert found == {("NEAR", "COORDINATOR"), ("FAR", "SUBORDINATE")}
+    made.sysplex.close()
 
 
 @pytest.mark.rule("UOWLINK-UNHEARD")

@@ -44,6 +44,15 @@ def region() -> Iterator[Region]:
         yield made
 
 
+def test_a_snapshot_tells_of_a_deleteq_that_is_not_committed(region: Region) -> None:
+    region.seed("LOGQ", [b"a"])
+    with region.task() as task:
+        task.deleteq_td("LOGQ")
+        (work,) = snapshot(region)["LOGQ"].uncommitted
+        assert (work.read, work.written, work.deleted) == ((), (), True)
+    assert snapshot(region)["LOGQ"].uncommitted == ()
+
+
 def test_a_snapshot_names_what_is_uncommitted_and_by_whom(region: Region) -> None:
     region.seed("LOGQ", [b"a", b"b"])
     with region.task(transid="PAYP") as task:

@@ -246,6 +246,13 @@ def test_an_rrds_has_numbers(region, task):
     assert task.readnext("SLOT").ridfld == bytes([0, 0, 0, 7])
 
 
+def test_a_file_is_disabled_and_enabled_again(task):
+    task.set_file("ACCT", enablestatus=24)
+    assert refused(task.read_file, "ACCT", b"A1")[0] == "DISABLED"
+    task.set_file("ACCT", enablestatus=23)
+    assert task.read_file("ACCT", b"A1").data == b"A1 record"
+
+
 def test_inquire_file_goes_over_all_files_and_shows_their_states():
     with Region([]) as region:
         region.files.define("ONE", DataFile(key_length=2, longest=20))

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdqsim.cics import Condition
+from tdqsim.cics.files import DataFile
 from tdqsim.cics.kernel.abstime import unpack_abstime
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.text.exec_text import TranslationError
@@ -53,6 +54,20 @@ def test_a_bytearray_is_an_area_of_fixed_length(task):
     assert area == b"abc45678"
     task.execute("READQ TD QUEUE('PAYQ') INTO(REC) RESP(R)", host)
     assert (area, host["R"]) == (b"12345678", int(Resp.LENGERR))
+
+
+@pytest.mark.parametrize("area", [bytes, bytearray])
+def test_a_browse_goes_where_the_key_in_the_area_says(reg, task, area):
+    data = DataFile(key_length=2, longest=20)
+    for key in (b"A1", b"B1", b"C1"):
+        data.put(key, key + b" record")
+    reg.files.define("ACCT", data)
+    host = {"K": area(b"A1")}
+    task.execute("STARTBR FILE('ACCT') RIDFLD(K)", host)
+    task.execute("READNEXT FILE('ACCT') INTO(R) RIDFLD(K)", host)
+    host["K"] = area(b"C1")
+    task.execute("READNEXT FILE('ACCT') INTO(R) RIDFLD(K)", host)
+    assert host["R"] == b"C1 record"
 
 
 @pytest.mark.rule("EXEC-LENGTH-SET")
