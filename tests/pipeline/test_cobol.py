@@ -312,6 +312,17 @@ def test_text_is_trimmed_on_both_sides_unless_asked_otherwise(path):
         assert texts(path, cobrix=cobrix, string_trimming_policy="right") == [" ab"]
 
 
+def test_floating_point_is_that_of_the_machine_unless_asked_otherwise(path):
+    path.write_bytes(bytes.fromhex("43142EFC"))
+    for cobrix in (True, False):
+        ((found,), (asked,)) = (
+            read(path, "01 R. 05 F COMP-1.", cobrix=cobrix, **more)
+            for more in ({}, {"floating_point_format": "IEEE754"})
+        )
+        assert found["F"] == pytest.approx(322.94, abs=0.01)
+        assert asked["F"] == pytest.approx(148.18, abs=0.01)
+
+
 def test_relaxed_signs_of_numbers_that_stay_text(path):
     path.write_bytes(bytes.fromhex("F1C2D3 60F1C2"))
     given = {"display_pic_always_string": "true", "strict_sign_overpunching": "false"}
