@@ -323,6 +323,13 @@ def test_floating_point_is_that_of_the_machine_unless_asked_otherwise(path):
         assert asked["F"] == pytest.approx(148.18, abs=0.01)
 
 
+def test_a_table_takes_its_maximum_size_unless_asked_otherwise(path):
+    copybook = "01 R. 05 N PIC 9. 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N. 05 B PIC X."
+    path.write_bytes(ebcdic("1abcZ"))
+    for cobrix in (True, False):
+        assert read(path, copybook, cobrix=cobrix) == [{"N": 1, "T": ["a"], "B": "Z"}]
+
+
 def test_relaxed_signs_of_numbers_that_stay_text(path):
     path.write_bytes(bytes.fromhex("F1C2D3 60F1C2"))
     given = {"display_pic_always_string": "true", "strict_sign_overpunching": "false"}
