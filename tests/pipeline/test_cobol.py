@@ -148,21 +148,97 @@ VALUES = {
 FLAGS = ("is_", "generate_", "flatten", "push_", "strict_", "display_", "truncate_", "enable_")
 
 
-def shown(name, value):
-    """An option as a user gives it."""
+def shown(text):
+    """An option, or option=value, as a user gives it."""
+    name, _, value = text.partition("=")
     written = f"{name}:0" if name in ("redefine_segment_id_map", "segment_children", "redefine_rule") else name
     written = "segment_id_level0" if name == "segment_id_level" else written
     return written, value or VALUES.get(name) or ("true" if name.startswith(FLAGS) else "1")
 
 
+# Cobrix 2.10's own, and those that would else be passed over in silence; a value after = is the one that conflicts
+EXCLUDE = {
+    "copybook": "copybooks copybook_contents layout",
+    "copybooks": "copybook_contents layout",
+    "copybook_contents": "layout",
+    "path": "data_paths",
+    "paths": "data_paths",
+    "record_extractor": (
+        "is_text=true record_length is_record_sequence is_xcom is_rdw_big_endian is_rdw_part_of_record_length "
+        "rdw_adjustment record_length_field record_header_parser rhp_additional_info"
+    ),
+    "record_length": (
+        "is_text=true is_record_sequence is_xcom minimum_record_length maximum_record_length is_rdw_big_endian "
+        "is_rdw_part_of_record_length rdw_adjustment record_length_field record_header_parser rhp_additional_info"
+    ),
+    "record_length_field": (
+        "is_record_sequence is_xcom record_format=fb record_format=vb record_format=vs record_format=vbs "
+        "record_format=d record_format=d2 record_format=t is_text=true"
+    ),
+    "record_format": "is_xcom is_record_sequence is_text",
+    "is_text=true": (
+        "is_rdw_big_endian is_rdw_part_of_record_length rdw_adjustment is_xcom record_header_parser "
+        "rhp_additional_info"
+    ),
+    "block_length": "records_per_block",
+    "record_header_name": "file_start_offset layout copybooks",
+    "file_header_field": "file_start_offset layout copybooks",
+    "record_trailer_name": "file_end_offset layout copybooks",
+    "file_trailer_field": "file_end_offset layout copybooks",
+    "encoding=ebcdic": "ascii_charset",
+    "encoding=ascii": "ebcdic_code_page",
+    "truncate_comments=false": "comments_lbound comments_ubound",
+    "display_pic_always_string=true": "strict_integral_precision=true",
+    "enable_indexes=false": "enable_index_cache=true",
+    "segment_children": (
+        "segment_id_level segment_id_root generate_record_bytes=true generate_corrupt_fields=true flatten=true "
+        "segment_filter redefine_rule mode=dropmalformed mode=failfast"
+    ),
+    "record_name": "layout copybooks",
+    "truncate_comments": "layout",
+    "comments_lbound": "layout",
+    "comments_ubound": "layout",
+}  # fmt: skip
+NEED = {
+    "record_length_map": "record_length_field",
+    "segment_children": "segment_field",
+    "redefine_segment_id_map": "segment_field",
+    "segment_id_level": "segment_field",
+    "segment_id_root": "segment_field",
+    "segment_filter": "segment_field",
+    "re_additional_info": "record_extractor",
+    "rhp_additional_info": "record_header_parser",
+}
+PAIRS = [(one, other) for one, others in EXCLUDE.items() for other in others.split()]
+
+
 @pytest.mark.parametrize("cobrix", [False, True])
-@pytest.mark.parametrize("row", table("qsam_conflicts"), ids=lambda row: f"{row['option']}-{row['other']}")
-def test_contradictory_options_are_refused_by_name(row, cobrix):
-    one, other = shown(row["option"], row["value"]), shown(row["other"], row["other_value"])
-    given = dict([one] if row["rule"] == "needs" else [one, other])
-    words = f"{one[0]}.* needs {row['other']}" if row["rule"] == "needs" else f"{one[0]}.* and {other[0]}.* exclude"
-    with pytest.raises(DatasetError, match=words):
-        read_options(given, cobrix=cobrix)
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_contradictory_options_are_refused_by_name(one, other, cobrix):
+    (first, value), (second, against) = shown(one), shown(other)
+    with pytest.raises(DatasetError, match=f"{first}.* and {second}.* exclude each other"):
+        read_options({first: value, second: against}, cobrix=cobrix)
+
+
+@pytest.mark.parametrize("cobrix", [False, True])
+@pytest.mark.parametrize(("one", "other"), NEED.items())
+def test_an_option_that_needs_another_says_so(one, other, cobrix):
+    name, value = shown(one)
+    with pytest.raises(DatasetError, match=f"{name} needs {other}$"):
+        read_options({name: value}, cobrix=cobrix)
+
+
+@pytest.mark.parametrize("given", [{}, {"comments_lbound": "6"}, {"truncate_comments": "true"}])
+def test_a_copybook_ends_in_column_72(path, given):
+    path.write_bytes(ebcdic("123"))
+    line = f"000100 01 R. 05 F PIC {'9' * 2:>49}"
+    assert len(line) == 71
+    copybook = f"{line}99999999\n000200{'.':>10}\n"  # nines from column 70 to 79: three of them count
+    assert read(path, copybook, **given) == [{"F": 123}]
+
+
+def test_every_contradiction_of_the_table_is_tried():
+    assert len(table("qsam_conflicts")) == len(PAIRS) + len(NEED)
 
 
 @pytest.mark.parametrize(
@@ -227,6 +303,31 @@ def test_code_pages_of_fields_count_in_ascii_too(path):
     pages = {"field_code_page:cp1251": "A", "ascii_charset": "ISO-8859-1"}
     for cobrix in (True, False):
         assert read(path, copybook, cobrix=cobrix, record_format="D", **pages) == 2 * [{"A": "ї", "B": "é"}]
+
+
+def test_text_is_trimmed_on_both_sides_unless_asked_otherwise(path):
+    path.write_bytes(ebcdic(" ab "))
+    for cobrix in (True, False):
+        assert texts(path, cobrix=cobrix) == ["ab"]
+        assert texts(path, cobrix=cobrix, string_trimming_policy="right") == [" ab"]
+
+
+def test_floating_point_is_that_of_the_machine_unless_asked_otherwise(path):
+    path.write_bytes(bytes.fromhex("43142EFC"))
+    for cobrix in (True, False):
+        ((found,), (asked,)) = (
+            read(path, "01 R. 05 F COMP-1.", cobrix=cobrix, **more)
+            for more in ({}, {"floating_point_format": "IEEE754"})
+        )
+        assert found["F"] == pytest.approx(322.94, abs=0.01)
+        assert asked["F"] == pytest.approx(148.18, abs=0.01)
+
+
+def test_a_table_takes_its_maximum_size_unless_asked_otherwise(path):
+    copybook = "01 R. 05 N PIC 9. 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N. 05 B PIC X."
+    path.write_bytes(ebcdic("1abcZ"))
+    for cobrix in (True, False):
+        assert read(path, copybook, cobrix=cobrix) == [{"N": 1, "T": ["a"], "B": "Z"}]
 
 
 def test_relaxed_signs_of_numbers_that_stay_text(path):

@@ -240,6 +240,14 @@ def test_an_option_without_effect_is_refused(given: dict[str, str], use: str, wo
         read_queue_options("tdqueue", {"path": "x", **given}).check_use(use)
 
 
+@pytest.mark.parametrize("use", ["stream", "write"])
+def test_the_name_that_spark_gives_a_query_is_taken(use: str) -> None:
+    given = {"path": "x", "queryName": "payments", "checkpointLocation": "check"}
+    options = read_queue_options("tdqueue", given)
+    options.check_use(use)
+    assert options.checkpoint == "check"
+
+
 def test_the_page_of_options_has_them_all() -> None:
     guide = Path(__file__).parents[2] / "src/tdqsim/guide/queue-sources.md"
     assert options_page() in guide.read_text("utf-8")

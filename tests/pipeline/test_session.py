@@ -15,7 +15,6 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.cli import main
-from tdqsim.facts import table
 from tdqsim.pipeline import session as sessions
 from tdqsim.pipeline.java import Java
 from tdqsim.pipeline.session import SparkMissing, archive_path, cluster_settings, local_settings, session
@@ -29,9 +28,23 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Java:
 
 def test_a_local_session_is_quiet_and_keeps_to_itself(java: Java) -> None:
     found = local_settings(java)
-    assert found.items() >= {row["key"]: row["value"] for row in table("spark") if row["name"] == "local"}.items()
-    assert found["spark.ui.enabled"] == "false"
-    assert found["spark.driver.bindAddress"] == "127.0.0.1"
+    promised = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.daemon.module": "tdqsim.pipeline._worker",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.driver.memory": "640m",
+        "spark.log.level": "ERROR",
+        "spark.hadoop.fs.defaultFS": "file:///",
+    }
+    assert {key: found.get(key) for key in promised} == promised
+    assert local_settings(java, quick_start=True)["spark.driver.memory"] == "512m"
+    words = found["spark.driver.extraJavaOptions"].split()
+    assert {"-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true"} <= set(words)
     assert "-Dlog4j2.configurationFile=file://" in found["spark.driver.extraJavaOptions"]
     assert "SharedArchiveFile" not in found["spark.driver.extraJavaOptions"]
     assert "TieredStopAtLevel" not in found["spark.driver.extraJavaOptions"]
@@ -39,6 +52,13 @@ def test_a_local_session_is_quiet_and_keeps_to_itself(java: Java) -> None:
     little = local_settings(java, quick_start=True)["spark.driver.extraJavaOptions"]
     assert "TieredStopAtLevel=1" in little
     assert "Tier4" not in little
+
+
+def test_a_session_on_a_cluster_talks_to_its_workers_as_a_local_one_does() -> None:
+    found = cluster_settings()
+    assert found["spark.python.unix.domain.socket.enabled"] == "true"
+    assert found["spark.sql.execution.arrow.pyspark.enabled"] == "true"
+    assert "spark.driver.memory" not in found  # the cluster's own
 
 
 def test_archives_are_used_once_they_are_there(java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -489,6 +489,17 @@ def test_rows_are_written_and_read_back(tmp_path, record_format):
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["source", "target"]
 
 
+def test_lines_are_written_with_lf_unless_asked_otherwise(tmp_path):
+    row = pa.RecordBatch.from_pylist([{"F": "ab"}])
+    for more, expected in (({}, b"ab\n"), ({"line_separator": "crlf"}, b"ab\r\n")):
+        target = tmp_path / "lines"
+        chosen = read_options(
+            {"path": str(target), "copybook_contents": "01 R. 05 F PIC X(2).", "record_format": "D", **more}
+        )
+        commit_parts(chosen, [PartWriter(chosen, row.schema).write([row], 0)], overwrite=True)
+        assert target.read_bytes() == expected
+
+
 def test_what_cannot_be_written_is_refused_and_changes_nothing(tmp_path):
     target = tmp_path / "target"
     schema = pa.schema([("KIND", pa.string()), ("ID", pa.int32()), ("TEXT", pa.string())])

@@ -35,6 +35,22 @@ REAL = {
 }
 
 
+@pytest.mark.parametrize(
+    ("records", "size", "name"),
+    [
+        (4_999_999, 499_999_999, "local"),
+        (5_000_000, 0, "spark"),
+        (0, 500_000_000, "spark"),
+    ],
+)
+def test_auto_takes_spark_from_five_million_records_or_500_mb(records: int, size: int, name: str) -> None:
+    chosen = choose("auto", records=records, size=size)
+    assert chosen.name == name
+    assert f"{records:,} records, {size:,} bytes" in chosen.why
+    if name == "local":
+        assert "Spark pays from 5,000,000 records or 500,000,000 bytes" in chosen.why
+
+
 def tree(folder: Path) -> dict[str, str]:
     """Every file that replay wrote, by content."""
     return {
