@@ -21,9 +21,9 @@ from tdqsim.datasets.writer import DatasetWriter
 
 __all__ = ["InternalReader"]
 
+_LOG = logging.getLogger("tdqsim.datasets")
 _JOB_CARD = re.compile(r"//([A-Z@#$][A-Z0-9@#$]{0,7}) +JOB(?: |$)", re.ASCII)
 _DD_DATA = re.compile(r"//(?:\S*) +DD +(\*|DATA)(?:[ ,]|$)(?:\S*?DLM=('?)([^\s,']{2,18})\2)?", re.ASCII)
-_LOG = logging.getLogger("tdqsim.datasets")
 _CONTROL = re.compile(r"/\*(EOF|DEL|PURGE|SCAN)(?: |$)", re.ASCII)
 
 

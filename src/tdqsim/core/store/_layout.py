@@ -225,7 +225,7 @@ def decode(key: bytes, value: bytes, what: str) -> list[Item] | Long:
 
 def _split(rest: bytes) -> list[Item]:
     count = int.from_bytes(rest[1:3], "big")
-    form = "%ds" * count % _sizes(count).unpack_from(rest, 3)  # dearer to make than to slice by; cheaper to use
+    form = "%ds" * count % _sizes(count).unpack_from(rest, 3)  # all in one call; struct keeps forms that come again
     return list(unpack_from(form, rest, 3 + 2 * count))
 
 

@@ -45,6 +45,7 @@ AHEAD: Final = 64
 Ahead: TypeAlias = tuple[int, list[Any], dict[int, Long | None]]
 """The number of the first of them, the records, and which of them are the last of their LMDB entries."""
 NOT_AHEAD: Final[Ahead] = (0, [], {})
+"""Nothing is known. All queues share it: what is put has numbers from 1 on, so no record comes right behind it."""
 _TOO_MUCH: Final = FACTOR * (MAX_DATA + PER_ENTRY)
 _Standing: TypeAlias = Standing | tuple[int, int, int, int, int]
 _new: Any = tuple.__new__
