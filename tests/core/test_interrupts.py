@@ -343,7 +343,9 @@ def test_a_signal_ends_a_real_rest_and_the_dispatcher_goes_on(alarm):
 
 def test_another_thread_ends_a_real_rest(alarm):
     dispatcher = Dispatcher(Clock(simulated=False))
-    dispatcher.call_at(dispatcher.clock.time_ns() + 3600 * SECOND, lambda: None)
+    due = dispatcher.clock.time_ns() + 3600 * SECOND
+    called = []
+    dispatcher.call_at(due, lambda: called.append("due"))
     waker = threading.Timer(0.05, dispatcher.wake)
     waker.start()
     dispatcher.rest()
@@ -351,6 +353,9 @@ def test_another_thread_ends_a_real_rest(alarm):
     dispatcher.wake()
     dispatcher.wake()
     dispatcher.rest()  # woken before: it does not sleep at all
+    assert called == []
+    assert dispatcher.clock.time_ns() < due
+    assert dispatcher.pending
 
 
 @pytest.mark.parametrize("seed", [0, 7])

@@ -11,7 +11,7 @@ import pytest
 
 from tdqsim.cics import Region
 from tdqsim.core.store import Entry, Order, SearchOrder, Store
-from tdqsim.core.store.check import check, salvage
+from tdqsim.core.store.check import as_if_machine_stopped, check, salvage
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreInUse, StoreMissing, StoreVersionError
 from tdqsim.ibmi import System
 from tests.core import _child
@@ -150,6 +150,19 @@ def test_a_closed_store_refuses_by_name(place: Path) -> None:
         store.durable.get_meta(b"x")
 
 
+def test_a_queue_of_a_closed_store_gives_no_records_that_it_has_read_ahead(place: Path) -> None:
+    store = Store(place)
+    queue = store.durable.create_queue(b"Q")
+    work = queue.work()
+    for number in range(3):
+        work.put(b"%d" % number)
+    store.durable.commit((work,))
+    work = queue.work()
+    assert work.take() == b"0"
+    store.close()
+    assert queue.work().take() is None
+
+
 def test_meta_data_of_any_length_is_kept_replaced_and_deleted(place: Path) -> None:
     values = {b"a": b"", b"b": b"x" * 1900, b"c": b"y" * 1901, b"d": os.urandom(300_000)}
     with Store(place) as store:
@@ -242,17 +255,12 @@ def test_only_a_stores_keeper_sees_numbers_that_have_no_holes(place: Path) -> No
 
 def stopped(place: Path) -> None:
     """What is on the disk when the machine stops while a store is open."""
-    from tdqsim.core.store._state import StateFile
-
     store = Store(place)
     put(store, b"Q", b"one", b"two")
     store.volatile.create_queue(b"V").put(b"x")
     store.volatile.write_out()
     store.close(clean=False)
-    file = StateFile(place / "state")
-    state = file.read()
-    assert state is not None
-    file.write(state._replace(boot="another start of the machine"))
+    as_if_machine_stopped(place)
 
 
 def test_after_a_stop_of_the_machine_the_durable_half_is_looked_through_and_the_volatile_one_given_up(
@@ -361,7 +369,7 @@ def test_a_reader_sees_the_last_commit_and_is_told_that_volatile_records_cannot_
 def test_looking_changes_no_file(place: Path) -> None:
     with Store(place) as store:
         put(store, b"Q", b"one")
-    files = ("state", "durable/data.mdb", "lock")
+    files = ("durable/data.mdb", "lock")
     before = [(place / name).read_bytes() for name in files]
     with Store(place, readonly=True) as reader:
         assert seen(reader, b"Q") == [b"one"]
@@ -444,14 +452,10 @@ def test_a_store_of_the_older_format_is_refused_by_name_and_left_alone(place: Pa
 
 
 def test_a_store_of_a_newer_format_is_refused_by_name(place: Path) -> None:
-    Store(place).close()
-    from tdqsim.core.store._state import StateFile
-
-    file = StateFile(place / "state")
-    state = file.read()
-    assert state is not None
-    file.write(state._replace(format=99))
-    with pytest.raises(StoreVersionError, match="has format 99; this tdqsim reads format 5 only"):
+    store = Store(place)
+    store.durable.mark(lambda head, _: head._replace(format=99))
+    store.close(clean=False)
+    with pytest.raises(StoreVersionError, match=r"has format 99; this tdqsim reads format 6 only$"):
         Store(place)
 
 
@@ -469,7 +473,7 @@ def test_files_are_private(place: Path) -> None:
     assert "volatile/data.mdb" in modes
 
 
-@pytest.mark.parametrize("name", ["lock", "state", "durable", "durable/data.mdb", "durable/lock.mdb"])
+@pytest.mark.parametrize("name", ["lock", "durable", "durable/data.mdb", "durable/lock.mdb"])
 def test_symbolic_links_are_not_followed(place: Path, tmp_path: Path, name: str) -> None:
     with Store(place) as store:
         put(store, b"Q", b"one")
@@ -542,25 +546,30 @@ def test_errors_of_lmdb_and_the_system_name_the_file(place: Path, monkeypatch: p
         assert seen(store, b"Q") == [b"one"]
 
 
-def test_files_that_were_not_closed_together_are_noticed(place: Path) -> None:
+def with_both_files(place: Path, *records: bytes) -> None:
     with Store(place) as store:
-        put(store, b"Q", b"one")
-    old = (place / "durable" / "data.mdb").read_bytes()
-    with Store(place) as store:
-        put(store, b"Q", b"two")
-    (place / "durable" / "data.mdb").write_bytes(old)
-    with pytest.raises(StoreDamaged, match="not as it was when the store was closed"):
+        put(store, b"Q", *records)
+        queue = store.volatile.queue(b"V") or store.volatile.create_queue(b"V")
+        for record in records:
+            queue.put(record)
+
+
+@pytest.mark.parametrize("half", ["durable", "volatile"])
+def test_files_that_were_not_closed_together_are_noticed(place: Path, half: str) -> None:
+    with_both_files(place, b"one")
+    old = (place / half / "data.mdb").read_bytes()
+    with_both_files(place, b"two")
+    (place / half / "data.mdb").write_bytes(old)
+    with pytest.raises(StoreDamaged, match="volatile: the file is not as it was when the store was closed"):
         Store(place)
 
 
-def test_a_file_of_another_store_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("half", ["durable", "volatile"])
+def test_a_file_of_another_store_is_noticed(tmp_path: Path, half: str) -> None:
     for name in ("a", "b"):
-        with Store(tmp_path / name) as store:
-            put(store, b"Q", name.encode(), *[b"x"] * 5)
-    with Store(tmp_path / "b") as store:
-        put(store, b"Q", b"more")
-    (tmp_path / "b" / "durable" / "data.mdb").rename(tmp_path / "a" / "durable" / "data.mdb")
-    with pytest.raises(StoreDamaged, match=r"not as it was when the store was closed|belongs to another store"):
+        with_both_files(tmp_path / name, name.encode(), *[b"x"] * 5)
+    (tmp_path / "b" / half / "data.mdb").rename(tmp_path / "a" / half / "data.mdb")
+    with pytest.raises(StoreDamaged, match="belongs to another store"):
         Store(tmp_path / "a")
 
 

@@ -249,7 +249,10 @@ def test_either_meta_page_may_serve(copy: tuple[Path, Contents], index: int) -> 
 def test_an_old_meta_page_with_a_wild_number_does_no_harm_to_a_store_that_was_closed(
     copy: tuple[Path, Contents], number: int
 ) -> None:
-    """LMDB would go by the higher number; the store knows by which page it was closed."""
+    """LMDB would go by the higher number; the store goes by the page that was sealed when it was closed.
+
+    The other page might have been that of a later commit, so the store counts as not closed cleanly.
+    """
     path, expected = copy
     right, old = read_metas(path / "durable")
     assert right.txnid == old.txnid + 1
@@ -259,10 +262,11 @@ def test_an_old_meta_page_with_a_wild_number_does_no_harm_to_a_store_that_was_cl
     assert data[at : at + 8] == old.txnid.to_bytes(8, "little")
     data[at : at + 8] = (old.txnid ^ number).to_bytes(8, "little")
     file.write_bytes(data)
-    assert any(f"meta page {old.index}" in problem for problem in check(path).problems)
+    as_next = old.txnid ^ number == right.txnid + 1  # then it looks like the commit after the clean close
+    assert as_next or any(f"meta page {old.index}" in problem for problem in check(path).problems)
     with Store(path) as store:
-        assert any(f"meta page {old.index} of data.mdb was damaged" in note for note in store.notes)
-        assert "may be missing" not in " ".join(store.notes)
+        assert as_next or any(f"meta page {old.index} of data.mdb was damaged" in note for note in store.notes)
+        assert not store.closed_clean
     assert contents(path) == expected
     assert check(path).sound
 
@@ -312,20 +316,34 @@ def test_a_missing_file_is_named(copy: tuple[Path, Contents]) -> None:
         Store(path)
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_the_state_file_survives_damage_of_one_of_its_records(copy: tuple[Path, Contents], seed: int) -> None:
-    path, expected = copy
-    flip(path / "state", random.Random(seed))
-    assert [problem for problem in check(path).problems if "one of its two records was damaged" in problem]
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("commits", [0, 1, 5])
+def test_no_flipped_bit_of_the_meta_pages_lets_an_open_store_pass_for_one_that_was_closed(
+    tmp_path: Path, commits: int, seed: int
+) -> None:
+    """With no commit of its own the run has only removed the mark, and the page of the clean close is the other one."""
+    path = tmp_path / "store"
+    expected = make(path, 20)
+    store = Store(path)
+    for number in range(commits):
+        store.durable.commit(meta={b"x": b"%d" % number})
+    store.close(clean=False)
+    rng = random.Random(seed)
+    newer = read_metas(path / "durable")[0]
+    start = newer.index * PAGE
+    flip(path / "durable" / "data.mdb", rng, start, start + 152)
+    try:
+        with Store(path) as store:
+            assert not store.closed_clean
+    except StoreDamaged:
+        return
     assert contents(path) == expected
-    assert check(path).sound  # it has been written anew since
 
 
 def test_what_had_to_be_set_right_is_said(copy: tuple[Path, Contents], caplog: pytest.LogCaptureFixture) -> None:
     path, _ = copy
     with Store(path) as store:
         assert store.notes == ()
-    flip(path / "state", random.Random(1))
     Store(path).close(clean=False)
     newest = read_metas(path / "durable")[0]
     file = path / "durable" / "data.mdb"
@@ -335,25 +353,8 @@ def test_what_had_to_be_set_right_is_said(copy: tuple[Path, Contents], caplog: p
     with Store(path) as store:
         assert "its last commit may be missing" in " ".join(store.notes)
     said = [record.message for record in caplog.records if record.name == "tdqsim.store"]
-    assert len(said) == 2
-    assert "one of its two records was damaged" in said[0]
-    assert "its last commit may be missing" in said[1]
-
-
-def test_a_state_file_that_is_no_use_is_named_and_salvage_goes_on_without_it(
-    copy: tuple[Path, Contents], tmp_path: Path
-) -> None:
-    path, expected = copy
-    (path / "state").write_bytes(b"\x07" * 1024)
-    with pytest.raises(StoreDamaged, match="state"):
-        Store(path)
-    assert not check(path).sound
-    salvage(path, tmp_path / "new")
-    with Store(tmp_path / "new") as store:
-        assert not store.closed_clean
-        queue = store.durable.queue(b"FIFO")
-        assert queue is not None
-        assert [entry.data for entry in queue.entries()] == expected[b"FIFO"]
+    assert len(said) == 1
+    assert "its last commit may be missing" in said[0]
 
 
 def test_what_a_store_was_after_a_failure_its_salvage_is_too(copy: tuple[Path, Contents], tmp_path: Path) -> None:
@@ -376,6 +377,7 @@ def test_check_and_salvage_refuse_what_they_must(copy: tuple[Path, Contents], tm
     old = tmp_path / "old"
     (old / "durable").mkdir(parents=True)
     (old / "durable" / "data.mdb").write_bytes(bytes(8192))
+    (old / "durable" / "journal").write_bytes(b"TDQJ")
     with pytest.raises(StoreVersionError, match="older format"):
         check(old)
 
@@ -431,3 +433,43 @@ def test_a_damaged_store_is_never_opened_with_other_data(
             assert subset(records, expected[name_]), (seed, name_)
         shutil.rmtree(place)
     assert ended <= rounds // 5
+
+
+@pytest.mark.parametrize("half", ["durable", "volatile"])
+@pytest.mark.parametrize("what", ["zeros", "another page", "noise"])
+def test_after_an_unclean_end_a_damaged_page_is_refused_and_ends_no_process(
+    tmp_path: Path, half: str, what: str
+) -> None:
+    """LMDB ends the process by an assertion when it meets such a page; here it never comes to that."""
+    path = tmp_path / "store"
+    expected = make(path, 150)
+    store = Store(path)
+    store.durable.commit(meta={b"x": b"1"})
+    store.close(clean=False)
+    code = """
+    import random, shutil
+    path, what = Path(sys.argv[1]), sys.argv[3]
+    file = path / sys.argv[2] / "data.mdb"
+    data = file.read_bytes()
+    pages = range(2, len(data.rstrip(b"\\0")) // 4096 + 1)
+    new = {"zeros": bytes(4096), "another page": data[3 * 4096 : 4 * 4096], "noise": random.Random(1).randbytes(4096)}
+    for page in pages:
+        image = data[: page * 4096] + new[what] + data[(page + 1) * 4096 :]
+        if image == data:
+            continue
+        shutil.copytree(path, path.with_name("copy"), dirs_exist_ok=True)
+        (path.with_name("copy") / sys.argv[2] / "data.mdb").write_bytes(image)
+        try:
+            with Store(path.with_name("copy")) as store:
+                queues = [queue for half in (store.durable, store.volatile) for queue in half.queues()]
+                print("opened", sum(len(list(queue.entries())) for queue in queues))
+        except StoreDamaged as error:
+            print("refused", error)
+    """
+    status, out, errors = _child.run(code, path, half, what)
+    assert status == 0, errors
+    said = out.splitlines()
+    opened = {line for line in said if line.startswith("opened")}
+    assert opened <= {f"opened {sum(map(len, expected.values()))}"}  # those pages were free
+    assert sum(line.startswith("refused") for line in said) >= 1
+    assert all("tdq store salvage" in line for line in said if line.startswith("refused"))

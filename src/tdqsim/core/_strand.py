@@ -89,7 +89,7 @@ class WaitQueue:
 class Strand(Generic[T_co]):
     """One task as the dispatcher sees it; also the handle that its starter holds, of a program that returns T_co.
 
-    The first argument is its dispatcher, the others are those of ``spawn``. ``abandon`` is called when an interrupt
+    The first argument is its dispatcher, the others are those of ``spawn``. ``abandon`` is called when an exception
     has ended the strand, maybe before its function did anything.
 
     Attributes:

@@ -187,6 +187,8 @@ class Turns:
                 raise
             except Exception as error:  # noqa: BLE001  (whatever left the function is the strand's result)
                 strand.exception = error  # what is none, an interrupt, belongs to the program outside: see _recover
+                if strand._abandon is not None:  # noqa: SLF001
+                    strand._abandon()  # noqa: SLF001  (no memory, say, before the function did anything)
             self._finish(strand)
             del call, strand  # who waits for work keeps nothing alive
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:

@@ -34,11 +34,12 @@ _ALSO: dict[type, tuple[type, ...]] = {bytes: (bytearray, memoryview), float: (i
 def _declared(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
     import inspect  # noqa: PLC0415  (dear to import, and only a mistake needs it)
 
+    names = inspect.unwrap(function).__globals__  # of the module where the annotations were written
     hints: dict[str, Any] = {}
     for each, hint in function.__annotations__.items():
         holder = type("Holder", (), {"__annotations__": {each: hint}})
         with suppress(NameError):  # what is imported for type checkers only says nothing here
-            hints |= get_type_hints(holder, function.__globals__)
+            hints |= get_type_hints(holder, names)
     return inspect.signature(function), hints
 
 

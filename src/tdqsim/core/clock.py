@@ -23,7 +23,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Protocol
 from weakref import WeakSet
 
-from tdqsim.errors import TdqError, WrongThread
+from tdqsim.errors import UsageError, WrongThread
 
 __all__ = ["NS_PER_SECOND", "Clock", "belongs_here", "time_zone"]
 
@@ -73,7 +73,7 @@ def time_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
-        raise TdqError(
+        raise UsageError(
             f"timezone {name!r} is not known; allowed are IANA names such as UTC or Europe/Berlin"
         ) from error
 

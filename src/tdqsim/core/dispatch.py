@@ -59,9 +59,9 @@ from tdqsim.core._turns import Turns
 from tdqsim.core.agenda import Agenda
 from tdqsim.core.argument_types import types_told
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
-from tdqsim.errors import TdqError, WouldWaitForever
+from tdqsim.errors import UsageError, WouldWaitForever
 
-__all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitQueue"]
+__all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
 
 T = TypeVar("T")
 _ASKED_AGAIN_WITHIN: Final = NS_PER_SECOND
@@ -213,7 +213,7 @@ class Dispatcher(Turns):
     def _check_outside(self, what: str) -> None:
         self.check_thread()
         if self.current is not self.outside:
-            raise TdqError(
+            raise UsageError(
                 f"{what} is for the program outside the tasks; a task gives way only by a command that waits"
             )
 
@@ -294,7 +294,7 @@ class Dispatcher(Turns):
             return value
         strand = self.current
         if strand is self.outside and self._waiting_outside:
-            raise TdqError("two commands outside the tasks wait at once; start one of them as a task")
+            raise UsageError("two commands outside the tasks wait at once; start one of them as a task")
         try:
             try:
                 self._begin_wait(strand, queue, timeout_ns)

@@ -11,7 +11,7 @@ from typing import Any, Generic
 
 from tdqsim.core._strand import T_co
 from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitQueue
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 __all__ = ["Stepped"]
 
@@ -40,7 +40,7 @@ class Stepped(Generic[T_co]):
 
     def _started(self) -> Strand[T_co]:
         if self.strand is None:
-            raise TdqError("the program that is to be stepped has not been started")
+            raise UsageError("the program that is to be stepped has not been started")
         return self.strand
 
     @property
@@ -84,9 +84,9 @@ class Stepped(Generic[T_co]):
             TdqError: it has ended, or the number is less than 1.
         """
         if commands < 1:
-            raise TdqError(f"step({commands}): allowed are 1 or more commands")
+            raise UsageError(f"step({commands}): allowed are 1 or more commands")
         if self._started().done:
-            raise TdqError("step: the program has ended")
+            raise UsageError("step: the program has ended")
         self._credit += commands
         self._go_on()
         return self.before

@@ -7,11 +7,17 @@ committed, it ends it and asks LMDB for the number of the last one; if that show
 new standing and the owner is told, else nothing has ever changed. Settling may be done again and again, so whatever
 is raised wherever (an interrupt, no memory, no stack), ``in_doubt`` stays set until somebody has settled, and
 everybody settles first.
+
+Owners that share a commit leave a :class:`CommitRequest` here; the next commit, whoever makes it, includes all of them.
+Settling also ends the requests: all were made, or all were refused with the same error. After an exception that says
+nothing about the store they are still pending, and go with the commit after that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import errno
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice, takewhile
 from pathlib import Path
@@ -27,12 +33,13 @@ from tdqsim.core.store._room import Room
 from tdqsim.core.store._work import NOT_AHEAD, Work
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
-__all__ = ["CommitOwner", "Durable"]
+__all__ = ["CommitOwner", "CommitRequest", "Durable"]
 
 NOTHING: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
 DAMAGE: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError, lmdb.VersionMismatchError)
 """What LMDB says of a file that is not right in itself; all else is what the system says of one that is."""
 NONE: Final = Standing()
+_EIO: Final = os.strerror(errno.EIO)
 T = TypeVar("T")
 _LOOKS: Final = 100
 _BATCH: Final = 256
@@ -49,6 +56,25 @@ class CommitOwner(Protocol):
         """The commit is made; may be called more than once, so it is assignments only."""
 
 
+class CommitRequest:
+    """Changes that are to go with the next commit, whoever makes it.
+
+    Attributes:
+        works, meta, owner: see :meth:`Durable.commit`.
+        pending: whether no commit has made or refused it yet. Its owner withdraws it by setting this to False.
+        error: why the commit that included it was refused; None if none was.
+    """
+
+    __slots__ = ("error", "meta", "owner", "pending", "works")
+
+    def __init__(self, works: Collection[Work], meta: Mapping[bytes, bytes | None], owner: CommitOwner) -> None:
+        self.works = works
+        self.meta = meta
+        self.owner = owner
+        self.pending = True
+        self.error: StoreError | None = None
+
+
 class Durable:
     """The queues and the meta data of one file.
 
@@ -59,11 +85,14 @@ class Durable:
         readonly: another process may be writing; every call sees its last commit.
         room: the room of the file.
         commits: how many were made, for statistics and benchmarks.
+        waiting: the requests that go with the next commit.
+        notes: meta data that the next commit writes, unless it has a newer value; a commit that is refused drops them.
+            Settle before you change them.
     """
 
     __slots__ = (
-        "_all_known", "_env", "_fault", "_owner", "_queues", "_reclaiming", "_sure", "_txn", "_txnid", "_works",
-        "commits", "in_doubt", "path", "readonly", "room", "unlocked",
+        "_all_known", "_env", "_error", "_fault", "_owner", "_queues", "_reclaiming", "_requests", "_sure", "_txn",
+        "_txnid", "_works", "commits", "failed", "in_doubt", "notes", "path", "readonly", "room", "unlocked", "waiting",
     )  # fmt: skip
 
     def __init__(
@@ -71,11 +100,16 @@ class Durable:
     ) -> None:
         self.path, self.readonly, self.unlocked = path, readonly, unlocked
         self._env = env
+        self.failed = ""
         nothing: Any = Gone(f"{path}: the store is open for reading only")
         self.room: Room = nothing if readonly else Room(env, path / "data.mdb", limit)
         self._queues: dict[bytes, DurableQueue] = {}
         self._works: Collection[Work] = ()
         self._owner: CommitOwner | None = None
+        self.waiting: list[CommitRequest] = []
+        self.notes: dict[bytes, bytes | None] = {}
+        self._requests: Sequence[CommitRequest] = ()
+        self._error: StoreError | None = None
         self._txn: Any = None
         self._txnid = self.commits = 0
         self._sure = self._reclaiming = True
@@ -90,7 +124,7 @@ class Durable:
         meta: Mapping[bytes, bytes | None] = NOTHING,
         owner: CommitOwner | None = None,
     ) -> None:
-        """Make what works have gathered, and meta data, permanent together.
+        """Make what works have gathered, and meta data, permanent together, with the requests that wait and the notes.
 
         Args:
             works: what was done to queues; several may be of one queue, and are applied in order.
@@ -105,20 +139,15 @@ class Durable:
         """
         if self.in_doubt:
             self.settle()
-        if meta:
-            self._charge(works, meta)
-        self._works, self._owner, self._txn, self._txnid, self._sure, self.in_doubt = works, owner, None, 0, False, True
+        self._error, self._requests, self._txnid, self._sure = None, (), 0, False
+        if self.waiting or self.notes:
+            works, meta = self._include_waiting(works, meta)
         try:
-            txn = self._txn = self._env.begin(None, None, True)
-            for work in works:
-                work.queue.after = work.queue.now
-            for work in works:  # several may be of one queue
-                work.apply(txn)
             if meta:
-                for key, value in meta.items():
-                    self._put_meta(txn, layout.META + key, value)
-            if self._reclaiming:
-                self._reclaim(txn, _RECLAIMED)
+                self._charge(works, meta)
+            self._works, self._owner, self._txn, self.in_doubt = works, owner, None, True
+            txn = self._txn = self._env.begin(None, None, True)
+            self._write(txn, works, meta)
             if self._fault is not None:
                 self._fault("before_commit")
             self._txnid = txn.id()
@@ -126,16 +155,41 @@ class Durable:
             self._sure = True
             if self._fault is not None:
                 self._fault("after_commit")
-        except lmdb.Error as error:
-            raise self.broken(error, "the commit was not made") from error
+        except (lmdb.Error, OSError) as error:
+            self._error = self.broken(error, "the commit was not made")
+            raise self._error from error
+        except StoreError as error:
+            self._error = error
+            raise
         finally:
             self.settle()
 
+    def _write(self, txn: Any, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
+        for work in works:
+            work.queue.after = work.queue.now
+        for work in works:  # several may be of one queue
+            work.apply(txn)
+        if meta:
+            for key, value in meta.items():
+                self._put_meta(txn, layout.META + key, value)
+        if self._reclaiming:
+            self._reclaim(txn, _RECLAIMED)
+
+    def _include_waiting(
+        self, works: Collection[Work], meta: Mapping[bytes, bytes | None]
+    ) -> tuple[Collection[Work], Mapping[bytes, bytes | None]]:
+        """The works and meta data of the requests that wait, the notes, and those given, the newest value last."""
+        self._requests = requests = [request for request in self.waiting if request.pending]
+        metas = dict(self.notes)
+        for request in requests:
+            metas |= request.meta
+        return [*(work for request in requests for work in request.works), *works], {**metas, **meta}
+
     def settle(self) -> None:
         """Find out what became of a commit in which something was raised, and follow it. Nothing otherwise."""
-        if not self.in_doubt:
+        if not self.in_doubt and self._error is None:
             return
-        if not self._sure:
+        if self.in_doubt and not self._sure:
             if self._txn is not None:
                 self._end(self._txn)
             self._sure = 0 < self._txnid <= self._env.info()["last_txnid"]
@@ -144,8 +198,22 @@ class Durable:
                 work.settled()
             if self._owner is not None:
                 self._owner.committed()
+            for request in self._requests:
+                request.owner.committed()
             self.commits += 1
-        self._txn, self._works, self._owner, self.in_doubt = None, (), None, False
+        if (self.notes or self.waiting) and (self._sure or self._error is not None):
+            self._answer(None if self._sure else self._error)
+        self._txn, self._works, self._owner, self._requests, self._error = None, (), None, (), None
+        self.in_doubt = False
+
+    def _answer(self, error: StoreError | None) -> None:
+        """End the requests that went with a commit, and forget the notes: both were written, or the commit refused."""
+        if self.notes:
+            self.notes = {}
+        if self.waiting:
+            for request in self._requests:
+                request.error, request.pending = error, False
+            self.waiting = [request for request in self.waiting if request.pending]
 
     def _end(self, txn: Any) -> None:
         """Abort a transaction, which may be over already."""
@@ -205,7 +273,8 @@ class Durable:
             if value is not None:
                 cost += self.room.cost(len(key) + len(value))
         if cost and not any(work.reads for work in works):
-            self.find_room(cost)
+            if self.room.refusal(cost):
+                self.find_room(cost)
             self.room.left -= cost
 
     # -- queues -------------------------------------------------------------------------------------------------------
@@ -222,9 +291,9 @@ class Durable:
             ValueError: an argument is outside of what is allowed.
             StoreError: the store is open for reading only.
         """
-        layout.check_queue(name, order, key_length)
         if self.queue(name) is not None:
             raise ValueError(f"queue {name!r} exists already")
+        layout.check_queue(name, order, key_length)
         if self.readonly:
             raise self.only_read()
         queue = self._queues[bytes(name)] = DurableQueue(self, bytes(name), order, key_length)
@@ -397,11 +466,13 @@ class Durable:
             raise self.broken(error, "it cannot be read") from error
         raise StoreError(f"{self.path}: another process commits too often for a look without permission to write")
 
-    def broken(self, error: lmdb.Error, what: str) -> StoreError:
-        """What an error of LMDB means, naming the file."""
+    def broken(self, error: lmdb.Error | OSError, what: str) -> StoreError:
+        """What an error of LMDB or of the system means, naming the file."""
         if isinstance(error, lmdb.ReadonlyError):
             return self.only_read()
         place = f"{self.path / 'data.mdb'}: {what}: {error}"
+        if isinstance(error, lmdb.PanicError) or _EIO in str(error):
+            self.failed = place
         if isinstance(error, lmdb.MapFullError) or "No space left" in str(error):
             return StoreFull(place)
         return StoreDamaged(f"{place}; {STORE_HELP}") if isinstance(error, DAMAGE) else StoreError(place)
@@ -462,6 +533,11 @@ class Durable:
         if head.kind != kind:
             raise self.damaged("it holds the other kind of data: files were swapped")
 
+    def mark(self, change: Callable[[Head, int], Head]) -> None:
+        """Change the head record in a commit of its own; ``change`` gets the record and the commit's number."""
+        with self._writing() as txn:
+            txn.put(layout.HEAD_KEY, change(self._head(txn), txn.id()).pack())
+
     def empty(self, keep: Mapping[bytes, bytes] | None = None) -> None:
         """Remove everything but the meta data in ``keep``, in one commit. Queue objects become empty queues."""
         self.disown_queues()
@@ -473,8 +549,8 @@ class Durable:
                 self._put_meta(txn, layout.META + key, value)
 
     def disown_queues(self) -> None:
-        """No queue that anybody has is one of this file any more."""
-        queues, self._queues = self._queues, {}
+        """No queue that anybody has is one of this file any more, and nothing waits for a commit."""
+        queues, self._queues, self.waiting, self.notes = self._queues, {}, [], {}
         for queue in queues.values():
             queue.ahead, queue.now = NOT_AHEAD, NONE
 

@@ -1,30 +1,23 @@
-"""The work of check and salvage: read every page and record of a store without LMDB.
-
-Run in a process of its own by :mod:`tdqsim.core.store.check`, with the names of the work and of the directories as
-arguments; the report goes to standard output as JSON.
-"""
+"""The work of check and salvage: read every page and record of a store, of any format from 4 on, without LMDB."""
 
 from __future__ import annotations
 
-import json
 import shutil
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from heapq import merge
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.core.store import Entry, Order, Store
 from tdqsim.core.store import _layout as layout
-from tdqsim.core.store._layout import Head, Item, Long, Standing
+from tdqsim.core.store._layout import FORMAT, OLDEST_FORMAT, Head, Item, Long, Standing
 from tdqsim.core.store._lockfile import LockFile
-from tdqsim.core.store._meta import usable
-from tdqsim.core.store._opening import KINDS
+from tdqsim.core.store._opening import KINDS, last_commit
 from tdqsim.core.store._pages import PageFile
-from tdqsim.core.store._state import State, StateFile
-from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing, StoreVersionError, TdqError
+from tdqsim.core.store._state import OldState, read_state
+from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
 
-__all__ = ["Half", "main"]
+__all__ = ["Half", "Looked", "look", "report", "rescue"]
 
 _AT_ONCE: Final = 1000
 _UNFINISHED: Final = "unfinished"
@@ -50,24 +43,28 @@ class Half:
         queues: what was found of each queue, by internal number.
         meta: the meta data that is whole.
         problems: what is wrong beside damaged entries.
+        notes: what is wrong with a meta page, for which the other one serves.
         head: the head record; None when it is damaged.
+        commit: the number of the last commit; 0 when it is not known.
     """
 
-    def __init__(self, path: Path, closed: Sequence[int] = ()) -> None:
+    def __init__(self, path: Path) -> None:
         self.name = path.name
         self.head: Head | None = None
         self._orphans: list[tuple[bytes, bytes]] = []
-        self._forget()
         self._file: PageFile | None = None
-        self._notes: list[str] = []
-        if (path / "data.mdb").exists():
-            try:
-                meta, note = usable(path, closed)
-            except StoreError as error:
-                self._notes = [str(error)]
-            else:
-                self._notes = [note] if note else []
-                self._file = PageFile(path, meta)
+        self.notes: list[str] = []
+        self.commit = 0
+        self._forget()
+        try:
+            last = last_commit(path)
+        except StoreError as error:
+            self._unusable = [str(error)]
+        else:
+            self._unusable = []
+            self.notes = [last.note] if last.note else []
+            self.commit = last.meta.txnid
+            self._file = PageFile(path, last.meta)
 
     def _forget(self) -> None:
         self.queues: dict[int, Found] = {}
@@ -79,7 +76,7 @@ class Half:
         """Look at everything."""
         file = self._file
         if file is None:
-            self.problems = list(self._notes)
+            self.problems = self._unusable
             return
         for _ in self.entries():
             continue
@@ -95,7 +92,7 @@ class Half:
             there = queue.whole + len(queue.damaged)
             if not queue.lost and there != queue.now.count:
                 self.problems.append(f"queue {queue.name!r}: {there} records are there, {queue.now.count} should be")
-        self.problems += [*self._notes, *dict.fromkeys(file.problems)]
+        self.problems += dict.fromkeys(file.problems)
 
     def entries(self) -> Iterator[tuple[Found, Item]]:
         """Every record that is what was put there, with its queue, in key order."""
@@ -161,40 +158,76 @@ class Half:
 # -- the store --------------------------------------------------------------------------------------------------------
 
 
-def _look(path: Path) -> tuple[list[Half], State | None, list[str]]:
-    """The halves of a store, of which everything was looked at, its state, and what is wrong with both together."""
+class Looked(NamedTuple):
+    """A store of which everything was looked at.
+
+    Attributes:
+        halves: its files.
+        problems: what is wrong beside the files, or with both together.
+        notes: what is wrong with a meta page, for which the other one serves.
+        format: its format; 0 when no head record is whole.
+        clean: whether it is certain that it was closed cleanly.
+        salvaged: whether it was made by salvage and has not been closed cleanly since.
+    """
+
+    halves: list[Half]
+    problems: list[str]
+    notes: list[str]
+    format: int
+    clean: bool
+    salvaged: bool
+
+    def wrong(self) -> list[str]:
+        """All that is wrong, a line each."""
+        damaged = [
+            f"{half.name}: queue {queue.name!r}: record {seq} is damaged"
+            for half in self.halves
+            for queue in half.queues.values()
+            for seq in queue.damaged
+        ]
+        found = [f"{half.name}: {problem}" for half in self.halves for problem in half.problems]
+        return [*self.problems, *self.notes, *found, *damaged]
+
+
+def look(path: Path) -> Looked:
+    """Look at all of a store.
+
+    Raises:
+        StoreVersionError: it has a format that this version cannot read.
+    """
     problems: list[str] = []
-    state = None
-    file = StateFile(path / "state")
-    try:
-        state = file.read()
-        problems += [file.note] if file.note else []
-    except StoreDamaged as error:
-        problems.append(str(error))
-    commits = state.commits if state is not None and state.clean else {}
-    halves = [
-        Half(path / kind, commits.get(kind, ()))
-        for kind in KINDS
-        if kind == "durable" or (path / kind / "made").exists()
-    ]
+    halves = [Half(path / kind) for kind in KINDS if kind == "durable" or (path / kind / "made").exists()]
     for half in halves:
         half.check()
+    durable, volatile = halves[-1], halves[0] if len(halves) > 1 else None
     heads = [half.head for half in halves if half.head is not None]
-    if not heads and state is None and not problems:
-        raise StoreVersionError(f"{path}: the store is of an older format, which this tdqsim does not read")
-    if state is None and not problems:
-        problems.append("the file state is missing")
-    for half in halves:
-        if half.head is None:
-            continue
-        if half.head.kind != KINDS.index(half.name):
-            problems.append(f"{half.name}: it holds the other kind of data: files were swapped")
-        if state is not None and half.head.store_id.hex() != state.store_id:
-            problems.append(f"{half.name}: the file belongs to another store")
-    return halves, state, problems
+    formats = {head.format for head in heads}
+    if (path / "durable" / "journal").exists() or (formats and not formats <= set(range(OLDEST_FORMAT, FORMAT + 1))):
+        found = f"format {max(formats)}" if formats else "an older format"
+        raise StoreVersionError(
+            f"{path}: the store has {found}; this tdqsim reads the formats {OLDEST_FORMAT} to {FORMAT}"
+        )
+    old = read_state(path) if heads and durable.head is not None and durable.head.format < FORMAT else None
+    if old is not None and old.problem:
+        problems.append(old.problem)
+    ids = {head.store_id for head in heads} | ({bytes.fromhex(old.store_id)} if old and old.store_id else set())
+    if len(ids) > 1:
+        problems.append("the files belong to different stores")
+    problems += [
+        f"{half.name}: it holds the other kind of data: files were swapped"
+        for half in halves
+        if half.head is not None and half.head.kind != KINDS.index(half.name)
+    ]
+    left = old if old is not None else durable.head or OldState()
+    notes = [f"{half.name}: {note}" for half in halves for note in half.notes]
+    clean = left.clean and not notes
+    if clean and left.volatile and (volatile is None or volatile.commit != left.volatile):
+        problems.append("the volatile file is not the one that the store was closed with")
+        clean = False
+    return Looked(halves, problems, notes, max(formats, default=0), clean, left.salvaged)
 
 
-def _report(halves: list[Half], problems: list[str]) -> dict[str, Any]:
+def report(halves: list[Half], problems: list[str]) -> dict[str, Any]:
     return {
         "problems": problems + [f"{half.name}: {problem}" for half in halves for problem in half.problems],
         "queues": [
@@ -206,9 +239,9 @@ def _report(halves: list[Half], problems: list[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rescue(path: Path, target: Path) -> dict[str, Any]:
+def rescue(path: Path, target: Path) -> dict[str, Any]:
     """Put everything that is whole into a new store, which is in its place only when it is finished."""
-    if any((target / name).exists() for name in ("state", *KINDS)):
+    if any((target / name).exists() for name in KINDS):
         raise StoreError(f"{target}: there is a store already; salvage writes to a new one")
     there = target.exists()
     try:
@@ -228,23 +261,24 @@ def _rescue(path: Path, target: Path) -> dict[str, Any]:
 
 
 def _fill(path: Path, target: Path) -> dict[str, Any]:
-    halves, state, problems = _look(path)
-    report = _report(halves, problems)
+    looked = look(path)
+    before = (
+        looked.problems + looked.notes + [f"{half.name}: {each}" for half in looked.halves for each in half.problems]
+    )
     place = target / _UNFINISHED
     shutil.rmtree(place, ignore_errors=True)
-    with Store(place) as store:
-        for half in halves:
+    store = Store(place)
+    try:
+        for half in looked.halves:
             kind = half.head.kind if half.head is not None else KINDS.index(half.name)
             _save(half, store, durable=kind == 1)
-    saved = _report(halves, [])
-    file = StateFile(place / "state")
-    made = file.read()
-    assert made is not None, "it was just made"
-    file.write(made._replace(clean=state is not None and state.clean, salvaged=True), sync=True)
-    for name in (*KINDS, "state"):
+        store.close_as(clean=looked.clean, salvaged=True)
+    finally:
+        store.close(clean=False)
+    for name in KINDS:
         if (place / name).exists():
             (place / name).replace(target / name)
-    return {"problems": report["problems"], "queues": saved["queues"]}
+    return {**report(looked.halves, []), "problems": before, "format": looked.format}
 
 
 def _save(half: Half, store: Store, *, durable: bool) -> None:
@@ -285,39 +319,3 @@ def _save(half: Half, store: Store, *, durable: bool) -> None:
             work = empty.work()
             work.clear()
             store.durable.commit((work,))
-
-
-# -- the process ------------------------------------------------------------------------------------------------------
-
-
-def _work(arguments: list[str]) -> dict[str, Any]:
-    work, source, *rest = arguments
-    path = Path(source)
-    if not any((path / kind / "data.mdb").exists() for kind in KINDS):
-        raise StoreMissing(f"{path}: there is no store here")
-    if work == "look":
-        return _report(*_looked(path))
-    lock = LockFile(path / "lock", mine=False)
-    try:
-        return _report(*_looked(path)) if work == "check" else _rescue(path, Path(rest[0]))
-    finally:
-        lock.release()
-
-
-def _looked(path: Path) -> tuple[list[Half], list[str]]:
-    halves, _, problems = _look(path)
-    return halves, problems
-
-
-def main(arguments: list[str]) -> int:
-    """Do the work that the arguments name and print the report."""
-    try:
-        answer = _work(arguments)
-    except StoreInUse as error:
-        answer = {"in use": [str(error.path), error.pid]}
-    except TdqError as error:
-        answer = {"error": [type(error).__name__, str(error)]}
-    except OSError as error:
-        answer = {"error": ["StoreError", f"{error.filename or arguments[1]}: {error.strerror}"]}
-    json.dump(answer, sys.stdout)
-    return 0

@@ -6,7 +6,7 @@ meta data, the queue records, what is to be reclaimed, and then all entries:
 =============  =========================================================  =========================================
 first byte     rest of the key                                            value
 =============  =========================================================  =========================================
-``00``         nothing                                                    the head: whose file it is, the next number
+``00``         nothing                                                    the head: see :class:`Head`
 ``01``         the caller's key                                           meta data
 ``02``         the queue's name                                           the queue record
 ``03``         internal number of what was cleared or dropped             nothing
@@ -35,14 +35,20 @@ from zlib import crc32
 from tdqsim.errors import StoreDamaged
 
 __all__ = [
-    "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "ORDERS",
-    "PIECES", "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder", "Standing",
+    "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "OLDEST_FORMAT",
+    "ORDERS", "PIECES", "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder",
+    "Standing",
     "check_entry", "check_key", "check_queue", "decode", "encode", "encode_long", "entry_key", "entry_number",
     "not_keyed", "nothing", "parts", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
 ]  # fmt: skip
 
-FORMAT: Final = 5
-"""The version of this layout, of the state file and of what regions and systems keep; other formats are refused."""
+FORMAT: Final = 6
+"""The version of this layout and of what regions and systems keep; other formats are refused.
+
+Format 6 has the marks of a clean end in the head record; formats 4 and 5 had them in a file `state` of their own.
+"""
+OLDEST_FORMAT: Final = 4
+"""The oldest format that salvage and upgrade read: its entries are like those of this one."""
 
 Durability = Literal["process", "power"]
 """What a commit survives: the end of the process, or a loss of power too."""
@@ -69,7 +75,9 @@ _PIECE: Final = Struct(">QI")
 _QUEUE_RECORD: Final = Struct(">BHQqqQQ")
 _FACTS: Final = Struct(">QB")
 _LONG: Final = Struct(">QII")
-_HEAD: Final = Struct(">HB16sQ")
+_HEAD: Final = Struct(">HB16sQBQQ16s")
+_OLD_HEAD: Final = Struct(">HB16sQ")
+_CLEAN, _SALVAGED = 0x01, 0x02
 _MOST: Final = 100
 
 _pack_seal, _pack_numbered, _pack_record = _SEAL.pack, _NUMBERED.pack, _QUEUE_RECORD.pack
@@ -289,24 +297,45 @@ def read_queue_record(name: bytes, value: bytes) -> tuple[Order, int, Standing]:
 
 
 class Head(NamedTuple):
-    """Whose file it is: its format, its place in the store (0 volatile, 1 durable), the store's id, the next number."""
+    """The head record of a file: whose it is, and, in the durable file, how the store was left.
+
+    Attributes:
+        format: the version of the layout.
+        kind: the file's place in the store: 0 volatile, 1 durable.
+        store_id: what tells the store from others.
+        next_number: the next internal number.
+        clean: the store was closed cleanly, by the commit that wrote this record.
+        salvaged: the store was made by salvage and has not been closed cleanly since.
+        commit: the number of the commit that set ``clean``.
+        volatile: at a clean close, the number of the volatile file's last commit; 0 when there was no such file.
+        boot: the start of the machine in which the store was last opened; zeros where the system does not say.
+    """
 
     format: int
     kind: int
     store_id: bytes
     next_number: int
+    clean: bool = False
+    salvaged: bool = False
+    commit: int = 0
+    volatile: int = 0
+    boot: bytes = bytes(16)
 
     def pack(self) -> bytes:
         """The record as stored."""
-        return seal(HEAD_KEY, _HEAD.pack(*self))
+        flags = self.clean * _CLEAN | self.salvaged * _SALVAGED
+        return seal(HEAD_KEY, _HEAD.pack(*self[:4], flags, *self[6:]))
 
 
 def read_head(value: bytes | None) -> Head:
-    """The head of a file; StoreDamaged when it is not one."""
+    """The head of a file, of an older format too; StoreDamaged when it is not one."""
     body = unseal(HEAD_KEY, value or b"", "the head record")
-    if len(body) != _HEAD.size:
+    if len(body) == _OLD_HEAD.size:
+        return Head(*_OLD_HEAD.unpack(body))
+    if len(body) < _HEAD.size:
         raise StoreDamaged("the head record is not one")
-    return Head(*_HEAD.unpack(body))
+    format_, kind, store_id, number, flags, *rest = _HEAD.unpack_from(body)
+    return Head(format_, kind, store_id, number, bool(flags & _CLEAN), bool(flags & _SALVAGED), *rest)
 
 
 # -- what callers may hand in -----------------------------------------------------------------------------------------

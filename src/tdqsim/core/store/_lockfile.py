@@ -13,7 +13,7 @@ from pathlib import Path
 from tdqsim.core.portable import OWN_FILE, FileLock, read_at, write_at
 from tdqsim.errors import StoreError, StoreInUse
 
-__all__ = ["LockFile", "this_boot"]
+__all__ = ["LockFile", "is_held", "this_boot"]
 
 
 class LockFile:
@@ -81,9 +81,18 @@ def _holder(fd: int) -> int:
     return int(word[0]) if word and word[0].isdigit() else 0
 
 
-def this_boot() -> str:
-    """What tells one start of the machine from another; empty where the system does not say."""
+def this_boot() -> bytes:
+    """What tells one start of the machine from another, 16 bytes; zeros where the system does not say."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    except OSError:
-        return ""
+        return bytes.fromhex(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip().replace("-", ""))
+    except (OSError, ValueError):
+        return bytes(16)
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process has the store in a directory."""
+    try:
+        LockFile(path / "lock", mine=False).release()
+    except StoreInUse:
+        return True
+    return False

@@ -1,22 +1,27 @@
-"""The two meta pages of an LMDB file, read and doubted before LMDB trusts them.
+"""The two meta pages of an LMDB file, read and checked before LMDB trusts them.
 
 LMDB writes them in turn, and opens the file by the newer. A file that is too short kills the process with SIGBUS, a
 wrong root page may do anything: so both are read and compared first. Either one may serve: when one was written by
 halves, or is damaged, the other is the last commit before, all of whose pages are still there.
+
+LMDB gives its meta pages no checksum. A clean close adds one, the seal, in a part of the page that LMDB never writes
+again: the number of the commit and the checksum of the page's head. A seal that is missing, or that belongs to another
+commit, says nothing; one that belongs to this commit and does not match shows that the page is damaged.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
 from pathlib import Path
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 from zlib import crc32
 
+from tdqsim.core.portable import OWN_FILE, read_at, write_at
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError
 
-__all__ = ["Meta", "read_metas", "repair", "usable"]
+__all__ = ["Meta", "read_metas", "renumber", "repair", "seal", "usable"]
 
 _MAGIC: Final = 0xBEEFC0DE
 _PAGE_HEAD: Final = Struct("=QHHHH")
@@ -25,10 +30,16 @@ _SIZE: Final = _PAGE_HEAD.size + _META.size
 _META_FLAG: Final = 0x08
 _INTEGER_KEY: Final = 0x08
 _NO_PAGE: Final = 2**64 - 1
+_SEAL: Final = Struct("=QII")
+_SEAL_AT: Final = 32
+"""Where a page's seal begins, counted from the end of the page: in another sector than what LMDB writes."""
 
 
 class Meta(NamedTuple):
-    """What a meta page says: see LMDB; ``crc`` is the checksum of all of it."""
+    """What a meta page says: see LMDB.
+
+    ``crc`` is the checksum of all of it; ``sealed`` tells whether the page's seal vouches for it.
+    """
 
     index: int  # type: ignore[assignment]
     page_size: int
@@ -40,6 +51,7 @@ class Meta(NamedTuple):
     depth: int
     free_depth: int
     crc: int
+    sealed: bool = False
 
 
 def read_metas(path: Path) -> list[Meta]:
@@ -53,10 +65,9 @@ def read_metas(path: Path) -> list[Meta]:
     try:
         with file.open("rb") as handle:
             size = os.fstat(handle.fileno()).st_size
-            found = [_meta(handle.read(_SIZE), 0, size)]
+            found = [_read(handle, 0, 0, size)]
             for at in [found[0].page_size] if found[0] is not None else [1 << bits for bits in range(9, 17)]:
-                handle.seek(at)
-                second = _meta(handle.read(_SIZE), 1, size)
+                second = _read(handle, 1, at, size)
                 found.append(second if second is not None and second.page_size == at else None)
     except FileNotFoundError:
         raise StoreDamaged(f"{path}: the file data.mdb is missing; {STORE_HELP}") from None
@@ -70,29 +81,34 @@ def read_metas(path: Path) -> list[Meta]:
     return metas
 
 
-def usable(path: Path, closed: Sequence[int] = ()) -> tuple[Meta, str]:
+def usable(path: Path, without: Meta | None = None) -> tuple[Meta, str]:
     """The meta page to go by, and what is wrong with the other one; empty when nothing is.
 
     Args:
         path: the directory of the file.
-        closed: number and checksum of the page by which the file was closed; that is the right one, whatever number
-            damage has given to the other. Nothing when it was not closed, or nobody knows.
+        without: a page that is known to be damaged, though it looks right.
     """
-    metas = read_metas(path)
-    known = [meta for meta in metas if (meta.txnid, meta.crc) == tuple(closed)]
-    best = known[0] if known else min(metas, key=_displaced)  # of two that are in their places the newer
+    metas = [meta for meta in read_metas(path) if meta != without]
+    if not metas:
+        raise StoreDamaged(f"{path}: neither of the meta pages of data.mdb can be used; {STORE_HELP}")
+    best = min(metas, key=_displaced)  # of two that are in their places the newer
+    for sealed, other in ((metas[0], metas[-1]), (metas[-1], metas[0])):
+        if sealed.sealed and not _goes_before(sealed, other):
+            best = sealed
     if any(_goes_before(other, best) for other in metas if other is not best):
         return best, ""
-    note = (
+    return best, (
         f"{path}: meta page {1 - best.index} of data.mdb was damaged, or written by halves; the store goes on by the "
+        f"other one, so its last commit may be missing"
     )
-    return best, note + ("other one" if known else "other one, so its last commit may be missing")
 
 
 def _goes_before(other: Meta, best: Meta) -> bool:
     """Whether a page is of the commit before, or of the same one: of a new file, or one that was repaired."""
+    if other.index == best.index:
+        return False
     if other.txnid == best.txnid:
-        return other[2:-1] == best[2:-1]
+        return other[2:9] == best[2:9]
     return other.txnid == best.txnid - 1 and not _displaced(other) and not _displaced(best)
 
 
@@ -103,12 +119,59 @@ def _displaced(meta: Meta) -> bool:
 
 def repair(path: Path, meta: Meta) -> None:
     """Write a meta page over the other one, which is not what LMDB writes, so that LMDB goes by it."""
-    with (path / "data.mdb").open("r+b") as handle:
-        handle.seek(meta.index * meta.page_size)
-        raw = bytearray(handle.read(_SIZE))
-        raw[:8] = (1 - meta.index).to_bytes(8, "little" if _PAGE_HEAD.pack(1, 0, 0, 0, 0)[0] else "big")
-        handle.seek((1 - meta.index) * meta.page_size)
-        handle.write(raw)
+    fd = os.open(path / "data.mdb", os.O_RDWR | OWN_FILE)
+    try:
+        raw = bytearray(read_at(fd, _SIZE, meta.index * meta.page_size))
+        raw[:8] = (1 - meta.index).to_bytes(8, sys.byteorder)
+        write_at(fd, bytes(raw), (1 - meta.index) * meta.page_size)
+    finally:
+        os.close(fd)
+
+
+def renumber(path: Path, number: int) -> None:
+    """Give the last commit of a file that LMDB has copied and compacted, so that nothing is free, another number."""
+    meta, _ = usable(path)
+    fd = os.open(path / "data.mdb", os.O_RDWR | OWN_FILE)
+    try:
+        raw = bytearray(read_at(fd, _SIZE, meta.index * meta.page_size))
+        for each in (number - 1, number):
+            raw[:8] = (each % 2).to_bytes(8, sys.byteorder)
+            raw[-8:] = each.to_bytes(8, sys.byteorder)
+            write_at(fd, bytes(raw), each % 2 * meta.page_size)
+    finally:
+        os.close(fd)
+
+
+def seal(path: Path) -> Meta:
+    """Seal the newer meta page of a file, which nobody may change meanwhile, and give it.
+
+    Nothing depends on the seal being written: without it, damage of that page may stay unnoticed.
+    """
+    meta, _ = usable(path)
+    check = crc32(_SEAL.pack(meta.txnid, meta.crc, 0))
+    fd = os.open(path / "data.mdb", os.O_RDWR | OWN_FILE)
+    try:
+        place = (meta.index + 1) * meta.page_size - _SEAL_AT
+        write_at(fd, _SEAL.pack(meta.txnid, meta.crc, check), place)
+    finally:
+        os.close(fd)
+    return meta
+
+
+def _read(handle: BinaryIO, index: int, at: int, size: int) -> Meta | None:
+    """The meta page at a place; None when LMDB does not write such a page, or its seal shows that it is damaged."""
+    handle.seek(at)
+    meta = _meta(handle.read(_SIZE), index, size)
+    if meta is None:
+        return None
+    handle.seek(at + meta.page_size - _SEAL_AT)
+    raw = handle.read(_SEAL.size)
+    if len(raw) < _SEAL.size:
+        return meta
+    txnid, crc, check = _SEAL.unpack(raw)
+    if txnid != meta.txnid or check != crc32(_SEAL.pack(txnid, crc, 0)):
+        return meta
+    return meta._replace(sealed=True) if crc == meta.crc else None
 
 
 def _meta(raw: bytes, index: int, size: int) -> Meta | None:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import lmdb
 
 from tdqsim.core.portable import OWN_FILE
 from tdqsim.core.store._durable import DAMAGE, Durable
-from tdqsim.core.store._layout import FORMAT, HEAD_KEY, Head
+from tdqsim.core.store._layout import FORMAT, HEAD_KEY, Head, read_head
+from tdqsim.core.store._lockfile import this_boot
 from tdqsim.core.store._meta import Meta, repair, usable
+from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
-__all__ = ["KINDS", "check_file", "make_half", "open_half", "remove"]
+__all__ = [
+    "KINDS",
+    "LastCommit",
+    "check_file",
+    "check_pages",
+    "environment",
+    "last_commit",
+    "make_half",
+    "open_half",
+    "remove",
+]
 
 KINDS: Final = ("volatile", "durable")
 _MAP: Final = 64 * 2**30
@@ -36,23 +48,92 @@ def remove(path: Path) -> None:
         rmtree(path, ignore_errors=True)
 
 
-def make_half(path: Path, kind: int, store_id: bytes, limit: int | None) -> None:
+def make_half(path: Path, kind: int, store_id: bytes) -> None:
     """Make an empty file of a kind in a directory of its own, of which there may be half of one.
 
     Queues are numbered from somewhere at random, so that a queue of a file that was made anew is told from the old one.
     """
     path.mkdir(mode=0o700, exist_ok=True)
     check_file(path)
-    env = _environment(path, sync=False, readonly=False, locked=True)
+    number = 1 + int.from_bytes(os.urandom(5), "big")
+    env = environment(path, sync=False, readonly=False, locked=True)
     try:
         with env.begin(write=True) as txn:
             txn.drop(env.open_db(None, txn), delete=False)
-            txn.put(HEAD_KEY, Head(FORMAT, kind, store_id, 1 + int.from_bytes(os.urandom(5), "big")).pack())
+            txn.put(HEAD_KEY, Head(FORMAT, kind, store_id, number, boot=this_boot()).pack())
     except lmdb.Error as error:
         raise _refused(path, error) from error
     finally:
         env.close()
-    open_half(path, kind, store_id, limit=limit, sync=False).close()
+
+
+class LastCommit(NamedTuple):
+    """The last commit of a file, read without LMDB.
+
+    Attributes:
+        meta: its meta page.
+        head: its head record; None when that is missing or damaged.
+        note: what is wrong with the other meta page, so that this may not be the last commit; empty for nothing.
+    """
+
+    meta: Meta
+    head: Head | None
+    note: str
+
+
+def last_commit(path: Path, *, busy: bool = False) -> LastCommit:
+    """The last commit of the file in a directory.
+
+    Args:
+        path: the directory.
+        busy: another process may be committing meanwhile: what looks damaged is read again.
+
+    Raises:
+        StoreDamaged: the file is missing, or neither of its meta pages can be used.
+        StoreError: it cannot be read.
+    """
+    for _ in range(20 if busy else 0):
+        try:
+            found = _last_commit(path)
+        except StoreDamaged:
+            continue
+        if found.head is not None and not found.note:
+            return found
+    return _last_commit(path)
+
+
+def _last_commit(path: Path) -> LastCommit:
+    meta, note = usable(path)
+    head = _head(path, meta)
+    if head is not None and head.clean and head.commit != meta.txnid:  # another commit would have removed the mark
+        meta, note = usable(path, without=meta)
+        head = _head(path, meta)
+    return LastCommit(meta, head, note)
+
+
+def _head(path: Path, meta: Meta) -> Head | None:
+    file = PageFile(path, meta)
+    try:
+        return read_head(file.get(HEAD_KEY))
+    except StoreDamaged:
+        return None
+    finally:
+        file.close()
+
+
+def check_pages(path: Path, meta: Meta) -> None:
+    """Read every page of a commit. LMDB trusts its pages, and one that is damaged may end the process.
+
+    Raises:
+        StoreDamaged: a page is not what LMDB wrote.
+    """
+    file = PageFile(path, meta)
+    try:
+        problems = file.check()
+    finally:
+        file.close()
+    if problems:
+        raise StoreDamaged(f"{path}: data.mdb is damaged: {problems[0]}; {STORE_HELP}")
 
 
 def open_half(
@@ -63,10 +144,10 @@ def open_half(
     limit: int | None,
     sync: bool,
     readonly: bool = False,
-    closed: Sequence[int] = (),
+    last: LastCommit | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Durable:
-    """Open a file, having looked that it is whole as far as that costs nothing.
+    """Open a file, having checked what costs nothing to check.
 
     Args:
         path: its directory.
@@ -75,8 +156,8 @@ def open_half(
         limit: it never grows over this.
         sync: each commit survives a loss of power.
         readonly: it is only looked at.
-        closed: number and checksum of the meta page by which it was closed cleanly, if it was.
-        note: told what had to be set right.
+        last: its last commit, if the caller knows it.
+        note: called with the text of what had to be set right.
 
     Raises:
         StoreDamaged: it is not what was written.
@@ -84,12 +165,7 @@ def open_half(
         StoreError: it cannot be opened.
     """
     check_file(path)
-    meta, wrong = _meta(path, closed, busy=readonly)
-    if closed and [meta.txnid, meta.crc] != closed:
-        raise StoreDamaged(
-            f"{path}: data.mdb is not as it was when the store was closed: its last commit is {meta.txnid}, "
-            f"{closed[0]} is right, or its meta page is damaged; {STORE_HELP}"
-        )
+    meta, _, wrong = last or last_commit(path, busy=readonly)
     if wrong:
         if readonly:
             raise StoreDamaged(f"{wrong}: open it for writing first; {STORE_HELP}")
@@ -97,7 +173,7 @@ def open_half(
         if note is not None:
             note(wrong)
     locked = not readonly or _may_lock(path)
-    env = _environment(path, sync=sync, readonly=readonly, locked=locked)
+    env = environment(path, sync=sync, readonly=readonly, locked=locked)
     half = None
     try:
         if not readonly:
@@ -108,18 +184,6 @@ def open_half(
         (half or env).close()
         raise
     return half
-
-
-def _meta(path: Path, closed: Sequence[int], *, busy: bool) -> tuple[Meta, str]:
-    """The meta page to go by; pages that are read while another process commits are read again."""
-    for _ in range(20 if busy else 0):
-        try:
-            meta, note = usable(path, closed)
-        except StoreDamaged:
-            continue
-        if not note:
-            return meta, note
-    return usable(path, closed)
 
 
 def check_file(path: Path) -> None:
@@ -141,7 +205,8 @@ def _may_lock(path: Path) -> bool:
     return file.exists() and os.access(file, os.W_OK)
 
 
-def _environment(path: Path, *, sync: bool, readonly: bool, locked: bool) -> Any:
+def environment(path: Path, *, sync: bool, readonly: bool, locked: bool) -> Any:
+    """Open a file with LMDB; ``locked`` with its lock file, in which readers are listed."""
     file = path / "data.mdb"
     least = 4 * file.stat().st_size if file.exists() else 0
     if not readonly:

@@ -1,8 +1,9 @@
-"""Reading an LMDB file without LMDB, for check and salvage and nothing else.
+"""Reading an LMDB file without LMDB: for check and salvage, and for a store that was not closed cleanly.
 
 LMDB trusts every pointer it finds, so on a damaged file it may hand out other data, loop, or kill the process. This
 reader trusts none: each page must say its own number, each node must lie inside its page, keys must rise and stay
-between the keys of the branch above, and no page may be met twice. What fails is reported and left out.
+between the keys of the branch above, and no page may be met twice. What fails is reported and left out. It reads page
+by page instead of mapping the file, since a bad sector under a mapping would end the process.
 
 A file is pages of one size. Pages 0 and 1 are the meta pages. A branch page holds (key, page number) nodes, a leaf
 page (key, value) nodes; a value too long for a page, of which only the list of free pages has any, lies in overflow
@@ -11,14 +12,16 @@ pages. That list is a tree of its own: under a commit's number the pages that it
 
 from __future__ import annotations
 
-import mmap
+import os
 import struct
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from struct import Struct, iter_unpack, unpack_from
 from typing import Final
 
+from tdqsim.core.portable import OWN_FILE, read_at
 from tdqsim.core.store._meta import Meta
 
 __all__ = ["PageError", "PageFile"]
@@ -47,11 +50,10 @@ class PageFile:
         entries: how many records the walk gave.
     """
 
-    __slots__ = ("_data", "_file", "_levels", "_meta", "_numeric", "_size", "entries", "problems", "reached")
+    __slots__ = ("_fd", "_levels", "_meta", "_numeric", "_size", "entries", "problems", "reached")
 
     def __init__(self, path: Path, meta: Meta) -> None:
-        self._file = (path / "data.mdb").open("rb")
-        self._data = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._fd = os.open(path / "data.mdb", os.O_RDONLY | OWN_FILE)
         self._meta, self._size = meta, meta.page_size
         self._numeric = False
         self._levels: set[int] = set()
@@ -60,41 +62,49 @@ class PageFile:
         self.entries = 0
 
     def close(self) -> None:
-        """Let the file go."""
-        self._data.close()
-        self._file.close()
+        """Close the file; may be called again."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __del__(self) -> None:
+        self.close()
 
     # -- pages --------------------------------------------------------------------------------------------------------
 
-    def _kind(self, page: int) -> int:
-        """The flags of a page that is there and says its own number; 0 for anything else."""
+    def _page(self, page: int) -> bytes:
+        """The bytes of a page that says its own number; PageError for anything else."""
         if not 1 < page <= self._meta.last_page:
-            return 0
-        number, _, flags, _, _ = _HEAD.unpack_from(self._data, page * self._size)
-        return flags if number == page else 0
-
-    def _nodes(self, page: int, wanted: int) -> list[tuple[bytes, int, int, int]]:
-        """Key, flags, size and place behind the key of each node of a page, in key order."""
-        if self._kind(page) & _KIND != wanted:
+            raise PageError(f"there is no page {page}")
+        try:
+            data = read_at(self._fd, self._size, page * self._size)
+        except OSError as error:
+            raise PageError(f"page {page} cannot be read: {error.strerror}") from None
+        if len(data) < self._size or int.from_bytes(data[:8], sys.byteorder) != page:
             raise PageError(f"page {page} is not what the pages above it say")
-        base, data = page * self._size, self._data
-        _, _, flags, lower, upper = _HEAD.unpack_from(data, base)
+        return data
+
+    def _nodes(self, page: int, data: bytes, wanted: int) -> list[tuple[bytes, int, int, int]]:
+        """Key, flags, size and place behind the key of each node of a page, in key order."""
+        _, _, flags, lower, upper = _HEAD.unpack_from(data)
+        if flags & _KIND != wanted:
+            raise PageError(f"page {page} is not what the pages above it say")
         if flags != wanted:  # LMDB would leave such a page out of its next commit; what it holds can still be salvaged
             self.problems.append(f"page {page} has the flags {flags:#x}, {wanted:#x} are right")
         if not _HEAD.size <= lower <= upper <= self._size or lower % 2:
             raise PageError(f"page {page} has impossible bounds")
         nodes, ends = [], []
-        for offset in unpack_from(f"={(lower - _HEAD.size) // 2}H", data, base + _HEAD.size):
+        for offset in unpack_from(f"={(lower - _HEAD.size) // 2}H", data, _HEAD.size):
             if not upper <= offset <= self._size - _NODE.size:
                 raise PageError(f"page {page} has a node outside of it")
-            low, high, flags, length = _NODE.unpack_from(data, base + offset)
-            start = base + offset + _NODE.size
+            low, high, flags, length = _NODE.unpack_from(data, offset)
+            start = offset + _NODE.size
             size = 0 if wanted == _BRANCH else 8 if flags & _BIG_DATA else low | high << 16
-            if offset + _NODE.size + length + size > self._size:
+            if start + length + size > self._size:
                 raise PageError(f"page {page} has a node that runs out of it")
             key = data[start : start + length]
             nodes.append((key[::-1] if self._numeric else key, flags, low | high << 16, start + length))
-            ends.append((offset, offset + _NODE.size + length + size + (length + size) % 2))
+            ends.append((offset, start + length + size + (length + size) % 2))
         if not _tiled(ends, upper, self._size):  # LMDB moves nodes by their lengths
             self.problems.append(f"page {page} has nodes of the wrong length")
         return nodes
@@ -124,11 +134,12 @@ class PageFile:
     def _subtree(self, page: int, low: bytes, high: bytes | None, level: int) -> Iterator[tuple[bytes, bytes]]:
         try:
             self._meet(page)
-            if level <= _MAX_DEPTH and self._kind(page) & _BRANCH:
-                children = self._children(page, low, high)
+            data = self._page(page)
+            if level <= _MAX_DEPTH and _flags(data) & _BRANCH:
+                children = self._children(page, data, low, high)
             else:
                 self._levels.add(level)
-                yield from self._leaf(page, low, high)
+                yield from self._leaf(page, data, low, high)
                 return
         except PageError as error:
             self.problems.append(str(error))
@@ -136,8 +147,10 @@ class PageFile:
         for child, first, last in children:
             yield from self._subtree(child, first, last, level + 1)
 
-    def _children(self, page: int, low: bytes, high: bytes | None) -> list[tuple[int, bytes, bytes | None]]:
-        nodes = self._nodes(page, _BRANCH)
+    def _children(
+        self, page: int, data: bytes, low: bytes, high: bytes | None
+    ) -> list[tuple[int, bytes, bytes | None]]:
+        nodes = self._nodes(page, data, _BRANCH)
         keys = [low, *(node[0] for node in nodes[1:])]
         if not nodes or not _rising(keys, low, high):
             raise PageError(f"page {page} has its keys out of order")
@@ -146,44 +159,55 @@ class PageFile:
             for at, (_, flags, size, _) in enumerate(nodes)
         ]
 
-    def _leaf(self, page: int, low: bytes, high: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-        nodes = self._nodes(page, _LEAF)
+    def _leaf(self, page: int, data: bytes, low: bytes, high: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        nodes = self._nodes(page, data, _LEAF)
         if not _rising([node[0] for node in nodes], low, high):
             raise PageError(f"page {page} has its keys out of order")
         for key, flags, size, start in nodes:
             self.entries += 1
-            yield key, self._overflow(start, size) if flags & _BIG_DATA else self._data[start : start + size]
+            yield key, self._overflow(data, start, size) if flags & _BIG_DATA else data[start : start + size]
 
-    def _overflow(self, start: int, size: int) -> bytes:
+    def _overflow(self, data: bytes, start: int, size: int) -> bytes:
         """A value in overflow pages."""
-        page = unpack_from("=Q", self._data, start)[0]
+        page = unpack_from("=Q", data, start)[0]
+        first = self._page(page)
         count = -(-(size + _HEAD.size) // self._size)
-        if self._kind(page) != _OVERFLOW or page + count - 1 > self._meta.last_page:
-            raise PageError(f"overflow page {page} is not one")
-        pages = _OVERFLOW_HEAD.unpack_from(self._data, page * self._size)[3]
-        if not count <= pages <= self._meta.last_page - page + 1:
+        pages = _OVERFLOW_HEAD.unpack_from(first)[3]
+        if _flags(first) & _KIND != _OVERFLOW or not count <= pages <= self._meta.last_page - page + 1:
             raise PageError(f"overflow page {page} is not one")
         for each in range(page, page + pages):
             self._meet(each)
-        start = page * self._size + _HEAD.size
-        return self._data[start : start + size]
+        try:
+            return read_at(self._fd, size, page * self._size + _HEAD.size)
+        except OSError as error:
+            raise PageError(f"overflow page {page} cannot be read: {error.strerror}") from None
 
     def get(self, wanted: bytes) -> bytes | None:
         """The value under a key; None when it is not found."""
         page, low, high = self._meta.root, b"", None
         try:
             for _ in range(_MAX_DEPTH):
-                if not self._kind(page) & _BRANCH:
+                data = self._page(page)
+                if not _flags(data) & _BRANCH:
                     break
                 page, low, high = next(
-                    child for child in reversed(self._children(page, low, high)) if child[1] <= wanted or not child[1]
+                    child
+                    for child in reversed(self._children(page, data, low, high))
+                    if child[1] <= wanted or not child[1]
                 )
-            for key, flags, size, start in self._nodes(page, _LEAF):
+            for key, flags, size, start in self._nodes(page, data, _LEAF):
                 if key == wanted and not flags:
-                    return self._data[start : start + size]
+                    return data[start : start + size]
         except (PageError, StopIteration):
             return None
         return None
+
+    def check(self) -> list[str]:
+        """What is wrong with the pages, of which each that is in use is read; records are not decoded."""
+        for _ in self.records():
+            pass
+        self.free()
+        return list(dict.fromkeys(self.problems))
 
     # -- what no tree leads to ----------------------------------------------------------------------------------------
 
@@ -217,12 +241,17 @@ class PageFile:
         """The records of leaf pages that are in use, but that no whole branch leads to any more, in key order."""
         found: list[tuple[bytes, bytes]] = []
         for page in range(2, self._meta.last_page + 1):
-            if page not in self.reached and page not in free and self._kind(page) & _KIND == _LEAF:
+            if page not in self.reached and page not in free:
                 try:
-                    found += self._leaf(page, b"", None)
+                    found += self._leaf(page, self._page(page), b"", None)
                 except (PageError, struct.error):
                     continue
         return sorted(found)
+
+
+def _flags(data: bytes) -> int:
+    """The flags of a page, which say what it is."""
+    return int.from_bytes(data[10:12], sys.byteorder)
 
 
 def _tiled(ends: list[tuple[int, int]], upper: int, size: int) -> bool:

@@ -29,6 +29,10 @@ AHEAD: Final = 2 << 20
 _STEP: Final = 64 << 20
 _MOST: Final = 8 << 20
 """Charged at most before it is counted again: what works hold is listed until then."""
+_BEHIND: Final = 1000
+"""Commits that a reader may be behind before it is reported."""
+_GROWN: Final = 64 << 20
+"""Bytes that a file may have beyond twice what is in use, likewise."""
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -50,14 +54,14 @@ class Room:
         fault: called with ``grow`` before the file grows, for tests that break things.
     """
 
-    __slots__ = ("_env", "_fd", "_file", "_map", "counts", "fault", "have", "holders", "left", "limit")
+    __slots__ = ("_env", "_fd", "_file", "_map", "_reported", "counts", "fault", "have", "holders", "left", "limit")
 
     def __init__(self, env: Any, file: Path, limit: int | None) -> None:
         self._env, self._file, self.limit = env, file, limit
         self._fd = os.open(file, os.O_RDWR | OWN_FILE)
         self._map = env.info()["map_size"]
         self.holders: list[ref[Holder]] = []
-        self.left = self.counts = 0
+        self.left = self.counts = self._reported = 0
         self.fault: Callable[[str], None] | None = None
         size = os.fstat(self._fd).st_size
         self.have = size if self._allocate(size) else 0  # it may have been copied by a tool that left holes in it
@@ -88,11 +92,33 @@ class Room:
         self.counts += 1
         alive = [(each, holder.held) for each in self.holders if (holder := each()) is not None and holder.held]
         self.holders = [each for each, _ in alive]
-        needed = self.in_use() + cost + sum(held for _, held in alive)
+        in_use = self.in_use()
+        self._report_reader(in_use)
+        needed = in_use + cost + sum(held for _, held in alive)
         refusal = self._grow(needed) if needed > self.have else ""
         if not refusal:
             self.left = cost + min(self.have - needed, _MOST)
         return refusal
+
+    def _report_reader(self, in_use: int) -> None:
+        """Warn of a reader that keeps pages of old commits from being used again, each time the file has doubled."""
+        info = self._env.info()
+        size = (info["last_pgno"] + 1) * self._env.stat()["psize"]
+        if size < max(2 * in_use + _GROWN, 2 * self._reported):
+            return
+        readers = [line.split() for line in self._env.readers().splitlines()[1:]]  # process, thread, commit
+        seen = [(int(each[2]), int(each[0])) for each in readers if len(each) == 3 and each[2] != "-"]
+        oldest, pid = min(seen, default=(info["last_txnid"], 0))
+        behind = info["last_txnid"] - oldest
+        if behind < _BEHIND:
+            return
+        self._reported = size
+        import structlog  # noqa: PLC0415  (few stores have such a reader)
+
+        structlog.get_logger("tdqsim.store").warning(
+            "reader_keeps_pages", path=str(self._file), pid=pid, commits_behind=behind, file_bytes=size,
+            in_use_bytes=in_use,
+        )  # fmt: skip
 
     def _grow(self, needed: int) -> str:
         """Have the disk give at least ``needed`` bytes; why it does not, or nothing."""

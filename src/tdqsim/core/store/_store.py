@@ -1,4 +1,14 @@
-"""A store: a directory with volatile and durable queues, and the promise that one process writes it."""
+"""A store: a directory with volatile and durable queues, and the promise that one process writes it.
+
+Whether it was closed cleanly is in the head record of the durable file: opening the store removes that mark in a commit
+of its own, and a clean close sets it in another, the last one. So there is one truth, which is committed and synced as
+the data are, and whatever a failure leaves of the file, the mark belongs to the data that are there. With a mark, the
+volatile file must be at the commit that the mark names, which was synced before. What is not certain counts as not
+closed cleanly.
+
+A store that was not closed cleanly has every page checked before LMDB opens the files. When the machine was started
+anew meanwhile, all records are read too, in a process of its own, and what is volatile is given up.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +16,25 @@ import atexit
 import errno
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
 from tdqsim.core.store._durable import Durable
-from tdqsim.core.store._layout import Durability
-from tdqsim.core.store._lockfile import LockFile, this_boot
-from tdqsim.core.store._meta import usable
-from tdqsim.core.store._opening import KINDS, check_file, make_half, open_half, remove
-from tdqsim.core.store._state import State, StateFile
+from tdqsim.core.store._layout import FORMAT, OLDEST_FORMAT, Durability, Head
+from tdqsim.core.store._lockfile import LockFile, is_held, this_boot
+from tdqsim.core.store._meta import seal
+from tdqsim.core.store._opening import (
+    KINDS,
+    LastCommit,
+    check_file,
+    check_pages,
+    last_commit,
+    make_half,
+    open_half,
+    remove,
+)  # fmt: skip
 from tdqsim.core.store._volatile import Volatile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
 
@@ -79,8 +97,7 @@ class Store:
         self._sync = durability == "power"
         self._limit, self._memory = limit_bytes, memory_bytes
         self._lock: LockFile | None = None
-        self._file = StateFile(self.path / "state")
-        self._before: State | None = None
+        self._before: Head | None = None
         self._notes: list[str] = []
         self._closing = self._closed = False
         try:
@@ -99,7 +116,7 @@ class Store:
     def _leave_as_it_was(self) -> None:
         """Opening it was cut short: nothing of it has changed since it was closed."""
         if self._before is not None:
-            self._file.write(self._before)
+            self._mark_clean(self._before.volatile, salvaged=self._before.salvaged)
 
     def __enter__(self) -> Self:
         return self
@@ -110,7 +127,7 @@ class Store:
     @property
     def store_id(self) -> bytes:
         """What tells it from other stores."""
-        return bytes.fromhex(self._state.store_id)
+        return self._head.store_id
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -120,40 +137,57 @@ class Store:
     # -- opening ------------------------------------------------------------------------------------------------------
 
     def _open(self, *, create: bool) -> None:
-        state = self._known()
-        if state is None and not create:
+        last = self._last_commit()
+        if last is None and not create:
             raise StoreMissing(f"{self.path}: there is no store here")
         if not self.readonly:
             self._make_directory()
             self._lock = LockFile(self.path / "lock")
-            state = self._known()
-        if self._file.note:
-            _noted(self._notes, self._file.note)
-        self.created = state is None or not state.made
-        if state is None or not state.made:
-            if self.readonly:
-                raise StoreMissing(f"{self.path}: the store is not finished yet")
-            state = self._create()
-        self._state = state
-        self.closed_clean, self.salvaged = self.created or state.clean, state.salvaged
-        if not self.readonly and not self.closed_clean and state.boot not in ("", this_boot()):
-            self._machine_stopped()
-        self._open_halves(bytes.fromhex(state.store_id))
+            last = self._last_commit()
+        self.created = last is None
+        if last is None:
+            self._create()
+            last = last_commit(self.path / "durable")
+        assert last.head is not None, "_last_commit refuses a file without"
+        self._head = head = last.head
+        marked = head.clean and not last.note
+        stopped = not marked and head.boot not in (bytes(16), this_boot())  # the machine, while the store was open
+        volatile = None if stopped else self._last_volatile(last)
+        self.closed_clean = self.created or (marked and self._is_clean(head, volatile))
+        self.salvaged = head.salvaged
+        if not self.closed_clean:
+            self._check(last, volatile, stopped=stopped)
+        self._open_halves(last, volatile)
         if not self.readonly:
-            self._before = state
-            self._state = state._replace(clean=False, boot=this_boot(), commits={})
-            self._file.write(self._state)
+            self.durable.room.refusal(1)  # where there is room, have it now: the marks need some on a full disk too
+        if not self.readonly and not self.created:
+            self._mark_open()
 
-    def _known(self) -> State | None:
-        """The state of the store that is here; None when there is none."""
-        state = self._file.read()
-        if state is None and any((self.path / kind / "data.mdb").exists() for kind in KINDS):
+    def _last_commit(self) -> LastCommit | None:
+        """The last commit of the store that is here; None when there is none.
+
+        Raises:
+            StoreDamaged: it is not a store that can be opened.
+            StoreVersionError: it has another format.
+        """
+        place = self.path / "durable"
+        check_file(place)
+        if not place.exists():
+            if (self.path / "volatile" / "data.mdb").exists():
+                raise StoreDamaged(f"{place}: the file data.mdb is missing; {STORE_HELP}")
+            return None
+        if (place / "journal").exists():
+            raise StoreVersionError(f"{self.path}: the store has an older format, which this tdqsim does not read")
+        last = last_commit(place, busy=self.readonly)
+        if last.head is None:
+            raise StoreDamaged(f"{place}: the head record is missing or damaged; {STORE_HELP}")
+        if last.head.format != FORMAT:
+            older = OLDEST_FORMAT <= last.head.format < FORMAT
+            how = f"; `tdq store upgrade {self.path}` brings it to that format" if older else ""
             raise StoreVersionError(
-                f"{self.path}: the store has no file `state`: it is of an older format, which this tdqsim does not "
-                f"read, "
-                f"or is not whole; it was left as it is"
+                f"{self.path}: the store has format {last.head.format}; this tdqsim reads format {FORMAT} only{how}"
             )
-        return state
+        return last
 
     def _make_directory(self) -> None:
         try:
@@ -161,20 +195,54 @@ class Store:
         except OSError as error:
             raise StoreError(f"{self.path}: the directory of the store cannot be made: {error.strerror}") from error
 
-    def _create(self) -> State:
-        """Make a store; killed in between, it is made again from the beginning."""
-        state = State(os.urandom(16).hex())
-        self._file.write(state)
-        remove(self.path / "durable")
-        make_half(self.path / "durable", 1, bytes.fromhex(state.store_id), self._limit)
-        state = state._replace(made=True, clean=True)
-        self._file.write(state)
-        return state
+    def _create(self) -> None:
+        """Make the durable file under another name; a process that is killed meanwhile leaves no store."""
+        place = self.path / "durable.new"
+        remove(place)
+        make_half(place, KINDS.index("durable"), os.urandom(16))
+        if self._sync:
+            _sync(place / "data.mdb", place)
+        place.rename(self.path / "durable")
+        if self._sync:
+            _sync(self.path, self.path.absolute().parent)
+
+    def _last_volatile(self, last: LastCommit) -> LastCommit | None:
+        """The last commit of the volatile file; None when there is no such file, or only what is left of one."""
+        place = self.path / "volatile"
+        check_file(place)  # it is opened later, where an error would cost records
+        head = last.head
+        if not (place / "made").exists() or (head is not None and head.clean and not head.volatile):
+            return None
+        return last_commit(place, busy=self.readonly)
+
+    def _is_clean(self, head: Head, volatile: LastCommit | None) -> bool:
+        """Whether the volatile file is the one with which the store was closed; False when it was opened since.
+
+        Raises:
+            StoreDamaged: it is another one, or it is missing.
+        """
+        if not head.volatile or (volatile is not None and volatile.meta.txnid == head.volatile):
+            return True
+        if self.readonly and is_held(self.path):  # a process has opened it since the mark was read
+            return False
+        what = "is not as it was when the store was closed" if volatile is not None else "is missing"
+        raise StoreDamaged(f"{self.path / 'volatile'}: the file {what}; {STORE_HELP}")
+
+    def _check(self, last: LastCommit, volatile: LastCommit | None, *, stopped: bool) -> None:
+        """Check what a run that did not end cleanly has left."""
+        if self.readonly and is_held(self.path):  # whoever has it open has checked it
+            return
+        if stopped and not self.readonly:
+            self._machine_stopped()
+            return
+        check_pages(self.path / "durable", last.meta)
+        if volatile is not None:
+            check_pages(self.path / "volatile", volatile.meta)
 
     def _machine_stopped(self) -> None:
-        """The machine has been started anew while the store was open: what was not synced is doubtful.
+        """The machine was started anew while the store was open: what was not synced is doubtful.
 
-        The volatile data is given up. The durable data is looked through, in a process of its own.
+        The volatile data is given up. The durable data is read through, in a process of its own.
         """
         remove(self.path / "volatile")
         from tdqsim.core.store.check import look_through  # noqa: PLC0415  (it brings what starts processes)
@@ -185,20 +253,48 @@ class Store:
             what = report.problems[0] if report.problems else f"record {damaged[0].damaged[0]} of {damaged[0].name!r}"
             raise StoreDamaged(f"{self.path}: the machine stopped while the store was in use: {what}; {STORE_HELP}")
 
-    def _open_halves(self, store_id: bytes) -> None:
-        closed = self._state.commits if self._state.clean else {}
+    def _open_halves(self, last: LastCommit, volatile: LastCommit | None) -> None:
         half = partial(
-            _opened, self.path, store_id, limit=self._limit, sync=self._sync, readonly=self.readonly, closed=closed,
-            note=partial(_noted, self._notes),
+            _opened, self.path, self._head.store_id, limit=self._limit, sync=self._sync, readonly=self.readonly,
+            note=self._note,
         )  # fmt: skip
-        self.durable = half("durable")
-        check_file(self.path / "volatile")  # it is opened later, where an error would cost records
-        there = (self.path / "volatile" / "made").exists()
-        if "volatile" in closed and not there:
-            raise StoreDamaged(
-                f"{self.path / 'volatile'}: the file is missing that the store was closed with; {STORE_HELP}"
-            )
-        self.volatile = Volatile(self.path / "volatile", self._memory, partial(half, "volatile"), there=there)
+        self.durable = half("durable", last=last)
+        first = [volatile]  # what is known of the file that is there; one that is made later is another
+
+        def open_volatile() -> Durable:
+            return half("volatile", last=first.pop() if first else None)
+
+        there = volatile is not None
+        if not there and not self.readonly:
+            remove(self.path / "volatile")
+        self.volatile = Volatile(self.path / "volatile", self._memory, open_volatile, there=there)
+
+    def _mark_open(self) -> None:
+        """Have the file say that the store is open, before anything changes."""
+        boot = this_boot()
+        if not self._head.clean and self._head.boot == boot:
+            return
+        if self.closed_clean:
+            self._before = self._head
+        self.durable.mark(lambda head, _: head._replace(clean=False, commit=0, volatile=0, boot=boot))
+        if not self._sync:  # with `power` the commit was
+            self.durable.sync()
+
+    def _mark_clean(self, volatile: int, *, salvaged: bool) -> None:
+        """Have the file say that the store was closed cleanly, in the last commit; then all of it is on the disk."""
+        self.durable.mark(
+            lambda head, commit: head._replace(clean=True, salvaged=salvaged, commit=commit, volatile=volatile)
+        )
+        seal(self.path / "durable")
+        if not self._sync:
+            self.durable.sync()
+
+    def _note(self, text: str) -> None:
+        """Keep what had to be set right, and log it: something may be missing."""
+        self._notes.append(text)
+        import logging  # noqa: PLC0415  (few stores have a note)
+
+        logging.getLogger("tdqsim.store").warning(text)
 
     # -- life ---------------------------------------------------------------------------------------------------------
 
@@ -239,16 +335,24 @@ class Store:
         finally:
             self._close_all()
 
-    def _finish(self) -> None:
+    def close_as(self, *, clean: bool, salvaged: bool) -> None:
+        """Close a store that salvage has filled, as the damaged one was closed."""
+        self._finish(clean=clean, salvaged=salvaged)
+        self.close(clean=False)
+
+    def _finish(self, *, clean: bool = True, salvaged: bool = False) -> None:
         self.durable.settle()
         self._write_out()
-        self.volatile.sync()
-        self.durable.sync()
-        commits = {}
-        for kind in KINDS if self.volatile.overflowed else ("durable",):
-            meta, _ = usable(self.path / kind)
-            commits[kind] = [meta.txnid, meta.crc]
-        self._file.write(self._state._replace(clean=True, salvaged=False, commits=commits), sync=self._sync)
+        number = 0
+        if self.volatile.overflowed:
+            number = seal(self.path / "volatile").txnid
+            self.volatile.sync()
+            _sync(self.path / "volatile", self.path)
+        if clean:
+            self._mark_clean(number, salvaged=salvaged)
+        else:
+            self.durable.mark(lambda head, _: head._replace(salvaged=salvaged))
+            self.durable.sync()
 
     def _write_out(self) -> None:
         try:
@@ -287,29 +391,36 @@ def _new_directory() -> Path:
     return Path(tempfile.mkdtemp(prefix="tdqsim-"))
 
 
+def _sync(*paths: Path) -> None:
+    """Have the system write files and directories to the disk."""
+    for path in paths:
+        try:
+            fd = os.open(path, os.O_RDONLY)
+        except OSError:
+            if path.is_dir():  # there are systems where a directory cannot be opened
+                continue
+            raise
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
 def _opened(
     path: Path, store_id: bytes, kind: str, *, limit: int | None, sync: bool, readonly: bool,
-    closed: Mapping[str, Sequence[int]], note: Callable[[str], None],
+    last: LastCommit | None, note: Callable[[str], None],
 ) -> Durable:  # fmt: skip
     """One half of a store; the volatile one is made when the file ``made`` does not say that it is finished."""
-    place, as_closed = path / kind, closed.get(kind, ())
+    place = path / kind
     if kind == "volatile" and not (place / "made").exists():
         remove(place)
-        make_half(place, KINDS.index(kind), store_id, limit)
+        make_half(place, KINDS.index(kind), store_id)
         (place / "made").touch(mode=0o600)
-        as_closed = ()  # that was another file, which has been discarded since
+        last = None
     return open_half(
         place, KINDS.index(kind), store_id, limit=limit, sync=sync and kind == "durable", readonly=readonly,
-        closed=as_closed, note=note,
+        last=last, note=note,
     )  # fmt: skip
-
-
-def _noted(notes: list[str], text: str) -> None:
-    """Keep what had to be set right, and say it where somebody sees it: something may be missing."""
-    notes.append(text)
-    import logging  # noqa: PLC0415  (few stores have a note)
-
-    logging.getLogger("tdqsim.store").warning(text)
 
 
 def _at_exit() -> None:

@@ -1,7 +1,7 @@
-"""Check and salvage a store that may be damaged.
+"""Check and salvage a store that may be damaged; upgrade, compact and back up a sound one.
 
-Both read the files themselves, without LMDB, and in a process of their own: whatever the damage does, the caller gets a
-report or a clear error, after a bounded time.
+All of it is done in a process of its own: whatever damage does, the caller gets a report or a clear error, after a
+bounded time. Check and salvage read the files without LMDB.
 """
 
 from __future__ import annotations
@@ -17,17 +17,29 @@ import lmdb
 import sortedcontainers
 
 from tdqsim import errors
-from tdqsim.core.store._state import StateFile
+from tdqsim.core.store._layout import HEAD_KEY, read_head
+from tdqsim.core.store._meta import read_metas
+from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import StoreDamaged, StoreInUse
 
-__all__ = ["QueueReport", "StoreReport", "as_if_machine_stopped", "check", "look_through", "salvage"]
+__all__ = [
+    "QueueReport",
+    "StoreReport",
+    "as_if_machine_stopped",
+    "backup",
+    "check",
+    "compact",
+    "look_through",
+    "salvage",
+    "upgrade",
+]
 
 TIMEOUT: Final = 600.0
 _START: Final = """
 import sys
 at = sys.argv.index("--")
 sys.path += sys.argv[1:at]
-from tdqsim.core.store._examine import main
+from tdqsim.core.store._working import main
 sys.exit(main(sys.argv[at + 1 :]))
 """
 """Nothing of the working directory or of the environment can be imported: only what this process has."""
@@ -63,11 +75,13 @@ class StoreReport:
     Attributes:
         path: the store's directory.
         problems: what is wrong beside damaged entries, each with the environment in front.
+        format: the store's format; 0 when it is not known.
         queues: what was found of each queue.
     """
 
     path: Path
     problems: tuple[str, ...]
+    format: int
     queues: tuple[QueueReport, ...]
 
     @property
@@ -121,6 +135,47 @@ def salvage(path: Path, target: Path, *, timeout: float = TIMEOUT) -> StoreRepor
     return _run(path, ["salvage", str(path), str(target)], timeout)
 
 
+def upgrade(path: Path, *, timeout: float = TIMEOUT) -> StoreReport:
+    """Bring a store of format 4 or 5 to the format of this version, in one commit; the report has the format it had.
+
+    Nothing is done to a store that has this format.
+
+    Raises:
+        StoreMissing: there is no store.
+        StoreInUse: a process has it open.
+        StoreDamaged: it is damaged, and was left as it was; salvage reads it too.
+        StoreVersionError: its format is none that this version reads.
+    """
+    return _run(path, ["upgrade", str(path)], timeout)
+
+
+def compact(path: Path, *, timeout: float = TIMEOUT) -> StoreReport:
+    """Give the room of a store's files that is not in use back to the disk.
+
+    Raises:
+        StoreMissing: there is no store.
+        StoreInUse: a process has it open.
+        StoreDamaged: it is damaged, and was left as it was.
+        StoreFull: there is no room for the copy of a file that takes its place.
+    """
+    return _run(path, ["compact", str(path)], timeout)
+
+
+def backup(path: Path, target: Path, *, timeout: float = TIMEOUT) -> StoreReport:
+    """Copy a store to a new directory, and look through the copy; the report is that of the copy.
+
+    The store may be open: then the copy is its last commit, without volatile records, and a region's start on it is an
+    emergency restart.
+
+    Raises:
+        StoreMissing: there is no store.
+        StoreError: there is a store at ``target`` already, or it cannot be written.
+        StoreDamaged: the copy is damaged, as the store is; it was removed.
+        StoreFull: there is no room for the copy.
+    """
+    return _run(path, ["backup", str(path), str(target)], timeout)
+
+
 def _run(path: Path, arguments: list[str], timeout: float) -> StoreReport:
     homes = dict.fromkeys(str(Path(str(module.__file__)).parents[1]) for module in (errors, lmdb, sortedcontainers))
     command = [sys.executable, "-I", "-c", _START, *homes, "--", *arguments]
@@ -145,12 +200,20 @@ def _read(path: Path, answer: dict[str, Any]) -> StoreReport:
         QueueReport(kind, bytes.fromhex(name), order, count, whole, tuple(damaged), saved)
         for kind, name, order, count, whole, damaged, saved in answer["queues"]
     )
-    return StoreReport(path, tuple(answer["problems"]), queues)
+    return StoreReport(path, tuple(answer["problems"]), answer.get("format", 0), queues)
 
 
 def as_if_machine_stopped(path: Path) -> None:
     """Have the next start find that the machine was started anew while the store was in use, for tests of that."""
-    file = StateFile(path / "state")
-    state = file.read()
-    if state is not None:
-        file.write(state._replace(clean=False, boot="an earlier start of the machine"))
+    place = path / "durable"
+    data = (place / "data.mdb").read_bytes()
+    for meta in read_metas(place):
+        file = PageFile(place, meta)
+        found = file.get(HEAD_KEY)
+        file.close()
+        if found is None:  # a torn commit
+            continue
+        head = read_head(found)
+        data = data.replace(head.pack(), head._replace(clean=False, boot=b"\xff" * 16).pack())
+    with (place / "data.mdb").open("r+b") as opened:  # in place: the file may still be mapped
+        opened.write(data)

@@ -1,0 +1,23 @@
+"""Hexadecimal digits that a person or a client wrote."""
+
+from __future__ import annotations
+
+from string import hexdigits
+
+__all__ = ["hex_bytes"]
+
+
+def hex_bytes(text: str) -> bytes:
+    """The bytes of pairs of hexadecimal digits; blanks may stand between the pairs.
+
+    Raises:
+        ValueError: a character is no hexadecimal digit, or a pair is not complete; says where.
+    """
+    allowed = "pairs of hexadecimal digits (0-9, A-F) are needed"
+    for position, letter in enumerate(text, 1):
+        if letter not in hexdigits and letter not in " \t\n\r":
+            raise ValueError(f"{letter!r} at position {position} is no hexadecimal digit; {allowed}")
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueError(f"a pair is not complete; {allowed}") from None

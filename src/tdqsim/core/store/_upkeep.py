@@ -1,0 +1,127 @@
+"""The work of upgrade, compact and backup, in the same process of its own as check and salvage.
+
+Each reads everything first and refuses a damaged store, since LMDB itself is used here and trusts its pages. A file is
+replaced by one that is complete and synced, or changed by one commit: whenever the process is killed, the store is as
+it was or as it should be.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+import lmdb
+
+from tdqsim.core.store._examine import Looked, look
+from tdqsim.core.store._layout import FORMAT
+from tdqsim.core.store._meta import renumber, seal
+from tdqsim.core.store._opening import KINDS, environment, last_commit, open_half
+from tdqsim.core.store._state import read_state
+from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
+
+__all__ = ["backup", "compact", "upgrade"]
+
+_NEW: Final = "new"
+
+
+def upgrade(path: Path) -> Looked:
+    """Bring a store of an older format to this one; what it was."""
+    looked = _sound(path)
+    if looked.format == FORMAT:
+        return looked
+    old, place = read_state(path), path / "durable"
+    head = last_commit(place).head
+    assert head is not None, "the store is sound"
+    durable = open_half(place, KINDS.index("durable"), head.store_id, limit=None, sync=True)
+    try:
+        durable.mark(
+            lambda head, commit: head._replace(
+                format=FORMAT, salvaged=looked.salvaged, clean=looked.clean, commit=commit if looked.clean else 0,
+                volatile=old.volatile if looked.clean else 0, boot=old.boot,
+            )
+        )  # fmt: skip
+    finally:
+        durable.close()
+    if looked.clean:
+        seal(place)
+    (path / "state").unlink(missing_ok=True)
+    return looked
+
+
+def compact(path: Path) -> Looked:
+    """Replace each file by one that has only the pages in use; what the store was."""
+    looked = _sound(path)
+    for half in looked.halves:
+        place = path / half.name
+        new = place / _NEW
+        shutil.rmtree(new, ignore_errors=True)
+        try:
+            number = last_commit(place).meta.txnid
+            _copy(place, new, compacted=True)
+            renumber(new, number)
+            if looked.clean:
+                seal(new)
+            _sync(new / "data.mdb")
+            (new / "data.mdb").replace(place / "data.mdb")
+            (place / "lock.mdb").unlink(missing_ok=True)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+    return looked
+
+
+def backup(path: Path, target: Path, *, held: bool) -> Looked:
+    """Copy a store to a new directory, and look through the copy.
+
+    Of a store that a process has open (``held``) the copy is the last commit, without volatile records: as that process
+    would leave it if it were killed.
+    """
+    if any((target / name).exists() for name in KINDS):
+        raise StoreError(f"{target}: there is a store already; a backup is a new one")
+    there = target.exists()
+    try:
+        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for kind in ("durable",) if held else KINDS:
+            if kind == "durable" or (path / kind / "made").exists():
+                _copy(path / kind, target / kind, compacted=False)
+                _sync(target / kind / "data.mdb")
+                if kind == "volatile":
+                    (target / kind / "made").touch(mode=0o600)
+        return _sound(target)
+    except BaseException:
+        shutil.rmtree(target if not there else target / "durable", ignore_errors=True)
+        shutil.rmtree(target / "volatile", ignore_errors=True)
+        raise
+
+
+def _sound(path: Path) -> Looked:
+    """Look at all of a store; StoreDamaged when anything is wrong."""
+    looked = look(path)
+    wrong = looked.wrong()
+    if wrong:
+        raise StoreDamaged(f"{path}: {wrong[0]}; {STORE_HELP}")
+    return looked
+
+
+def _copy(place: Path, target: Path, *, compacted: bool) -> None:
+    """Have LMDB copy the last commit of a file, which another process may be writing."""
+    target.mkdir(mode=0o700)
+    env = environment(place, sync=False, readonly=True, locked=True)
+    try:
+        env.copy(str(target), compact=compacted)
+        (target / "data.mdb").chmod(0o600)
+    except lmdb.Error as error:
+        if "No space left" in str(error):
+            raise StoreFull(f"{target}: the disk is full") from error
+        raise StoreError(f"{target}: {place} cannot be copied: {error}") from error
+    finally:
+        env.close()
+
+
+def _sync(file: Path) -> None:
+    fd = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,262 @@
+"""Upgrade, compact and backup; the stores of older formats in ``stores/`` were made by the releases that had them."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import structlog
+
+from tdqsim.cics import Region
+from tdqsim.core.store import Store
+from tdqsim.core.store.check import backup, check, compact, salvage, upgrade
+from tdqsim.definitions import define_tdqueue
+from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing, StoreVersionError
+from tdqsim.ibmi import System
+from tests.core import _child
+
+STORES = Path(__file__).with_name("stores")
+FORMATS = (4, 5)
+
+
+def unpacked(tmp_path: Path, name: str) -> Path:
+    place = tmp_path / name
+    with tarfile.open(STORES / f"{name}.tar.xz") as packed:
+        packed.extractall(place, filter="data")
+    return place
+
+
+def records(name: str) -> list[bytes]:
+    """What the program that made the stores wrote to a queue."""
+    return [f"{name} {n}".encode() + b"x" * (3000 if n == 3 else 0) for n in range(5)]
+
+
+def saved(path: Path) -> Path:
+    salvage(path, path.with_name("saved"))
+    return path.with_name("saved")
+
+
+def upgraded(path: Path) -> Path:
+    assert check(path).format in FORMATS
+    upgrade(path)
+    assert check(path).format == 6
+    assert sorted(each.name for each in path.iterdir() if each.is_file()) == ["lock"]
+    return path
+
+
+@pytest.mark.parametrize("how", [saved, upgraded], ids=["salvage", "upgrade"])
+@pytest.mark.parametrize("end", ["closed", "failed"])
+@pytest.mark.parametrize("number", FORMATS)
+def test_a_region_starts_on_its_store_of_an_older_format(
+    tmp_path: Path, number: int, end: str, how: Callable[[Path], Path]
+) -> None:
+    path = unpacked(tmp_path, f"format{number}-region-{end}")
+    with pytest.raises(StoreVersionError, match=f"has format {number}; this tdqsim reads format 6 only; `tdq store up"):
+        Region(store=path)
+    assert check(path).sound
+    with Region(store=how(path)) as region:
+        assert region.start_type == ("WARM" if end == "closed" else "EMERGENCY")
+        assert region.peek("LOGA") == records("LOGA")[1:]
+        assert region.peek("PHYS") == records("PHYS")[1 if end == "closed" else 0 :]
+        assert region.peek("NONQ") == (records("NONQ") if end == "closed" else [])
+    with Region(store=path if how is upgraded else path.with_name("saved")) as region:
+        assert region.start_type == "WARM"
+
+
+@pytest.mark.parametrize("how", [saved, upgraded], ids=["salvage", "upgrade"])
+@pytest.mark.parametrize("number", FORMATS)
+def test_a_system_starts_on_its_store_of_an_older_format(
+    tmp_path: Path, number: int, how: Callable[[Path], Path]
+) -> None:
+    path = unpacked(tmp_path, f"format{number}-system-closed")
+    with System("SYS1", how(path)) as system, system.job("A", "QSECOFR") as job:
+        (queue,) = (queue for queue in system.queues() if queue.name == "Q")
+        assert queue.private["BERT"] == "*USE"
+        assert job.qrcvdtaq("Q", "QGPL").data == b"one       "
+        assert job.qrcvdtaq("K", "QGPL", key=b"k1", key_order="EQ").data == b"keyed     "
+
+
+def test_an_upgrade_is_made_once_and_refuses_damage(tmp_path: Path) -> None:
+    path = unpacked(tmp_path, "format5-region-closed")
+    file = path / "durable" / "data.mdb"
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace(b"LOGA 2", b"LOGA X"))
+    with pytest.raises(StoreDamaged, match=r"LOGA.*damaged"):
+        upgrade(path)
+    assert check(path).format == 5
+    file.write_bytes(whole)
+    upgrade(path)
+    upgrade(path)
+    with Region(store=path) as region:
+        assert region.start_type == "WARM"
+        with pytest.raises(StoreInUse):
+            upgrade(path)
+    with pytest.raises(StoreMissing):
+        upgrade(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("number", FORMATS)
+def test_an_old_state_file_with_a_damaged_record_does_not_vouch_for_a_clean_end(tmp_path: Path, number: int) -> None:
+    path = unpacked(tmp_path, f"format{number}-region-failed")
+    state = bytearray((path / "state").read_bytes())
+    for slot in (0, 512):
+        changed = bytearray(state)
+        changed[slot + 40] ^= 1
+        (path / "state").write_bytes(changed)
+        shutil.rmtree(tmp_path / "saved", ignore_errors=True)
+        with Region(store=saved(path)) as region:
+            assert region.start_type == "EMERGENCY"
+
+
+# -- compact ----------------------------------------------------------------------------------------------------------
+
+
+QUEUES = [
+    define_tdqueue(name=name, type="INTRA", recovstatus=kind) for name, kind in {"LOG": "LOGICAL", "NON": "NO"}.items()
+]
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_compact_gives_room_back_and_keeps_everything_else(tmp_path: Path, clean: bool) -> None:
+    path = tmp_path / "store"
+    region = Region(QUEUES, store=path)
+    for name in ("LOG", "NON"):
+        region.seed(name, [b"%d" % n + b"x" * 2000 for n in range(3000)])
+        for _ in range(2990):
+            region.readq_td(name)
+    region.close()
+    if not clean:
+        Store(path).close(clean=False)
+    before = (path / "durable" / "data.mdb").stat().st_size
+    report = compact(path)
+    assert report.sound
+    assert (path / "durable" / "data.mdb").stat().st_size < before / 10
+    assert check(path).sound
+    with Region(store=path) as region:
+        assert region.start_type == ("WARM" if clean else "EMERGENCY")
+        assert [record.rstrip(b"x") for record in region.peek("LOG")] == [b"%d" % n for n in range(2990, 3000)]
+        assert region.inquire_tdqueue("NON").numitems == (10 if clean else 0)
+        region.writeq_td("LOG", b"more")
+    with Region(store=path) as region:
+        assert region.start_type == "WARM"
+        assert region.peek("LOG")[-1] == b"more"
+    assert check(path).sound
+
+
+def test_compact_refuses_a_store_in_use_and_a_damaged_one(tmp_path: Path) -> None:
+    with Region(QUEUES, store=tmp_path / "store") as region:
+        region.writeq_td("LOG", b"some record")
+        with pytest.raises(StoreInUse):
+            compact(tmp_path / "store")
+    file = tmp_path / "store" / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"some record", b"SOME record"))
+    before = file.read_bytes()
+    with pytest.raises(StoreDamaged, match="LOG"):
+        compact(tmp_path / "store")
+    assert file.read_bytes() == before
+
+
+# -- backup -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_store_is_backed_up_while_a_process_writes_it(tmp_path: Path) -> None:
+    """Each unit of work writes to two queues; a copy has all of it or nothing, and all that was committed before."""
+    code = """
+    from tdqsim.cics import Region
+    from tdqsim.definitions import define_tdqueue
+    queues = [define_tdqueue(name=n, type="INTRA", recovstatus=k) for n, k in {"A": "LOGICAL", "B": "LOGICAL", "N": "NO"}.items()]
+    region = Region(queues, store=sys.argv[1])
+    region.writeq_td("N", b"not in the copy")
+    print("open", flush=True)
+    import select
+    done = 0
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        with region.task() as task:
+            task.writeq_td("A", b"%d" % done)
+            task.writeq_td("B", b"%d" % done)
+        done += 1
+        if done % 100 == 0:
+            print(done, flush=True)
+    region.close()
+    """
+    with _child.start(code, tmp_path / "store") as child:
+        assert child.stdout is not None
+        lines = iter(line.strip() for line in child.stdout if not line.startswith("20"))
+        assert next(lines) == "open"
+        for number in range(3):
+            least = int(next(lines))
+            target = tmp_path / f"copy{number}"
+            assert backup(tmp_path / "store", target).sound
+            with Region(store=target) as region:
+                assert region.start_type == "EMERGENCY"
+                found = region.peek("A")
+                assert found == region.peek("B") == [b"%d" % n for n in range(len(found))]
+                assert len(found) >= least
+                assert region.peek("N") == []
+        child.communicate("stop\n", timeout=60)
+    with Region(store=tmp_path / "store") as region:
+        assert region.start_type == "WARM"
+
+
+def test_the_backup_of_a_closed_store_is_that_store(tmp_path: Path) -> None:
+    with Region(QUEUES, store=tmp_path / "store") as region:
+        region.writeq_td("LOG", b"one")
+        region.writeq_td("NON", b"two")
+    assert backup(tmp_path / "store", tmp_path / "copy").sound
+    with Region(store=tmp_path / "copy") as region:
+        assert (region.start_type, region.peek("LOG"), region.peek("NON")) == ("WARM", [b"one"], [b"two"])
+    with pytest.raises(StoreError, match="a store already"):
+        backup(tmp_path / "store", tmp_path / "copy")
+
+
+def test_the_backup_of_a_damaged_store_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    with Region(QUEUES, store=tmp_path / "store") as region:
+        region.writeq_td("LOG", b"some record")
+    file = tmp_path / "store" / "durable" / "data.mdb"
+    file.write_bytes(file.read_bytes().replace(b"some record", b"SOME record"))
+    with pytest.raises(StoreDamaged, match="LOG"):
+        backup(tmp_path / "store", tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+# -- readers ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_reader_that_keeps_pages_of_old_commits_is_reported(tmp_path: Path) -> None:
+    """Its process has a transaction of LMDB open, as a program that was stopped while it looked would have."""
+    code = """
+    import lmdb
+    env = lmdb.open(sys.argv[1], readonly=True, max_dbs=0, map_size=1 << 30)
+    with env.begin() as txn:
+        txn.get(b"x")
+        print("reading", flush=True)
+        sys.stdin.readline()
+    """
+    with Store(tmp_path / "store") as store, structlog.testing.capture_logs() as logged:
+        queue = store.durable.create_queue(b"Q")
+
+        def pairs(count: int) -> None:
+            for _ in range(count):
+                work = queue.work()
+                work.put(b"x" * 1500)
+                store.durable.commit((work,))
+                work = queue.work()
+                work.take()
+                store.durable.commit((work,))
+
+        pairs(1)
+        with _child.start(code, tmp_path / "store" / "durable") as child:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "reading\n"
+            pairs(6000)
+            child.communicate("stop\n", timeout=60)
+        (event,) = logged
+        assert event["event"] == "reader_keeps_pages"
+        assert event["pid"] == child.pid
+        assert event["commits_behind"] > 1000
+        assert event["file_bytes"] > 64 << 20
+        pairs(6000)
+        assert len(logged) == 1
