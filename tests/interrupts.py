@@ -1,7 +1,8 @@
 """Exceptions at any line of a part of the package, for tests of what an interrupt leaves behind.
 
 Nothing is collected meanwhile: what is raised inside a finalizer of some other test's garbage is told of elsewhere and
-never reaches the command that is to be interrupted.
+never reaches the command that is to be interrupted. When nothing was left to interrupt, the garbage of all the rounds
+is collected: files that were left open must not be found in a later test.
 """
 
 from __future__ import annotations
@@ -46,3 +47,5 @@ class RaiseAt:
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
         gc.enable()
+        if self.where is None:
+            gc.collect()

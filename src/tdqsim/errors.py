@@ -16,7 +16,9 @@ __all__ = [
     "ConversionError",
     "DatasetError",
     "DefinitionError",
+    "ExtraMissing",
     "LayoutError",
+    "NotInstalled",
     "Problem",
     "RegionClosed",
     "StoreDamaged",
@@ -27,6 +29,7 @@ __all__ = [
     "StoreVersionError",
     "SystemClosed",
     "TdqError",
+    "UsageError",
     "WouldWaitForever",
     "WrongThread",
 ]
@@ -35,8 +38,35 @@ STORE_HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` sav
 """What to do about a :class:`StoreDamaged`."""
 
 
+_PART_BYTES: Final = 1000
+_ROOM_FOR_MORE: Final = 40
+
+
 class TdqError(Exception):
     """Root of every error that tdqsim raises on purpose."""
+
+
+class UsageError(TdqError):
+    """A call that cannot be done: an argument is wrong, or the call comes at a moment when it means nothing.
+
+    Nothing has changed. The message names the argument or the state, and what is allowed.
+    """
+
+
+class NotInstalled(TdqError):
+    """Something that the call needs is not on this machine; the message says what, and how to install it."""
+
+
+class ExtraMissing(NotInstalled):
+    """A package is not installed that an extra of tdqsim brings.
+
+    Args:
+        package: what is missing.
+        extra: the name of the extra, as in ``tdqsim[serve]``.
+    """
+
+    def __init__(self, package: str | None, extra: str) -> None:
+        super().__init__(f"{package} is not installed; pip install 'tdqsim[{extra}]' brings it")
 
 
 class Problem(NamedTuple):
@@ -59,11 +89,20 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        """The problem on one line, place first, as compilers do."""
+        """The problem on one line of at most 4 kB, place first, as compilers do."""
         place = f"{self.file}:{self.line}" if self.line else self.file
-        subject = " ".join(part for part in (self.resource, self.attribute) if part)
-        shown = f" = {self.value!r}" if self.value else ""
-        return f"{place}: {subject}{shown}: {self.message}" if subject else f"{place}: {self.message}"
+        subject = _shortened(" ".join(part for part in (self.resource, self.attribute) if part))
+        shown = f" = {_shortened(repr(self.value))}" if self.value else ""
+        message = _shortened(self.message)
+        return f"{place}: {subject}{shown}: {message}" if subject else f"{place}: {message}"
+
+
+def _shortened(text: str) -> str:
+    """A part of a message, at most 1,000 bytes in UTF-8: what somebody wrote may be a whole file."""
+    data = text.encode("utf-8", "backslashreplace")
+    if len(data) <= _PART_BYTES:
+        return text
+    return f"{data[: _PART_BYTES - _ROOM_FOR_MORE].decode('utf-8', 'ignore')} ... ({len(text):,} characters)"
 
 
 class DefinitionError(TdqError):

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tdqsim.cics import Region
+from tdqsim.cics import Region, Sysplex
 from tdqsim.cics.ship.link import Link
 from tdqsim.cics.ship.remote import LinkEnd
-from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.definitions import define_connection, define_tdqueue
 from tests.recovery.helpers import queue

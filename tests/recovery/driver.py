@@ -6,8 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics import Condition, Region, Sysplex, Task
 from tdqsim.definitions import define_connection, define_tdqueue
 from tdqsim.testing import History
 

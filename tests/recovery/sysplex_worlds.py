@@ -11,10 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.cics import Abend, Region, Task
+from tdqsim.cics import Abend, Region, Sysplex, Task
 from tdqsim.cics.ship.messages import RESYNC_STEPS, STEPS
 from tdqsim.cics.ship.remote import LinkEnd
-from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.core.dispatch import Strand
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction

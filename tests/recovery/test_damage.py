@@ -442,6 +442,30 @@ def test_a_salvaged_store_is_started_as_the_damaged_one_would_have_been(tmp_path
         assert region.peek("LOGQ") == [b"one", b"two"]
 
 
+@pytest.mark.rule("REC-SALVAGED-DEFINITIONS")
+@pytest.mark.parametrize("step", [8192, pytest.param(1000, marks=pytest.mark.slow)])
+def test_whatever_a_salvage_saved_the_store_starts_and_all_of_it_can_be_read(tmp_path, caplog, step):
+    """The file is cut off anywhere: the catalogue may be lost, or the region's own record, or everything."""
+    path = tmp_path / "store"
+    with make(store=path) as region:
+        for number in range(100):
+            for name in ("LOGQ", "PHYQ"):
+                region.writeq_td(name, b"%d" % number + b"x" * (number * 37 % 400))
+    file = path / "durable" / "data.mdb"
+    whole = file.read_bytes()
+    for size in range(4096, len(whole.rstrip(b"\0")), step):
+        file.write_bytes(whole[:size])
+        saved = tmp_path / f"saved{size}"
+        report = storecheck.salvage(path, saved)
+        count = {each.name.decode(): each.saved for each in report.queues}
+        for start in ("EMERGENCY", "WARM"):
+            with make(store=saved) as region:
+                assert region.start_type == start
+                for name in ("LOGQ", "PHYQ"):
+                    assert len(region.peek(name)) == count.get(name, 0)
+    assert any(rule("REC-SALVAGED-DEFINITIONS").message in line for line in caplog.messages)
+
+
 def test_the_commit_of_a_unit_of_work_in_doubt_needs_nothing_of_what_it_has_read(tmp_path):
     """Not even what kind of record it was: the byte that says so is damaged."""
     path = tmp_path / "store"

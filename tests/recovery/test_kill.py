@@ -8,7 +8,7 @@ from tests.recovery import victim
 from tests.recovery.harness import Harness
 from tests.recovery.model import Impossible, Ledger
 
-DEADLY = 80
+DEADLY = 400
 """Kills within which a planted bug has to show."""
 
 

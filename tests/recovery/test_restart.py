@@ -95,7 +95,7 @@ def test_the_first_write_after_a_restart_starts_no_second_task(tmp_path, kind):
     region.set_terminal("T001", inservice=False)
     region.register("PAYP", lambda _task: None)
     region.writeq_td("TRGQ", b"4")
-    assert len(region.facility("TERMINAL", "T001").requests) == 1
+    assert len(region.terminal_control.get("TERMINAL", "T001").requests) == 1
     region.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics import Sysplex
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import Resp
 from tests.recovery.helpers import WRITEQ, make, outcome, prepared, queue

@@ -62,6 +62,27 @@ def test_a_message_that_comes_late_changes_nothing(two, step):
     assert two.left() == []
 
 
+@pytest.mark.parametrize(("hops", "taken"), [(8, True), (9, False), (0, False)])
+def test_a_request_that_has_gone_through_too_many_regions_is_refused_by_the_region_that_gets_it(two, hops, taken):
+    """Also where the region that sends it does not count."""
+    pipe = two.link()._pipe
+    carry = pipe.carry
+
+    def altered(data: bytes, to: Any) -> None:
+        (message,) = FrameDecoder(KINDS).feed(data)
+        if message.kind == "REQUEST":
+            fields = {**message.fields, "hops": hops}
+            data = encode(MessageFrame(message.kind, fields, message.data, message.number, message.answers))
+        carry(data, to)
+
+    pipe.carry = altered
+    met = two["NEAR"].start(lambda task: outcome(task.writeq_td, "REMQ", b"new")).result()
+    assert met == (None if taken else "ISCINVREQ")
+    assert two["FAR"].peek("FARQ") == [b"new"] * taken
+    assert two.link().acquired
+    assert two.left() == []
+
+
 @pytest.mark.parametrize("step", ["BACKOUT", "BACKED_OUT"])
 def test_a_backout_that_comes_late_is_a_backout(two, step):
     def work(task):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.cics import Abend, Condition
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics import Abend, Condition, Sysplex
 from tdqsim.definitions import define_connection
 from tdqsim.errors import TdqError, WouldWaitForever
 from tdqsim.facts import Resp

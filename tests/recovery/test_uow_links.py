@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Condition, Region
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics import Condition, Region, Sysplex
 from tdqsim.core.engine import Engine
 from tdqsim.definitions import define_connection, define_tdqueue
 from tests.recovery.complexes import Complex, remote

@@ -16,8 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tdqsim.cics import Abend, Condition, Region
-from tdqsim.cics.uow.unit import UnitOfWork
+from tdqsim.cics import Abend, Condition, Region, UnitOfWork
 from tdqsim.core.store import Durable
 from tdqsim.definitions import define_tdqueue, define_transaction
 from tdqsim.facts import Resp
@@ -95,7 +94,9 @@ class Life:
             number = self.number
             region.register("WORK", self.program)
             entry = region.transactions["WORK"]
-            programs.append(region.attach(entry, startcode="S", userid=region.default_user, args=(number,)))
+            programs.append(
+                region.task_manager.attach(entry, startcode="S", userid=region.default_user, args=(number,))
+            )
         region.run()
         for name in tuple(self.branches):  # what waits for one in doubt must not wait for ever
             self.end_branch(0, name)

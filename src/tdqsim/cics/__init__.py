@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdqsim.cics.commands import Task
+from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.issue import Hook, Recorder
 from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
 from tdqsim.cics.look.peek import QueueSnapshot
+from tdqsim.cics.model.region import Hook, Recorder
+from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.queues.making import InstallRefused
 from tdqsim.cics.region import Region
 from tdqsim.cics.spi.inquire_task import TaskListInfo
@@ -22,17 +24,20 @@ from tdqsim.cics.spi.rows import (
     UowInfo,
     UowlinkInfo,
 )
-from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
     from tdqsim.cics.ship.sysplex import Sysplex
+    from tdqsim.cics.text.cemt import cemt
+    from tdqsim.cics.text.cemt_request import CemtError
     from tdqsim.cics.text.exec_text import TranslationError
 
 __all__ = [
+    "COMMANDS",
     "Abend",
     "Access",
     "AccessList",
+    "CemtError",
     "Condition",
     "ConnectionInfo",
     "Hook",
@@ -53,6 +58,7 @@ __all__ = [
     "UowInfo",
     "UowenqInfo",
     "UowlinkInfo",
+    "cemt",
 ]
 
 # What one region needs nothing of.
@@ -60,6 +66,8 @@ __getattr__, __dir__ = load_late(
     __name__,
     {
         "tdqsim.cics.ship.sysplex": ("Sysplex",),
+        "tdqsim.cics.text.cemt": ("cemt",),
+        "tdqsim.cics.text.cemt_request": ("CemtError",),
         "tdqsim.cics.text.exec_text": ("TranslationError",),
     },
 )

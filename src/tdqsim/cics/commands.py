@@ -9,20 +9,18 @@ alone.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from tdqsim.cics.files import commands as files
-from tdqsim.cics.files import inquire as file_states
-from tdqsim.cics.files import requests as files_requests
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
-from tdqsim.cics.kernel.levels import ProgramLevel
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.programs import containers, diagnostics
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create, statistics
 from tdqsim.cics.spi import inquire_connection as connections
+from tdqsim.cics.spi import inquire_file as file_states
 from tdqsim.cics.spi import inquire_task as tasks
 from tdqsim.cics.spi import inquire_tdqueue as queues
 from tdqsim.cics.spi import inquire_transaction as transactions
@@ -30,19 +28,12 @@ from tdqsim.cics.spi import inquire_uow as units
 from tdqsim.cics.spi import inquire_uowenq as enqueues
 from tdqsim.cics.spi import inquire_uowlink as links
 from tdqsim.cics.spi import set as setting
-from tdqsim.cics.spi.parts import SpiRegion
 from tdqsim.cics.terminal import commands as terminal
 from tdqsim.cics.terminal import conversation
 from tdqsim.cics.text import execute as text
 from tdqsim.cics.ts import commands as ts
 
 __all__ = ["Task"]
-
-
-class _CommandsRegion(
-    SpiRegion, programs.ProgramRegion, ts.TsRegion, files_requests.FileRegion, terminal.TerminalRegion, Protocol
-):
-    """What all commands together ask of the region."""
 
 
 class Task(TaskBase):
@@ -68,7 +59,7 @@ class Task(TaskBase):
         """The COMMAREA of the program that runs, as storage that its caller sees; None for none."""
         return self.level.commarea if self.level is not None else None
 
-    region: _CommandsRegion
+    region: RegionData
     level: ProgramLevel | None
 
     writeq_td = td.writeq_td

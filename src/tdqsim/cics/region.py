@@ -11,6 +11,7 @@ no task of the program's. What is here is the public face.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, TypeVarTuple, Unpack, overload
@@ -26,19 +27,19 @@ from tdqsim.cics.kernel.handlers import (
     register,
     startable,
 )
-from tdqsim.cics.kernel.levels import ProgramLevel
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
+from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,
     from_region_file,
 )
 from tdqsim.cics.region_commands import RegionCommands
-from tdqsim.cics.region_end import end, give_up
+from tdqsim.cics.region_end import end, give_up, store_failed
 from tdqsim.cics.region_parts import RegionParts
 from tdqsim.cics.region_start import KEEPER, StartType, begin
 from tdqsim.cics.spi.install import install
@@ -188,7 +189,8 @@ class Region(RegionCommands, RegionParts):
             self.store = _opened(store, durability, limit_bytes, readonly=readonly)
             claim(self.store, KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
-            self.dispatcher.on_idle.append(self.hardening.serve)
+            self.hardening.store_failed = partial(store_failed, self)
+            self.dispatcher.on_idle += [self.hardening.serve, self.task_manager.finish_ends]
             from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
 
             self.data_sets = DataSets(self, dd or {}, datasets)
@@ -225,7 +227,7 @@ class Region(RegionCommands, RegionParts):
         """Refuse a call from another thread, and one to a closed region."""
         self.dispatcher.check_thread()
         if self.closed:
-            raise RegionClosed(f"{what}: the region {self.applid} is closed")
+            raise RegionClosed(f"{what}: the region {self.applid} {self.why_closed}")
 
     # -- resources ------------------------------------------------------------------------------------------------
 
@@ -274,12 +276,14 @@ class Region(RegionCommands, RegionParts):
     def register(self, transid: str, handler: Callable[[Task], object]) -> None:
         """Make a callable the program of a transaction; without a definition the transaction gets defaults.
 
+        Without such a handler a transaction runs the program that its PROGRAM names, see ``region.programs``.
+
         Raises:
             DefinitionError: the name is no transaction id.
             TdqError: the handler cannot be called.
         """
         self.dispatcher.check_thread()
-        register(self.transactions, transid, handler)
+        register(self.transactions, transid, handler, self.programs)
         self.awaiting_handlers.look_again()
 
     def set_terminal(self, name: str, *, inservice: bool) -> None:
@@ -364,7 +368,9 @@ class Region(RegionCommands, RegionParts):
         entry = startable(self.transactions, program, transid)
         facility = self.terminal_control.defined(terminal) if terminal else None
         startcode = "TD" if facility is not None else "S" if data is None else "SD"
-        return self.attach(entry, startcode=startcode, userid=user, facility=facility, data=data, args=args)
+        return self.task_manager.attach(
+            entry, startcode=startcode, userid=user, facility=facility, data=data, args=args
+        )
 
     def stepped(
         self,
@@ -405,6 +411,7 @@ class Region(RegionCommands, RegionParts):
     def run(self) -> None:
         """Let tasks run until none can go on; the simulated clock jumps to what they wait for."""
         self._check("run")
+        self.task_manager.finish_ends()
         self.dispatcher.run()
 
     # -- units of work --------------------------------------------------------------------------------------------
@@ -551,7 +558,7 @@ class Region(RegionCommands, RegionParts):
         if commarea or channel is not None:
             area = memoryview(bytearray(commarea)) if commarea else None
             level = ProgramLevel(entry.program_name or entry.name, area, None, channel)
-        return self.attach(entry, startcode="TD", userid=self.default_user, facility=facility, level=level)
+        return self.task_manager.attach(entry, startcode="TD", userid=self.default_user, facility=facility, level=level)
 
     def __enter__(self) -> Self:
         return self

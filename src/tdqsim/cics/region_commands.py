@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.tasks import Tasks, outside
+from tdqsim.cics.model.region import RegionData
 
 __all__ = ["RegionCommands"]
 
 
-class RegionCommands:
+class RegionCommands(RegionData):
     """The commands of a region; each is a task of its own, with its syncpoint.
 
     Attributes:

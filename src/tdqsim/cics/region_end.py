@@ -15,8 +15,9 @@ from tdqsim.facts import Cvda
 if TYPE_CHECKING:
     from tdqsim.cics.region_parts import RegionParts
     from tdqsim.core.dispatch import Strand
+    from tdqsim.errors import StoreError
 
-__all__ = ["end", "give_up", "let_go"]
+__all__ = ["end", "give_up", "let_go", "store_failed"]
 
 
 def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
@@ -30,6 +31,18 @@ def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
         let_go(region, clean=False)
         raise
     return region.survivors
+
+
+def store_failed(region: RegionParts, error: StoreError) -> None:
+    """End a region whose store the system could not write or sync: what it commits from then on could not be kept.
+
+    Its next start is an emergency one. Whoever is in a command gets the error; every later call gets RegionClosed.
+    """
+    if region.closed:  # a close meets it too
+        return
+    region.log.error("store_failed", error=str(error))
+    region.why_closed = f"has failed: {error}"
+    end(region, clean=False)
 
 
 def give_up(region: RegionParts) -> None:
@@ -49,7 +62,7 @@ def _end(region: RegionParts, *, clean: bool) -> None:
         _leave_links(region)
     region.closed = True
     _leave_links(region)
-    region.refresh_all()
+    region.directory.refresh_all()
     if clean:
         _end_tasks(region)
     else:
@@ -61,6 +74,7 @@ def _end_tasks(region: RegionParts) -> None:
     region.survivors = region.dispatcher.end_strands(region, f"the region {region.applid} is closed", RegionClosed)
     for task in tuple(region.tasks.values()):
         task.end(normal=False)
+    region.task_manager.finish_ends()
     for uow in tuple(region.units.values()):
         if uow.state is Cvda.INFLIGHT:  # a coordinator outside CICS has it, and has not had it prepared
             indoubt.back_out_together(uow)
@@ -80,9 +94,8 @@ def _leave_links(region: RegionParts) -> None:
 def let_go(region: RegionParts, *, clean: bool) -> None:
     """Let the store, the data sets and the threads go, at whatever point the region has come to."""
     region.closed = True
-    hardening = getattr(region, "hardening", None)
-    if hardening is not None and hardening.serve in region.dispatcher.on_idle:
-        region.dispatcher.on_idle.remove(hardening.serve)
+    mine = [region.task_manager.finish_ends, region.hardening.serve] if hasattr(region, "hardening") else []
+    region.dispatcher.on_idle[:] = [hook for hook in region.dispatcher.on_idle if hook not in mine]
     try:
         if hasattr(region, "data_sets"):
             region.data_sets.close(clean=clean)

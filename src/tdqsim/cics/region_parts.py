@@ -7,28 +7,27 @@ those protocols together; what programs call is in :class:`~tdqsim.cics.region.R
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.files import Files
-from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.encoding import encode
-from tdqsim.cics.kernel.enqueue import Enqueue, release_all
-from tdqsim.cics.kernel.handlers import TransactionEntry
+from tdqsim.cics.kernel.enqueue import release_all
+from tdqsim.cics.kernel.handlers import TransactionEntry, program_of_transaction
 from tdqsim.cics.kernel.interval import Starts
-from tdqsim.cics.kernel.issue import Hook, Recorder
 from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy, check_user
-from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
+from tdqsim.cics.model.lock import Enqueue
+from tdqsim.cics.model.region import Hook, Recorder, RegionData, RegionLink
+from tdqsim.cics.model.space import IntraSpace
+from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.programs import Diagnostics, Programs
 from tdqsim.cics.queues.ati import Ati
 from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.facilities import Facilities
-from tdqsim.cics.queues.intra import IntraSpace
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue, IntraTdQueue, RegionLink
 from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.region_arguments import (
     dfhintra as dfhintra_sizes,
@@ -38,14 +37,12 @@ from tdqsim.cics.ts import TemporaryStorage
 from tdqsim.cics.uow import restart
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
-from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.argument_types import types_told
 from tdqsim.core.clock import time_zone
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Store
-from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
@@ -54,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["RegionParts"]
 
 
-class RegionParts:
+class RegionParts(RegionData):
     """The parts of a region, and what they ask of it; :class:`~tdqsim.cics.region.Region` documents all of it.
 
     Attributes:
@@ -67,8 +64,18 @@ class RegionParts:
     hardening: Hardening
     data_sets: DataSets
     catalogue: ResourceCatalogue
-    cold_start_abstime: int
     task_manager: Tasks[Task]
+    directory: Directory
+    terminal_control: Facilities
+    recovery: UnitsOfWork
+    ati: Ati
+    messages: Messages
+    starts: Starts
+    statistics: Statistics
+    programs: Programs
+    diagnostics: Diagnostics
+    ts: TemporaryStorage
+    files: Files
 
     def __init__(
         self,
@@ -102,6 +109,7 @@ class RegionParts:
         self.log = RegionLog(applid)
         self.settings: Mapping[str, Any] = dict(settings)
         self.closed = self.failed = self.started = False
+        self.why_closed = "is closed"
         self.start_type = ""
         self.tdintra = tdintra
         self.readonly = readonly
@@ -110,8 +118,8 @@ class RegionParts:
         self._take_policy(security)
         self.groups = groups
         self.is_watched = False
-        self._hook: Hook | None = None
-        self._recorder: Recorder | None = None
+        self._hook: Hook[Any] | None = None
+        self._recorder: Recorder[Any] | None = None
         self.aside: Store | None = None
         self._make_parts(dfhintra)
 
@@ -139,21 +147,10 @@ class RegionParts:
         self.awaiting_handlers = AwaitingHandlers(self)
         self.messages = Messages(self)
         self.statistics = Statistics(self)
-        # What other parts ask of these, bound once.
-        self.attach = self.task_manager.attach
-        self.system_task = self.task_manager.system
-        self.next_task_number = self.task_manager.next_number
-        self.facility = self.terminal_control.get
-        self.when_free = self.terminal_control.when_free
-        self.refresh_facilities = self.terminal_control.refresh
-        self.put_in, self.take_out = self.directory.put_in, self.directory.take_out
-        self.refresh, self.refresh_all = self.directory.refresh, self.directory.refresh_all
-        self.settle_disable = self.directory.settle_disable
-        self.new_uow, self.uow_seen = self.recovery.new, self.recovery.seen
-        self.commit, self.back_out = self.recovery.commit, self.recovery.back_out
-        self.unit_of_work_ended = self.recovery.ended
         self.image_of = restart.image_of
-        self.programs = Programs()
+        self.programs = Programs(
+            [partial(program_of_transaction, self.transactions)], on_register=self.awaiting_handlers.look_again
+        )
         self.diagnostics = Diagnostics()
         self.ts = TemporaryStorage(self)
         self.files = Files(self)
@@ -168,7 +165,7 @@ class RegionParts:
     @security.setter
     def security(self, policy: SecurityPolicy | None) -> None:
         self._take_policy(policy)
-        self.refresh_all()
+        self.directory.refresh_all()
 
     def _take_policy(self, policy: SecurityPolicy | None) -> None:
         check_user(policy, self.default_user, "default_user")
@@ -176,110 +173,46 @@ class RegionParts:
         self._security = policy
 
     @property
-    def hook(self) -> Hook | None:
+    def hook(self) -> Hook[Any] | None:
         """What looks at every command; None costs nothing."""
         return self._hook
 
     @hook.setter
-    def hook(self, hook: Hook | None) -> None:
+    def hook(self, hook: Hook[Any] | None) -> None:
         self._hook = hook
         self._watch()
 
     @property
-    def recorder(self) -> Recorder | None:
+    def recorder(self) -> Recorder[Any] | None:
         """What writes down what happens; None costs nothing."""
         return self._recorder
 
     @recorder.setter
-    def recorder(self, recorder: Recorder | None) -> None:
+    def recorder(self, recorder: Recorder[Any] | None) -> None:
         self._recorder = recorder
         self._watch()
 
     def _watch(self) -> None:
         self.is_watched = self._hook is not None or self._recorder is not None
-        self.refresh_all()
+        self.directory.refresh_all()
 
-    def record(self, task: TaskBase, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def record(self, task: TaskData, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """Tell the recorder of a command that is a whole function of its own."""
         self.dispatcher.check_thread()
         if self._recorder is not None:
             self._recorder.command(task, command, arguments, outcome)
 
-    def intra_queues(self) -> Iterator[IntraTdQueue]:
-        """The intrapartition queues in the order of installation."""
-        self.dispatcher.check_thread()
-        return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraTdQueue))
-
-    def data_set(self, queue: ExtraTdQueue) -> ExtraFile:
-        """The data set for an extrapartition queue that is being installed."""
-        self.dispatcher.check_thread()
-        return self.data_sets.make(queue)
-
-    @property
-    def looks_at_store(self) -> bool:
-        """Whether it only looks at a store that is there."""
-        return self.readonly and not self.store.created
-
-    @property
-    def looks_from_outside(self) -> bool:
-        """Whether the store that it only looks at belongs to a region that runs, or was not closed."""
-        return self.looks_at_store and not self.store.closed_clean
-
-    def nothing_stored(self, name: bytes, *, durable: bool) -> Any:
-        """An empty queue, in place of one that the store looked at does not show yet."""
-        self.dispatcher.check_thread()
-        if self.aside is None:
-            self.aside = Store()
-        half: Any = self.aside.durable if durable else self.aside.volatile
-        return half.create_queue(name)
-
-    @types_told
-    def link(self, sysid: str) -> RegionLink:
-        """The way to another system.
-
-        Raises:
-            Condition: SYSIDERR: it is not defined or not connected.
-        """
-        self.dispatcher.check_thread()
-        link = self.links.get(sysid)
-        if link is None:
-            raise Condition(Resp.SYSIDERR, detail=f"there is no connection to system {sysid}")
-        return link
-
-    def force(self) -> None:
-        """Make all durable changes permanent now."""
-        self.dispatcher.check_thread()
-        self.hardening.force()
-
-    @property
-    def last_uow_id(self) -> bytes:
-        """The highest id given to a unit of work, or known of an earlier run."""
-        return self.recovery.last_id
-
-    @types_told
-    def encode(self, text: str) -> bytes:
-        """Text in the region's code page; characters it does not have become substitutes."""
-        return encode(self.codepage, text)
-
-    @types_told
-    def text(self, record: bytes) -> str:
-        """A record as text, by the region's code page.
-
-        Raises:
-            ConversionError: a byte of it is no character there.
-        """
-        return self.codepage.decode(bytes(record))
-
     # -- tasks ----------------------------------------------------------------------------------------------------
 
-    def task_ended(self, task: TaskBase, *, normal: bool) -> None:
+    def task_ended(self, task: TaskData, *, normal: bool) -> None:
         """A task has ended and its unit of work is settled: its QZEROs, its ENQs, its queue's cycle, its facility."""
         if self.dispatcher.thread != get_ident():
             self.dispatcher.check_thread()
         self.tasks.pop(task.number, None)
         if self.failed:
             return
-        if self._recorder is not None:
+        if self._recorder is not None and not task.recorded:
+            task.recorded = True
             self._recorder.task_ended(task, normal=normal)
         if task.qzero:
             for queue, cycle in task.qzero.items():
@@ -297,12 +230,7 @@ class RegionParts:
             self.ati.serve(facility)
 
     @types_told
-    def purge(self, handle: Strand | TaskBase, code: str = PURGED) -> bool:
+    def purge(self, handle: Strand | TaskData, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""
         self.dispatcher.check_thread()
         return self.task_manager.purge(handle, code)
-
-    def units_of_work(self) -> tuple[UnitOfWork, ...]:
-        """Those that tasks have begun, then the shunted ones, each in order of age."""
-        self.dispatcher.check_thread()
-        return self.recovery.all()

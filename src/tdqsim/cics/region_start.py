@@ -70,7 +70,8 @@ def _begin(
         restart.show_latches(region)
         return
     identity = None if store.created else store.durable.get_meta(_IDENTITY)
-    if identity is None or start != "AUTO":  # without it, a start with empty queues was never finished
+    lost = identity is None and store.salvaged  # what damage has left is there, but the region's own record is not
+    if start != "AUTO" or (identity is None and not lost):  # without it, a start with empty queues was never finished
         if start == "AUTO" and region.catalogue.kept:
             restart.check_nothing_kept(region)
         initial = start == "INITIAL" or (identity is None and not restart.cold_start_unfinished(region))
@@ -85,8 +86,14 @@ def _begin(
         store.discard_volatile()
     if empty:
         restart.empty_intrapartition(region)
-    region.cold_start_abstime = int.from_bytes(identity, "big")
+    if identity is None:
+        region.cold_start_abstime = abstime(region.clock.time_ns(), region.zone)
+        region.hardening.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
+    else:
+        region.cold_start_abstime = int.from_bytes(identity, "big")
     region.catalogue.load()
+    if identity is None:
+        _install_lost(region, definitions, supplied=supplied)
     if not store.closed_clean:
         restart.give_back_reads(region)
     region.ts.resume(clean=store.closed_clean)
@@ -96,6 +103,19 @@ def _begin(
     _resume_triggers(region)
     region.hardening.commit(party=_Started(region))  # all that a warm start changes on the store
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
+
+
+def _install_lost(
+    region: RegionParts, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool
+) -> None:
+    """Install what is given and no longer in the catalogue of a salvaged store, so that the records can be reached."""
+    given = as_definitions(definitions)
+    every = [*supplied_definitions().tdqueues, *given.resources] if supplied else list(given.resources)
+    found = {(resource.kind, resource.resource_name): resource for resource in every}
+    missing = [resource for name, resource in found.items() if name not in region.catalogue]
+    if missing:
+        install(region, as_definitions(missing), way="grplist", user=region.region_user)
+        region.log.warning("lost_definitions_installed", resources=[resource.resource_name for resource in missing])
 
 
 def _cold(region: RegionParts, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:

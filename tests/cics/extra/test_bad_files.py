@@ -14,6 +14,7 @@ from tdqsim.cics.region import Region
 from tdqsim.definitions import define_tdqueue, parse_definitions
 from tdqsim.errors import DefinitionError
 from tdqsim.facts import Cvda, Resp
+from tests.rules import rule
 
 FIXED = {"recordformat": "FIXED", "blockformat": "BLOCKED", "recordsize": 4, "blocksize": 8}
 VARIABLE = {"recordformat": "VARIABLE", "blockformat": "BLOCKED", "recordsize": 84, "blocksize": 200}
@@ -127,7 +128,11 @@ def test_no_permission(tmp_path, monkeypatch, typefile):
 LIES = [
     (FIXED, b"", []),
     (FIXED, b"1234" + b"56", [b"1234", "ends with 2 bytes", b"56"]),
-    (FIXED, VB_FILE, [VB_FILE[at : at + 4] for at in (0, 4, 8, 12)] + ["ends with 2 bytes", VB_FILE[16:]]),
+    (
+        {**FIXED, "dd": {"detect": "NO"}},
+        VB_FILE,
+        [VB_FILE[at : at + 4] for at in (0, 4, 8, 12)] + ["ends with 2 bytes", VB_FILE[16:]],
+    ),
     (VARIABLE, b"", []),
     (VARIABLE, b"\0", ["ends inside a block", b"\0"]),
     (VARIABLE, b"12345678", ["BDW X'31323334'", b"5678"]),
@@ -177,6 +182,17 @@ def test_a_lie_is_one_ioerr_that_says_what_is_wrong(tmp_path, shape, data, expec
         for _ in range(2):
             assert met(region.readq_td, "INQ")[0] is Resp.QZERO
         assert region.inquire_tdqueue("INQ", "EMPTYSTATUS").emptystatus is Cvda.EMPTY
+
+
+@pytest.mark.rule("DS-FIXED-WORDS")
+@pytest.mark.parametrize("erroroption", ["IGNORE", "SKIP"])
+def test_fixed_records_of_a_file_with_descriptor_words_are_refused_at_open(tmp_path, erroroption):
+    path = tmp_path / "data"
+    path.write_bytes(VB_FILE)
+    with region_with(path, FIXED, erroroption=erroroption) as region:
+        resp, detail = met(region.set_tdqueue, "INQ", openstatus="OPEN")
+        assert (resp, str(path) in detail, rule("DS-FIXED-WORDS").message in detail) == (Resp.IOERR, True, True)
+        assert met(region.readq_td, "INQ")[0] is Resp.NOTOPEN
 
 
 def test_a_file_that_grows_or_goes_away_while_it_is_read(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.cics import Condition
+from tdqsim.cics import AccessList, Condition
 from tdqsim.cics.region import Region
 from tdqsim.datasets import parse_dcb, write_records
 from tdqsim.definitions import parse_definitions
@@ -561,6 +561,18 @@ def test_a_format_that_nobody_knows_is_detected(make, tmp_path, dcb):
     assert "no record format is known" in expect_rule("EX-OPEN-MISSING", put_state, region, "NOQ", "OPEN").detail
 
 
+@pytest.mark.rule("DS-FIXED-WORDS")
+def test_a_queue_of_fixed_records_is_not_opened_on_a_file_with_descriptor_words(make, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(bytes.fromhex("0010 0000 000C 0000") + b"one two ")
+    fixed = IN.replace("10", "4").replace("20", "8").replace("}", ", opentime: DEFERRED}")
+    region = make(fixed, dd={"IN": {"path": str(path)}})
+    assert "as in RECFM=VB" in expect_rule("EX-OPEN-MISSING", put_state, region, "INQ", "OPEN").detail
+    region = make(fixed, dd={"IN": {"path": str(path), "detect": "NO"}})
+    put_state(region, "INQ", "OPEN")
+    assert list(region.readq_td_all("INQ"))[2:] == [b"one ", b"two "]
+
+
 @pytest.mark.rule("DS-DCB-DETECT")
 def test_what_is_said_is_not_detected(make, tmp_path):
     path = tmp_path / "file"
@@ -570,3 +582,83 @@ def test_what_is_said_is_not_detected(make, tmp_path):
     empty = make("{name: INQ, type: EXTRA, ddname: IN, opentime: DEFERRED}", dd={"IN": {"path": str(tmp_path / "empty"), "detect": "YES"}})  # fmt: skip
     (tmp_path / "empty").write_bytes(b"")
     assert "any format fits" in expect_rule("EX-OPEN-MISSING", put_state, empty, "INQ", "OPEN").detail
+
+
+# -- who submits a job, and as whom it runs ------------------------------------------------------------------------------
+
+
+JOBQ = "{name: JOBQ, type: EXTRA, typefile: OUTPUT, ddname: RDR, jobuserid: PAYJOB}"
+
+
+def submitted(region, *texts, userid="BOB"):
+    with region.task(userid=userid) as task:
+        for text in (*texts, "/*EOF"):
+            task.writeq_td("JOBQ", region.encode(text))
+    return [(job.text(), job.user) for job in region.jobs]
+
+
+@pytest.mark.rule("EX-INTRDR-JOBUSERID")
+def test_a_job_without_user_runs_for_jobuserid(make):
+    said = rule("EX-INTRDR-JOBUSERID").message
+    region = make(JOBQ, dd={"RDR": {"sysout": "A,INTRDR"}})
+    assert submitted(region, "//MYJOB JOB (1)") == [([f"//MYJOB JOB (1),{said}PAYJOB"], "PAYJOB")]
+    region = make(JOBQ.replace(", jobuserid: PAYJOB", ""), dd={"RDR": {"sysout": "A,INTRDR"}})
+    assert submitted(region, "//MYJOB JOB (1)") == [(["//MYJOB JOB (1)"], "")]
+    region = make(JOBQ, dd={"RDR": {"sysout": "A,INTRDR"}}, region_user="PAYJOB")
+    assert submitted(region, "//MYJOB JOB (1)") == [(["//MYJOB JOB (1)"], "")]
+
+
+@pytest.mark.rule("EX-INTRDR-USER")
+@pytest.mark.parametrize("user", ["PAYJOB", "NOBODY", "&SYSUID"])
+def test_a_job_for_a_user_needs_a_surrogate(make, user):
+    policy = AccessList(
+        surrogates={"ALICE": ["PAYJOB", "CICSRGN"], "CICSRGN": ["PAYJOB"]},
+        users=["CICSUSER", "CICSRGN", "ALICE", "BOB", "PAYJOB"],
+    )
+    region = make(JOBQ, dd={"RDR": {"sysout": "A,INTRDR"}}, security=policy)
+    card = region.encode(f"//MYJOB JOB (1),USER={user}")
+    with region.task(userid="BOB") as task:
+        expect_rule("EX-INTRDR-USER", task.writeq_td, "JOBQ", card)
+        with pytest.raises(Condition):
+            task.writeq_td_all("JOBQ", [card])
+    assert submitted(region) == []
+    if user == "NOBODY":
+        with region.task(userid="ALICE") as task:
+            expect_rule("EX-INTRDR-USER", task.writeq_td, "JOBQ", card)
+    else:
+        assert submitted(region, f"//MYJOB JOB (1),USER={user}", userid="ALICE")[0][1] == user
+    assert submitted(region, "//MYJOB2 JOB", userid="BOB")[-1] == (["//MYJOB2 JOB USER=PAYJOB"], "PAYJOB")
+
+
+@pytest.mark.rule("EX-BLOCKFORMAT")
+@pytest.mark.parametrize(
+    ("said", "blocks"),
+    [
+        ("blockformat: BLOCKED, blocksize: 200", 1),
+        ("blockformat: UNBLOCKED, blocksize: 200", 2),
+        ("blocksize: 200", 1),
+        ("blocksize: 88", 2),
+    ],
+)
+def test_blockformat_decides_whether_a_block_takes_several_records(make, tmp_path, said, blocks):
+    queue = (
+        f"{{name: OUTQ, type: EXTRA, typefile: OUTPUT, ddname: OUT, recordformat: VARIABLE, recordsize: 84, {said}}}"
+    )
+    region = make(queue, dd={"OUT": tmp_path / "out"})
+    assert region.inquire_tdqueue("OUTQ").blockformat is (Cvda.BLOCKED if blocks == 1 else Cvda.UNBLOCKED)
+    put_lines(region, "one", "two")
+    put_state(region, "OUTQ", "CLOSED")
+    written = [b"\x00\x0e\x00\x00" + record for record in records("one", "two")]  # each behind its descriptor word
+    block = b"\x00\x20\x00\x00" if blocks == 1 else b"\x00\x12\x00\x00"
+    expected = block + b"".join(written) if blocks == 1 else b"".join(block + record for record in written)
+    assert (tmp_path / "out").read_bytes() == expected
+
+
+@pytest.mark.rule("EX-OPENTIME")
+@pytest.mark.parametrize(("opentime", "status"), [("INITIAL", Cvda.OPEN), ("DEFERRED", Cvda.CLOSED)])
+def test_opentime_decides_whether_a_queue_is_open_once_installed(make, tmp_path, opentime, status):
+    region = make(
+        f"{{name: OUTQ, type: EXTRA, typefile: OUTPUT, ddname: OUT, opentime: {opentime}, {FIXED}}}",
+        dd={"OUT": tmp_path / "out"},
+    )
+    assert region.inquire_tdqueue("OUTQ").openstatus is status

@@ -104,7 +104,7 @@ class Driver:
     def begin(self, name: str, *, dtimout: bool) -> None:
         slot = self.slots[name] = Slot(name)
         entry = self.region.transactions["DTIM" if dtimout else "PLAN"]
-        slot.strand = self.region.attach(entry, startcode="U", userid="CICSUSER", args=(slot,))
+        slot.strand = self.region.task_manager.attach(entry, startcode="U", userid="CICSUSER", args=(slot,))
 
     def together(self, **letters: tuple[Any, ...]) -> Any:
         """Tell several tasks something, and let all run; what can be seen then."""

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tdqsim.cics import AccessList, Condition, Region, Task
-from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics import COMMANDS, AccessList, Condition, Region, Task
 from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
@@ -157,7 +156,7 @@ def test_remote_queues_without_a_link(region: Region) -> None:
 
 @pytest.mark.rule("TD-REMOTE-DISABLED")
 def test_a_disabled_remote_entry_ships_nothing(region: Region) -> None:
-    region.tdqueues["REMQ"].enablestatus = Cvda.DISABLED
+    region.set_tdqueue("REMQ", enablestatus="DISABLED")
     expect_rule("TD-REMOTE-DISABLED", region.readq_td, "REMQ")
 
 
@@ -187,11 +186,14 @@ def test_a_disabled_queue(region: Region, queue: str) -> None:
 
 @pytest.mark.rule("TD-NOTAUTH")
 def test_security_is_asked_for_the_final_target(make_region: Callable[..., Region]) -> None:
-    region = make_region(security=AccessList(queues={"CICSUSER": {"LOGQ": 2, "ALIA": 2}}), ressec="ALWAYS")
+    policy = AccessList(queues={"CICSUSER": {"LOGQ": 2, "ALIA": 2}})
+    region = make_region(security=policy, ressec="ALWAYS")
     region.writeq_td("LOGQ", b"x")
     expect_rule("TD-NOTAUTH", region.writeq_td, "NOQ", b"x")
     expect_rule("TD-NOTAUTH", region.readq_td, "ALIA")
-    region.tdqueues["NOQ"].enablestatus = Cvda.DISABLED
+    region.security = None
+    region.set_tdqueue("NOQ", enablestatus="DISABLED")
+    region.security = policy
     expect_rule("TD-NOTAUTH", region.deleteq_td, "NOQ")  # before the state is looked at
 
 

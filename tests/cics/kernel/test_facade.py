@@ -8,9 +8,8 @@ import sys
 import pytest
 
 from tdqsim import Sysplex, TranslationError
-from tdqsim.cics import Region
+from tdqsim.cics import COMMANDS, Region
 from tdqsim.cics.commands import Task
-from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.stepped_task import SteppedTask
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tdqsim.cics import Condition, Region
-from tdqsim.cics.spi.install import InstallRefused
+from tdqsim.cics import Condition, InstallRefused, Region
 from tdqsim.definitions import define_tdqueue
 from tdqsim.facts import Resp
 from tests.rules import rule

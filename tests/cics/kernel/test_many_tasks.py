@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from tdqsim.cics.uow.locks import READ_OUT, LockStanding
+from tdqsim.cics.model.lock import READ_OUT, LockStanding
 from tdqsim.facts import Resp
 from tests.cics.kernel.many_driver import QUEUES, Driver
 from tests.cics.kernel.many_model import State, Task, settled

@@ -160,7 +160,7 @@ def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, 
     assert second.tdqueues["TRGQ"].triggerlevel == int(rule("RESTART-SET-KEPT").message)  # type: ignore[attr-defined]
     assert second.tdqueues["TRGQ"].signature == signature
     assert second.transactions["NEWT"].dtimout_ns == 90 * 10**9
-    assert second.facility("TERMINAL", "T001").inservice
+    assert second.terminal_control.get("TERMINAL", "T001").inservice
 
 
 @pytest.mark.rule("RESTART-ORDER")
@@ -335,6 +335,25 @@ def test_a_full_disk_is_nospace_and_loses_nothing(make_region: Make, queue: str)
     region.deleteq_td(queue)
     assert cis == -(-written // 2)
     assert region.intra.count() == 0
+
+
+@pytest.mark.parametrize("queue", ["PHYQ", "LOGQ"])
+def test_writes_refused_by_a_full_disk_take_no_control_intervals_and_give_none(make_region: Make, queue: str) -> None:
+    region = make_region(limit_bytes=8 * 1024 * 1024, dfhintra={"control_intervals": 1001})
+
+    def write_until_it_is_full(size: int, why: str) -> int:  # each record has a control interval of its own
+        written = 0
+        with pytest.raises(Condition, match=why):  # noqa: PT012  (the last of many)
+            while written < 2000:
+                region.writeq_td(queue, bytes(size))
+                written += 1
+        return written
+
+    assert write_until_it_is_full(4000, "there is no room") < 1000
+    for _ in range(20):
+        assert write_until_it_is_full(4000, "there is no room") == 0
+    region.deleteq_td(queue)
+    assert write_until_it_is_full(2100, "control intervals") == 1000
 
 
 @pytest.mark.parametrize(

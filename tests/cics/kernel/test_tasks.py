@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from freezegun import freeze_time
 
-from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.uow.unit import UnitOfWork
+from tdqsim.cics import Abend, Condition, Region, Task, UnitOfWork
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import RegionClosed, StoreFull, TdqError, WouldWaitForever
 from tdqsim.facts import ABEND_CODES, EIBRCODE, Resp

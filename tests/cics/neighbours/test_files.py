@@ -265,7 +265,7 @@ def test_inquire_file_goes_over_all_files_and_shows_their_states():
                 task.inquire_file_next("TYPE")
             task.inquire_file_end()
     assert (caught.value.name, caught.value.resp2) == ("END", 2)
-    assert found == [
-        {"FILE": "ONE", "OPENSTATUS": 19, "ENABLESTATUS": 33, "TYPE": 6, "ADD": 41},
-        {"FILE": "TWO", "OPENSTATUS": 18, "ENABLESTATUS": 23, "TYPE": 5, "ADD": 42},
+    assert [info.as_dict() for info in found] == [
+        {"FILE": "ONE     ", "OPENSTATUS": 19, "ENABLESTATUS": 33, "TYPE": 6, "ADD": 41},
+        {"FILE": "TWO     ", "OPENSTATUS": 18, "ENABLESTATUS": 23, "TYPE": 5, "ADD": 42},
     ]

@@ -41,7 +41,8 @@ def call(region: Region, command: str, *arguments, **options):
 
 def inquire(region: Region, file: str, *options: str) -> list:
     found = call(region, "inquire_file", file, *options)
-    return [found[option] for option in options]
+    values = found.as_dict()
+    return [value.rstrip() if isinstance(value, str) else value for value in map(values.get, options)]
 
 
 def test_a_definition_makes_a_file_that_programs_use(region):

@@ -238,3 +238,15 @@ def test_a_task_has_the_input_that_began_it_and_none_that_the_one_before_did_not
 def test_an_unknown_key_is_refused(region):
     with pytest.raises(Exception, match="allowed are ENTER"):
         region.screens.type("T001", key="PF25")
+
+
+@pytest.mark.parametrize("position", ["²", "(1,²)", "(٣,1)"])
+def test_a_position_of_other_digits_than_0_to_9_is_refused(position):
+    source = (
+        "S        DFHMSD TYPE=MAP,LANG=COBOL\n"
+        "M        DFHMDI SIZE=(24,80)\n"
+        f"F        DFHMDF POS={position},LENGTH=1\n"
+        "         DFHMSD TYPE=FINAL\n"
+    )
+    with pytest.raises(DefinitionError, match="must be a number"):
+        parse_bms(source)

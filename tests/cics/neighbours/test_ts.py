@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Condition, Region
+from tdqsim.cics.text.exec_text import TranslationError
 
 
 @pytest.fixture
@@ -90,6 +91,20 @@ def test_the_length_is_from_1_to_32763(task):
 @pytest.mark.parametrize("name", ["\0\0\0\0", "DFHQ", "**Q", "$$Q", "CEBRX", ""])
 def test_names_of_cics_are_refused(task, name):
     assert refused(task.writeq_ts, name, b"x").name == "INVREQ"
+
+
+@pytest.mark.rule("TS-QNAME")
+def test_qname_is_the_queue_with_a_long_name(task):
+    name = "CUSTOMER.ORDERS1"
+    assert len(name) == 16
+    task.execute(f"WRITEQ TS QNAME('{name}') FROM('hello')")
+    variables = {}
+    task.execute(f"READQ TS QNAME('{name}') INTO(REC)", variables)
+    assert variables["REC"] == task.readq_ts(name, item=1).data == task.region.encode("hello")
+    with pytest.raises(TranslationError, match="given twice"):
+        task.execute(f"DELETEQ TS QNAME('{name}') QUEUE('Q')")
+    task.execute(f"DELETEQ TS QNAME('{name}')")
+    assert refused(task.readq_ts, name).name == "QIDERR"
 
 
 def test_as_text(task):

@@ -15,8 +15,11 @@ from tdqsim.cics.kernel.abstime import (
     pack_abstime,
     unpack_abstime,
 )
+from tdqsim.cics.region import Region
 from tdqsim.core.clock import NS_PER_SECOND, time_zone
 from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda
+from tests.rules import expect_rule, rule
 
 IBM_EXAMPLE = 2837962864820  # 002837962864820: 1989-12-06 19:01:04.820
 
@@ -69,10 +72,41 @@ def test_formattime_of_ibms_example_rounds_to_the_second():
     assert (formatted.dayofweek, formatted.dayofmonth, formatted.monthofyear, formatted.year) == (3, 6, 12, 1989)
 
 
+@pytest.mark.rule("FORMATTIME-ROUNDS")
+def test_formattime_never_rounds_the_day_up():
+    midnight = abstime_of(datetime(2024, 12, 31, 23, 59, 59, 499_000))
+    for later in (0, 1, 500):
+        formatted = format_abstime(midnight + later)
+        assert (formatted.time, formatted.yyyymmdd) == (rule("FORMATTIME-ROUNDS").message, "20241231")
+        assert formatted.milliseconds == 499 + later
+    assert format_abstime(midnight + 501).time == "000000"
+    assert format_abstime(abstime_of(datetime(2024, 12, 31, 22, 59, 59, 500_000))).time == "230000"
+
+
+@pytest.mark.rule("FORMATTIME-DATESTRING", "FORMATTIME-DATFORM", "FORMATTIME-STRINGFORMAT-INVREQ")
+@pytest.mark.parametrize(("zone", "hour"), [("UTC", 10), ("Europe/Berlin", 12), ("America/New_York", 5)])
+def test_dates_by_datform_and_in_architected_form(zone, hour):
+    """The vendor's example, written at one moment in three time zones; on 1 April 2003 New York had winter time."""
+    value = abstime_of(datetime(2003, 4, 1, hour, 1, 2, 498_000))
+    with Region([], timezone=zone) as region, region.task() as task:
+        host = {"A": value, "S": bytearray(b"\0" * 64), "D": bytearray(b"\0" * 8)}
+        task.execute(
+            "FORMATTIME ABSTIME(A) DATE(D) FULLDATE(F) DATEFORM(W) MILLISECONDS(M) DATESTRING(S) DATESEP RFC3339", host
+        )
+        assert region.text(bytes(host["S"])) == rule("FORMATTIME-DATESTRING").message.ljust(64)
+        assert region.text(bytes(host["D"])) == "04/01/03"
+        assert (host["F"], host["W"], host["M"]) == ("04/01/2003", rule("FORMATTIME-DATFORM").message, 498)
+        assert task.formattime(value).datestring == "Tue, 01 Apr 2003 10:01:02 GMT"
+        assert task.formattime(value, stringformat="RFC1123").fulldate == "04012003"
+        expect_rule("FORMATTIME-STRINGFORMAT-INVREQ", task.formattime, value, stringformat=Cvda.OPEN)
+
+
+@pytest.mark.rule("FORMATTIME-DAYCOUNT")
 def test_formattime_without_separators_and_day_count():
+    assert str(format_abstime(0).daycount) == rule("FORMATTIME-DAYCOUNT").message
     formatted = format_abstime(abstime_of(datetime(1900, 1, 2)))
     assert (formatted.daycount, formatted.yyyyddd, formatted.yymmdd, formatted.time) == (
-        1,
+        2,
         "1900002",
         "000102",
         "000000",

@@ -5,12 +5,8 @@ import json
 import pytest
 from freezegun import freeze_time
 
-from tdqsim.cics import Region
-from tdqsim.cics.kernel.security import Access, AccessList
+from tdqsim.cics import Access, AccessList, CemtError, Region, TranslationError, cemt
 from tdqsim.cics.text import ceci
-from tdqsim.cics.text.cemt import cemt
-from tdqsim.cics.text.cemt_request import CemtError
-from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
@@ -339,3 +335,11 @@ def test_the_word_ceci_may_stand_in_front(reg, word):
             session.execute(f"{word}FOO")
         with pytest.raises(TranslationError, match="column 1: CECIREADQ"):
             session.execute("CECIREADQ TD QUEUE('MYQ1')")
+
+
+@pytest.mark.parametrize("level", ["²", "٣", "X", "-1", "99999"])
+def test_a_trigger_level_that_is_no_number_is_refused_and_equals_none(reg, level):
+    refused = cemt(reg, f"S TDQ(MYQ1) TRIGGERLEVEL({level})").rows[0]
+    assert (refused.condition.name, refused.condition.resp2) == ("INVREQ", 901)
+    assert reg.inquire_tdqueue("MYQ1").triggerlevel == 5
+    assert cemt(reg, f"I TDQ TRIGGERLEVEL({level})").rows == ()

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.cics.text.cemt_request import CemtError, CemtRequest, parse_cemt
+from tdqsim.cics import CemtError
+from tdqsim.cics.text.cemt_request import CemtRequest, parse_cemt
 from tdqsim.facts import Cvda
 from tests.rules import expect_rule
 
@@ -67,14 +68,14 @@ def test_what_the_rules_refuse(rule_id, text):
         ("I", 2, "INQUIRE what"),
         ("I T", 3, "T is ambiguous: it may be any of TASK TCLASS TDQUEUE TERMINAL TRANSACTION TRDUMPCODE"),
         ("X TD", 1, "not a verb"),
-        ("I FILE", 3, "not a resource type"),
-        ("I TERM", 3, "not simulated"),
+        ("I SYSTEM", 3, "not a resource type"),
+        ("I TCLASS", 3, "not simulated"),
         ("P TD", 3, "not simulated"),
         ("S TD DI", 3, "needs a name"),
         ("DI TD", 4, "needs a name"),
         ("S TD(A)", 8, "SET what"),
         ("S TD(A B*) DI", 3, "not allowed in a list"),
-        ("I TD(A", 5, "cannot stand here"),
+        ("I TD(A", 5, r"'\(' cannot stand here: its '\)' is missing"),
         ("I TD()", 3, "names nothing"),
         ("I TD(ABCDE)", 3, "longer than"),
         ("S TD(A) EN DI", 12, "given twice"),

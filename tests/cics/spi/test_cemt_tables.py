@@ -1,14 +1,13 @@
-"""CEMT for tasks, transactions, units of work, enqueues, links and connections: from the tables of INQUIRE."""
+"""CEMT for tasks, transactions, units of work, enqueues, links, connections and more: from the tables of INQUIRE."""
 
 from __future__ import annotations
 
 import pytest
 
 from tdqsim import Sysplex
-from tdqsim.cics import Region
-from tdqsim.cics.text.cemt import cemt
-from tdqsim.cics.text.cemt_request import CemtError
-from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
+from tdqsim.cics import CemtError, Condition, Region, cemt
+from tdqsim.cics.files import DataFile
+from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda
 from tests.rules import rule
 
@@ -90,6 +89,22 @@ def test_transactions():
                 int(rule("TRAN-BROWSE").resp2),
             )
             task.inquire_transaction_end()
+
+
+@pytest.mark.rule("TRAN-BROWSE")
+def test_transactions_are_browsed_in_alphabetic_order_from_at():
+    names = ["ZZZ1", "A001", "AAA1", "$AB", "MMM1", "AA"]
+    with Region([define_transaction(name=name) for name in names], supplied_queues=False) as reg:
+        assert [row.name for row in cemt(reg, "I TRAN").rows] == ["$AB", "AA", "AAA1", "A001", "MMM1", "ZZZ1"]
+        for at, first in (("AAA1", "AAA1"), ("B", "MMM1"), ("AA", "AA"), ("ZZZZ", "ZZZ1"), ("9", None)):
+            with reg.task() as task:
+                task.inquire_transaction_start(at=at)
+                found = task.inquire_transaction_next(nohandle=True)
+                assert (found.transaction.rstrip() if found else None) == first
+                task.inquire_transaction_end()
+                task.execute(f"INQUIRE TRANSACTION START AT('{at}') RESP(R)", host := {})
+                task.execute("INQUIRE NEXT TRANSACTION(T) RESP(R)", host)
+                assert host.get("T", "").rstrip() == (first or "")
 
 
 @pytest.mark.parametrize("yes", ["cmdsec", "ressec"])
@@ -201,3 +216,57 @@ def test_the_syntax_of_every_resource_type_can_be_asked_for():
             assert f"CEMT INQUIRE {resource}" in text.upper()
         assert "TAsk" in cemt(reg, "S ?").text
         assert "TRDumpcode" not in cemt(reg, "S ?").text
+
+
+@pytest.fixture
+def others():
+    definitions = [define_transaction(name="PAYP", program="PAYPROG"), define_terminal(name="T001")]
+    with Region(definitions, supplied_queues=False) as reg:
+        reg.files.define("ACCT", DataFile(key_length=2, longest=20))
+        reg.programs.register("SUBP", lambda _task: None)
+        reg.register("PAYP", lambda task: task.delay(hours=1))
+        reg.writeq_ts("BASKET", b"one")
+        reg.writeq_ts("BASKET", b"three")
+        yield reg
+
+
+@pytest.mark.rule("CEMT-TABLES")
+def test_files_programs_terminals_and_ts_queues(others):
+    reg = others
+    assert [row.name for row in cemt(reg, "I FILE").rows] == ["ACCT"]
+    shown = cemt(reg, "I FILE(ACCT)").rows[0].values.as_dict(plain=True)
+    assert (shown["DSNAME"], shown["ENABLESTATUS"]) == ("ACCT", "ENABLED")
+    assert (shown["OPENSTATUS"], shown["RECOVSTATUS"]) == ("OPEN", "NOTRECOVABLE")
+    assert [row.name for row in cemt(reg, "I PROG").rows] == ["PAYPROG", "SUBP"]
+    assert "Prog(SUBP    )  Ena" in cemt(reg, "CEMT- I PROG(SUBP)").text
+    queue = cemt(reg, "I TSQ(BASK*)").rows[0]
+    assert (queue.name, queue.values.numitems, queue.values.flength) == ("BASKET", 2, 8)
+    assert (queue.values.maxitemlen, queue.values.minitemlen) == (5, 3)
+    reg.execute("START TRANSID('PAYP') TERMID('T001')")
+    reg.dispatcher.run_ready()
+    assert "Ter(T001) Tra(PAYP) Ins Use(CICSUSER)" in cemt(reg, "CEMT- I TE").text
+    for resource in ("FILE", "PROGRAM", "TERMINAL", "TSQUEUE"):
+        missing = cemt(reg, f"I {resource}(NONE)")
+        assert (missing.errors, missing.rows[0].outcome) == (1, "NOT FOUND")
+
+
+@pytest.mark.rule("CEMT-TABLES")
+def test_files_terminals_and_ts_queues_are_set(others):
+    reg = others
+    closed = cemt(reg, "S FI(ACCT) CL DI").rows[0]
+    assert (closed.values.openstatus, closed.values.enablestatus) == (Cvda.CLOSED, Cvda.DISABLED)
+    with reg.task() as task:
+        assert refused(task.read_file, "ACCT", b"A1") == "DISABLED"
+    assert cemt(reg, "S TERM(T001) OUT").rows[0].values.servstatus is Cvda.OUTSERVICE
+    assert not reg.facilities["TERMINAL", "T001"].inservice
+    assert cemt(reg, "S TERM(T001) INS").rows[0].values.servstatus is Cvda.INSERVICE
+    assert cemt(reg, "S TERM(NONE) INS").rows[0].outcome == "NOT FOUND"
+    gone = cemt(reg, "S TSQ(BASKET) DELETE")
+    assert (gone.errors, gone.rows[0].outcome) == (0, "NORMAL")
+    assert refused(reg.readq_ts, "BASKET") == "QIDERR"
+
+
+def refused(command, *arguments):
+    with pytest.raises(Condition) as caught:
+        command(*arguments)
+    return caught.value.name

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim.cics import Access, AccessList, Region
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.kernel.security import Access, AccessList
-from tdqsim.definitions import define_tdqueue
+from tdqsim.cics.queues.making import InstallRefused
+from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
 from tests.cics.spi.helpers import condition, region
 from tests.cics.spi.test_attribute_text import FAULTS
@@ -136,7 +137,7 @@ def test_when_a_queue_is_not_replaced(reg):
     assert reg.inquire_tdqueue("EXTO", "DDNAME").ddname == "X       "
 
 
-@pytest.mark.rule("CREATE-SURROGATE", "CREATE-BAD-USERID")
+@pytest.mark.rule("CREATE-SURROGATE", "CREATE-BAD-USERID", "INSTALL-USERID-MESSAGE")
 def test_the_userid_of_a_created_queue():
     policy = AccessList(
         users=["CICSUSER", "CICSRGN", "PAYUSER", "BOB", "ALICE"],
@@ -147,7 +148,47 @@ def test_the_userid_of_a_created_queue():
         expect_rule("CREATE-SURROGATE", reg.create_tdqueue, "NEWQ", text.format("ALICE"))
         expect_rule("CREATE-BAD-USERID", reg.create_tdqueue, "NEWQ", text.format("NOBODY"))
         reg.create_tdqueue("NEWQ", text.format("BOB"))
-        assert any(line.startswith("DFHTD1278") for line in log(reg, "CSSL"))
+        [refused] = [
+            line for line in reg.diagnostics.operator if line.startswith(rule("INSTALL-USERID-MESSAGE").message)
+        ]
+        assert "NEWQ" in refused
+        assert "NOBODY" in refused
+        assert not any("DFHTD1278" in line for line in log(reg, "CSSL"))
+
+
+@pytest.mark.rule("DISCARD-MESSAGE", "INSTALL-REPLACED-MESSAGE")
+def test_the_audit_log_tells_terminal_user_and_transaction():
+    definitions = [
+        define_tdqueue(name="CSQL", type="INTRA"),
+        define_tdqueue(name="PAYQ", type="INTRA"),
+        define_terminal(name="T001"),
+    ]
+    with Region(definitions, supplied_queues=False) as reg:
+
+        def changes(task):
+            task.set_tdqueue("PAYQ", enablestatus="DISABLED")
+            task.create_tdqueue("PAYQ", "TYPE(INTRA)")
+            task.set_tdqueue("PAYQ", enablestatus="DISABLED")
+            task.discard_tdqueue("PAYQ")
+
+        reg.register("ADMN", changes)
+        reg.execute("START TRANSID('ADMN') TERMID('T001')")
+        reg.run()
+        said = "".join(map(reg.text, reg.peek("CSQL")))
+        replaced, deleted = rule("INSTALL-REPLACED-MESSAGE").message, rule("DISCARD-MESSAGE").message
+        assert said.index(replaced) < said.index(deleted)
+        assert said.count("T001 CICSUSER ADMN TDQUEUE entry for PAYQ has been") == 2
+
+
+@pytest.mark.rule("CREATE-JOBUSERID")
+def test_the_jobuserid_of_a_created_queue():
+    policy = AccessList(users=["CICSUSER", "CICSRGN", "PAYJOB", "OTHER"], surrogates={"CICSUSER": ["PAYJOB"]})
+    text = "TYPE(EXTRA) TYPEFILE(OUTPUT) DDNAME(RDR) JOBUSERID({})"
+    with region(security=policy) as reg:
+        expect_rule("CREATE-JOBUSERID", reg.create_tdqueue, "JOBQ", text.format("OTHER"))
+        reg.create_tdqueue("JOBQ", text.format("PAYJOB"))
+        with pytest.raises(InstallRefused, match="JOBUSERID OTHER"):
+            reg.install([define_tdqueue(name="JOB2", type="EXTRA", typefile="OUTPUT", ddname="RDR", jobuserid="OTHER")])
 
 
 @pytest.mark.rule("DISCARD-INTRA", "DISCARD-MESSAGE", "DISCARD-RECORDS")

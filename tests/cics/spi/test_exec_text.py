@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tdqsim.cics import TranslationError
 from tdqsim.cics.text.exec_text import (
     AddressOf,
     HexLiteral,
@@ -13,7 +14,6 @@ from tdqsim.cics.text.exec_text import (
     NumberLiteral,
     Reference,
     TextLiteral,
-    TranslationError,
     parse_exec,
 )
 

@@ -5,9 +5,8 @@ import json
 import pytest
 from freezegun import freeze_time
 
+from tdqsim.cics import SecurityPolicy, TdqueueInfo
 from tdqsim.cics.kernel.abstime import abstime, local_time
-from tdqsim.cics.kernel.security import SecurityPolicy
-from tdqsim.cics.spi.tdqueue_options import TdqueueInfo
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, Resp
 from tests.cics.spi.helpers import condition, definitions, region

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Access, AccessList, Region, SecurityPolicy, Sysplex
-from tdqsim.cics.text.cemt import cemt
+from tdqsim.cics import Access, AccessList, Region, SecurityPolicy, Sysplex, cemt
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tests.rules import expect_rule, rule
 

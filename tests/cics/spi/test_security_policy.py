@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
+from tdqsim.cics import Access, AccessList, SecurityPolicy
 
 
 def test_the_base_policy_allows_everything():

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Condition, Region
-from tdqsim.cics.kernel.security import Access, AccessList
+from tdqsim.cics import Access, AccessList, Condition, Region
 from tdqsim.cics.look.installed import installed
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import TdqError
@@ -100,7 +99,7 @@ def test_a_session_is_a_terminal_to_set():
 
         @reg.transaction("PAYP")
         def program(task):
-            ran.append((task.eib.eibtrmid, reg.facility("SYSTEM", "CONN").task is task))
+            ran.append((task.eib.eibtrmid, reg.terminal_control.get("SYSTEM", "CONN").task is task))
             task.deleteq_td("SESS")
 
         def after(**change):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tdqsim.cics.kernel.security import Access, AccessList
+from tdqsim.cics import Access, AccessList
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition, region

@@ -64,7 +64,9 @@ def test_the_list_of_tasks_and_its_kinds(reg):
     def look(task):
         for kinds in ({}, {"suspended": True}, {"running": True, "dispatchable": True}, {"dispatchable": True}):
             found = task.inquire_task_list(**kinds)
-            assert found.listsize == len(found.set) == len(found.settransid)
+            assert found.listsize == len(found.set) == len(found.settransid) == len(found)
+            assert [tuple(each) for each in found] == list(zip(found.set, found.settransid, strict=True))
+            assert [task.inquire_task(each.task).transaction for each in found] == [each.transid for each in found]
             seen.append(found.settransid)
 
     seen = []

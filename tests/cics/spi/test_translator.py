@@ -7,11 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdqsim.cics import Condition
+from tdqsim.cics import COMMANDS, Condition, TranslationError
 from tdqsim.cics.files import DataFile
 from tdqsim.cics.kernel.abstime import unpack_abstime
-from tdqsim.cics.kernel.command import COMMANDS
-from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import region
@@ -354,7 +352,7 @@ def test_every_declared_command_can_be_found_by_its_words(reg):
         for option in command.options:
             assert option.word == option.word.upper()
             assert option.kind in (
-                "name", "data", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value",
+                "name", "data", "storage", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value",
             )  # fmt: skip
 
 

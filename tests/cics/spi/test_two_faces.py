@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Abend, Condition
+from tdqsim.cics import COMMANDS, Abend, Condition
 from tdqsim.cics.files import DataFile
-from tdqsim.cics.files.inquire import FILE_OPTIONS
 from tdqsim.cics.kernel.abstime import FormattedTime
-from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.kernel.control import ASSIGN_OPTIONS
 from tdqsim.definitions.bms import parse_bms
 from tdqsim.facts import INQUIRE_OPTIONS
@@ -102,6 +100,7 @@ CASES = [
     ("INQUIRE UOWLINK NEXT", {}, ("UOWLINK", "ROLE")),
     ("INQUIRE UOWLINK END", {}, ()),
     ("INQUIRE TASK", {"task": 99_000}, ("RUNSTATUS",)),
+    ("INQUIRE TRANSACTION START", {"at": "PAYP"}, ()),
     ("SET TRANSACTION", {"transaction": "PAYP", "status": "DISABLED"}, ()),
     ("SET UOW", {"uow": b"\xff" * 16, "uowstate": "COMMIT"}, ()),
     ("EXTRACT STATISTICS", {"resid": "PAYQ", "tdqueue": True}, ("SET",)),
@@ -119,8 +118,9 @@ CASES = [
     (
         "FORMATTIME",
         {"abstime": 2837962864820, "datesep": "-", "timesep": ":"},
-        tuple(name.upper() for name in FormattedTime._fields if name != "date"),
+        tuple(name.upper() for name in FormattedTime._fields),
     ),
+    ("FORMATTIME", {"abstime": 2837962864820, "stringformat": "RFC3339"}, ("DATESTRING",)),
     ("FORMATTIME", {"abstime": -1}, ("YEAR",)),
     ("DELAY", {"interval": 1}, ()),
     ("DELAY", {"hours": 0, "minutes": 0, "seconds": 2}, ()),
@@ -170,10 +170,10 @@ CASES = [
     ),
     ("WAIT JOURNALNAME", {"journal": "LOG", "reqid": 1}, ()),
     ("BIF DEEDIT", {"field": b"1A2", "length": 3}, ()),
-    ("INQUIRE FILE", {"file": "ACCT"}, tuple(FILE_OPTIONS)),
+    ("INQUIRE FILE", {"file": "ACCT"}, tuple(INQUIRE_OPTIONS["FILE"])),
     ("INQUIRE FILE", {"file": "NOFILE"}, ("OPENSTATUS",)),
     ("INQUIRE FILE START", {}, ()),
-    ("INQUIRE FILE NEXT", {}, ("FILE", *FILE_OPTIONS)),
+    ("INQUIRE FILE NEXT", {}, ("FILE", *INQUIRE_OPTIONS["FILE"])),
     ("INQUIRE FILE END", {}, ()),
     ("SET FILE", {"file": "ACCT", "openstatus": 19, "enablestatus": 24}, ()),
     ("SET FILE", {"file": "NOFILE", "openstatus": 18}, ()),
@@ -261,6 +261,7 @@ CASES = [
     ("SEND TEXT", {"from_": b"abc", "length": 2, "erase": True, "freekb": True, "alarm": True, "cursor": 5}, ()),
     ("SEND CONTROL", {"cursor": 5, **SHOWN}, ()),
     ("SEND", {"from_": b"abc", "length": 2, "erase": True, "wait": True}, ()),
+    ("SEND", {"from_": b"abc", "fmh": True, "last": True}, ()),
     ("RECEIVE", {"length": 2, "asis": True}, ("INTO",)),
     ("RECEIVE", {}, ("SET", "LENGTH")),
     ("WRITEQ TS", {"queue": "NEWTS", "from_": b"abc", "length": 2, "main": True, "nosuspend": True}, ("NUMITEMS",)),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics.kernel.security import Access, AccessList
+from tdqsim.cics import Access, AccessList
 from tdqsim.errors import StoreFull, TdqError
 from tdqsim.facts import Cvda, Resp
 from tests.cics.spi.helpers import condition, region

@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from tdqsim.cics.files.datafile import DataFile, Path
 from tdqsim.cics.files.installed import OPERATIONS, FileDefinition, make_data_set, operations_of
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import StoreError, StoreFull, TdqError
@@ -334,7 +335,7 @@ class Files:
 
     # -- what a unit of work has --------------------------------------------------------------------------------------
 
-    def of(self, uow: Any) -> _OfTask:
+    def of(self, uow: UnitOfWork) -> _OfTask:
         """What a unit of work has with files; it ends with it."""
         found = self._of_tasks.get(uow)
         if found is None:
@@ -345,13 +346,13 @@ class Files:
             self._of_tasks[uow] = found
         return found
 
-    def restore(self, uow: Any, image: Iterable[tuple[str, str | None]]) -> None:
+    def restore(self, uow: UnitOfWork, image: Iterable[tuple[str, str | None]]) -> None:
         """A unit of work in doubt of an earlier run has changed files that are kept, and are not defined yet."""
         self.of(uow).restored = {
             bytes.fromhex(key): None if record is None else bytes.fromhex(record) for key, record in image
         }
 
-    def _end(self, uow: Any, *, committed: bool) -> None:
+    def _end(self, uow: UnitOfWork, *, committed: bool) -> None:
         ended = self._of_tasks.get(uow)
         if ended is None:
             return

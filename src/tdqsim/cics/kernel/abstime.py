@@ -8,7 +8,7 @@ has different ABSTIMEs in different regions. Source: ASKTIME and FORMATTIME (IBM
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 __all__ = [
     "ABSTIME_LENGTH",
@@ -31,6 +31,9 @@ _HIGHEST: Final = 10**15 - 1
 _LAST: Final = (datetime(9999, 12, 31) - _ORIGIN) // _MILLISECOND  # noqa: DTZ001  (local, as above)
 _HALF_SECOND: Final = timedelta(milliseconds=500)
 _POSITIVE: Final = "C"
+_DATFORM: Final = "MMDDYY"
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")  # RFC 1123 writes them in English
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def abstime(moment_ns: int, zone: tzinfo = UTC) -> int:
@@ -93,15 +96,19 @@ def unpack_abstime(data: bytes) -> int:
 
 
 class FormattedTime(NamedTuple):
-    """An ABSTIME as FORMATTIME returns it, without separators.
+    """An ABSTIME as FORMATTIME returns it.
 
     Attributes:
-        date: the day, as a datetime date-and-time rounded to the second, for Python.
+        date: the day and time as a datetime rounded to the second, for Python; the option DATE is the text ``mmddyy``,
+            as the system initialisation parameter DATFORM has it by default.
         yyddd: year and day of the year; ``yyyyddd`` with four digits of year.
         yymmdd: and its permutations, each with two digits of year; ``yyyymmdd`` and its permutations with four.
         time: hhmmss.
-        dayofweek: 0 Sunday to 6 Saturday. ``daycount``: days since 1 January 1900, which is day 0.
+        dayofweek: 0 Sunday to 6 Saturday. ``daycount``: days since 1 January 1900, which is day 1.
         dayofmonth: 1 to 31. ``monthofyear``: 1 to 12. ``year``: four digits.
+        fulldate: the date of DATE with four digits of year. ``dateform``: the form of both, ``MMDDYY``.
+        milliseconds: those of the second in the ABSTIME, 0 to 999.
+        datestring: date and time in UTC, as STRINGFORMAT says.
     """
 
     date: datetime
@@ -121,22 +128,38 @@ class FormattedTime(NamedTuple):
     dayofmonth: int
     monthofyear: int
     year: int
+    fulldate: str = ""
+    dateform: str = _DATFORM
+    milliseconds: int = 0
+    datestring: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The receivers of FORMATTIME by option."""
+        return {name.upper(): value for name, value in self._asdict().items()} | {"DATE": self.mmddyy}
 
 
-def format_abstime(value: int, *, datesep: str = "", timesep: str = "") -> FormattedTime:
+def format_abstime(
+    value: int, *, datesep: str = "", timesep: str = "", zone: tzinfo = UTC, rfc3339: bool = False
+) -> FormattedTime:
     """What FORMATTIME returns for an ABSTIME.
 
-    The time is rounded to the nearest second: IBM's own example formats 002837962864820 (19:01:04.820) as 19:01:05.
+    The time is rounded to the nearest second: IBM's own example formats 002837962864820 (19:01:04.820) as 19:01:05. The
+    day is never rounded up, so that the last half second before midnight is 23:59:59. Source: FORMATTIME (IBM Docs).
 
     Args:
         value: the ABSTIME.
         datesep: put between the parts of each date (``/`` in CICS when DATESEP names none).
         timesep: put between hours, minutes and seconds (``:`` in CICS when TIMESEP names none).
+        zone: the time zone of the ABSTIME, from which DATESTRING is computed.
+        rfc3339: whether DATESTRING has the form of RFC 3339, else of RFC 1123.
 
     Raises:
         ValueError: the value is no ABSTIME.
     """
-    moment = (local_time(value) + _HALF_SECOND).replace(microsecond=0)
+    exact = local_time(value)
+    moment = (exact + _HALF_SECOND).replace(microsecond=0)
+    if moment.date() != exact.date():
+        moment = exact.replace(microsecond=0)
     parts = {
         "yy": f"{moment.year % 100:02d}", "yyyy": f"{moment.year:04d}", "mm": f"{moment.month:02d}",
         "dd": f"{moment.day:02d}", "ddd": f"{moment.timetuple().tm_yday:03d}",
@@ -153,5 +176,18 @@ def format_abstime(value: int, *, datesep: str = "", timesep: str = "") -> Forma
         joined("mm", "dd", "yy"), joined("mm", "dd", "yyyy"),
         joined("yy", "dd", "mm"), joined("yyyy", "dd", "mm"),
         timesep.join((f"{moment.hour:02d}", f"{moment.minute:02d}", f"{moment.second:02d}")),
-        (moment - _ORIGIN).days, (moment.weekday() + 1) % 7, moment.day, moment.month, moment.year,
+        (moment - _ORIGIN).days + 1, (moment.weekday() + 1) % 7, moment.day, moment.month, moment.year,
+        joined("mm", "dd", "yyyy"), _DATFORM, exact.microsecond // 1000, _date_string(exact, zone, rfc3339=rfc3339),
     )  # fmt: skip
+
+
+def _date_string(local: datetime, zone: tzinfo, *, rfc3339: bool) -> str:
+    """The architected date and time string of a local time, in UTC; empty where UTC would be before the year 1."""
+    try:
+        utc = local.replace(tzinfo=zone).astimezone(UTC)
+    except OverflowError:  # past the year 9999
+        return ""
+    if rfc3339:
+        return f"{utc.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+    day, month = _DAYS[utc.weekday()], _MONTHS[utc.month - 1]
+    return f"{day}, {utc.day:02d} {month} {utc.year:04d} {utc:%H:%M:%S} GMT"

@@ -31,7 +31,7 @@ from typing import (
 
 from tdqsim.cics.kernel.eib import SPI_VERBS
 from tdqsim.cics.kernel.issue import Issuer, issued
-from tdqsim.facts import EIBFN, Resp
+from tdqsim.facts import EIBFN, Cvda, Resp
 
 if TYPE_CHECKING:
     from inspect import Parameter
@@ -58,6 +58,7 @@ __all__ = [
     "OptionKind",
     "command",
     "declared",
+    "to_cvda",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -65,8 +66,11 @@ P = ParamSpec("P")
 S = TypeVar("S", bound=Issuer)
 T = TypeVar("T")
 
-OptionKind = Literal["name", "data", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value"]
-"""What an option holds: a blank-padded name, a data area, a number, a keyword alone, a CVDA, a pointer, a callable."""
+OptionKind = Literal[
+    "name", "data", "storage", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value",
+]  # fmt: skip
+"""What an option holds: a blank-padded name, a data area that is read, storage that the command may change, a number, a
+keyword alone, a CVDA, a pointer, a callable."""
 
 
 class Opt(NamedTuple):
@@ -100,6 +104,16 @@ FullwordOrNone = Annotated[int | None, Opt("fullword", 4)]
 From = Annotated[bytes, Opt("data", word="FROM")]
 Flag = Annotated[bool, Opt("flag")]
 Cvda4 = Annotated[int, Opt("cvda", 4)]
+
+
+def to_cvda(value: Any) -> Cvda | None:
+    """The CVDA that a name or number means; None when there is none."""
+    if isinstance(value, str):
+        return Cvda.__members__.get(value.strip().upper())
+    try:
+        return Cvda(value)
+    except ValueError:
+        return None
 
 
 class CommandOption(NamedTuple):
@@ -196,7 +210,9 @@ _NOT_THERE: Final = (
 
 def _names(function: Callable[..., Any]) -> dict[str, Any]:
     """The module's names for resolving hints; those imported for type checkers only mean nothing here."""
-    names = dict(function.__globals__)
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    names = dict(getattr(function, "__func__", function).__globals__)
     for missing in _NOT_THERE:
         names.setdefault(missing, Any)
     return names

@@ -45,6 +45,8 @@ AssignOption = Literal[
 _SCREEN_SIZES: Final = {row["name"]: int(row["value"]) for row in table("terminal") if row["kind"] == "assign"}
 _SCREEN_FLAGS: Final = ("COLOR", "EXTDS", "HILIGHT")
 _NO_TERMINAL: Final = 5
+_NO_ATI: Final = 4
+_FCI: Final = {"none": b"\0", "terminal": b"\1", "interval control": b"\4", "queue": b"\x08"}
 _ASSIGN_RECEIVERS: Final = {
     "ABCODE": Opt("name", 4),
     "APPLID": Opt("name", 8),
@@ -211,8 +213,8 @@ def assign(task: TaskBase, *options: AssignOption, nohandle: Flag = False) -> An
         The value; a tuple of values in the order asked for when there are several options. Text is not padded.
 
     Raises:
-        Condition: INVREQ: QNAME of a task that no queue has triggered, FACILITY of a task without one; INVREQ 5: what
-            only a terminal has.
+        Condition: INVREQ 4: QNAME of a task that no queue has triggered; INVREQ: FACILITY of a task without one;
+            INVREQ 5: what only a terminal has.
         TdqError: an option that is not known.
     """
     wanted = [option.upper() for option in options]
@@ -225,7 +227,7 @@ def assign(task: TaskBase, *options: AssignOption, nohandle: Flag = False) -> An
 
 def _qname(task: TaskBase) -> str:
     if task.request is None:
-        raise Condition(Resp.INVREQ, detail="the task was not started by a transient data queue")
+        raise Condition(Resp.INVREQ, _NO_ATI, "the task was not started by a transient data queue")
     return str(task.request.queue.name)
 
 
@@ -233,6 +235,15 @@ def _facility(task: TaskBase) -> str:
     if task.facility is None:
         raise Condition(Resp.INVREQ, detail="the task has no principal facility")
     return str(task.facility.name)
+
+
+def _fci(task: TaskBase) -> bytes:
+    """The facility control indicator: what kind of principal facility the task has."""
+    if task.facility is not None:
+        return _FCI["terminal"]
+    if task.request is not None:
+        return _FCI["queue"]
+    return _FCI["interval control" if task.startcode.startswith("S") else "none"]
 
 
 def _terminal(value: Callable[..., Any]) -> Callable[[TaskBase], Any]:
@@ -261,21 +272,21 @@ ASSIGN_OPTIONS: Final[dict[str, Any]] = {
     "ABCODE": lambda task: task.abcode,
     "APPLID": lambda task: task.region.applid,
     "FACILITY": _facility,
-    "FCI": lambda task: b"\0" if task.facility is None else b"\1",
+    "FCI": _fci,
     "NETNAME": lambda task: "" if task.facility is None else task.facility.name,
     "PROGRAM": lambda task: _level(task, "program", task.program),
     "QNAME": _qname,
     "STARTCODE": lambda task: task.startcode,
     "SYSID": lambda task: task.region.sysid,
     "USERID": lambda task: task.userid,
-    "ABPROGRAM": lambda task: task.program if task.abcode else "",
+    "ABPROGRAM": lambda task: task.abprogram,
     "CHANNEL": lambda task: _level(task, "channel_name", ""),
     "INVOKINGPROG": lambda task: _level(task, "invoker", ""),
     "LINKLEVEL": lambda task: _level(task, "number", 1),
     "ORGABCODE": lambda task: task.abcode,
     "PRINSYSID": _terminal(lambda task: task.region.sysid),
     "RESTART": lambda _task: b"\0",
-    "RETURNPROG": lambda task: _level(task, "invoker", ""),
+    "RETURNPROG": lambda task: _level(task, "return_program", ""),
     "OPID": _terminal(lambda task: task.userid[:3]),
     "USERNAME": lambda task: task.userid,
     "NEXTTRANSID": _terminal(lambda _task: ""),

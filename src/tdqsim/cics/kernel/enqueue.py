@@ -12,13 +12,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.cics.model.lock import Enqueue
+from tdqsim.core.dispatch import WAIT
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.parts import TaskRegion
-    from tdqsim.cics.kernel.task import TaskBase
+    from tdqsim.cics.model.region import RegionData
+    from tdqsim.cics.model.task import TaskData
 
 __all__ = ["Enqueue", "acquire", "give_up", "release_all"]
 
@@ -26,28 +27,7 @@ _LONGEST: Final = 255
 _POOL: Final = "EXECSTRN"
 
 
-class Enqueue:
-    """One name that is held or waited for.
-
-    Attributes:
-        resource: the name.
-        owner: the task that has it, or None.
-        holds: how often it was got for a unit of work, and for the task itself.
-        since_ns: since when the owner has it.
-        waiting: who waits for it.
-    """
-
-    __slots__ = ("holds", "owner", "resource", "since_ns", "waiting")
-
-    def __init__(self, resource: bytes) -> None:
-        self.resource = resource
-        self.owner: TaskBase | None = None
-        self.holds: dict[object, int] = {}
-        self.since_ns = 0
-        self.waiting = WaitQueue(f"ENQ {resource!r}", lambda: f"held by {self.owner}")
-
-
-def _name(task: TaskBase, resource: object, length: int | None) -> bytes:
+def _name(task: TaskData, resource: object, length: int | None) -> bytes:
     name = task.region.encode(resource) if isinstance(resource, str) else resource
     if not isinstance(name, bytes | bytearray):
         raise TypeError(f"resource {resource!r}: allowed are bytes and str")
@@ -59,7 +39,7 @@ def _name(task: TaskBase, resource: object, length: int | None) -> bytes:
     return bytes(name[:size])
 
 
-def acquire(task: TaskBase, resource: object, *, for_task: bool, nosuspend: bool, length: int | None = None) -> None:
+def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool, length: int | None = None) -> None:
     """Get a name for the task or its unit of work.
 
     Args:
@@ -103,7 +83,7 @@ def acquire(task: TaskBase, resource: object, *, for_task: bool, nosuspend: bool
         raise
 
 
-def give_up(task: TaskBase, resource: object, *, for_task: bool, length: int | None = None) -> None:
+def give_up(task: TaskData, resource: object, *, for_task: bool, length: int | None = None) -> None:
     """Give a name up once; one that was not got for this lifetime is left as it is.
 
     Raises:
@@ -118,7 +98,7 @@ def give_up(task: TaskBase, resource: object, *, for_task: bool, length: int | N
         _let_go(task.region, enqueue, holder)
 
 
-def _let_go(region: TaskRegion, enqueue: Enqueue, holder: object) -> None:
+def _let_go(region: RegionData, enqueue: Enqueue, holder: object) -> None:
     del enqueue.holds[holder]
     names = region.enqueued.get(holder, {})
     names.pop(enqueue.resource, None)
@@ -128,7 +108,7 @@ def _let_go(region: TaskRegion, enqueue: Enqueue, holder: object) -> None:
         _free(region, enqueue)
 
 
-def _free(region: TaskRegion, enqueue: Enqueue) -> None:
+def _free(region: RegionData, enqueue: Enqueue) -> None:
     enqueue.owner = None
     if enqueue.waiting:
         enqueue.waiting.wake_one()
@@ -136,7 +116,7 @@ def _free(region: TaskRegion, enqueue: Enqueue) -> None:
         del region.enqueues[enqueue.resource]
 
 
-def release_all(region: TaskRegion, holder: object) -> None:
+def release_all(region: RegionData, holder: object) -> None:
     """A unit of work or a task has ended, or was shunted: what it holds is free."""
     for enqueue in tuple(region.enqueued.get(holder, {}).values()):
         if holder in enqueue.holds:  # an interrupt may have come before it was held, or after it was let go

@@ -1,5 +1,8 @@
 """Transactions and the Python functions that are their programs.
 
+A transaction runs the handler that is registered under its id or, without one, the program that its PROGRAM names in
+the region's program table. LINK and XCTL find programs in the same table, and the handlers of transactions by PROGRAM.
+
 A handler is called with its task: ``def payp(task): ...``. It is registered under a transaction id by decorator
 (``@region.transaction("PAYP")``), by call (``region.register("PAYP", payp)``) or by the import path in the
 TRANSACTION definition (``handler: payments:payp``), which is imported only when the region is told to load handlers.
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Handler",
+    "ProgramTable",
     "Resolver",
     "TransactionEntry",
     "check_handlers",
@@ -28,6 +32,7 @@ __all__ = [
     "import_handler",
     "load_handlers",
     "own_name",
+    "program_of_transaction",
     "register",
     "startable",
     "undefined",
@@ -38,23 +43,39 @@ _LONGEST_TRANSID: Final = 4
 _RESOLVERS: Final = "tdqsim.handlers"
 
 
+class ProgramTable(Protocol):
+    """The program table of a region, as far as transactions need it."""
+
+    def find(self, name: str) -> Handler | None:
+        """The program of this name, or None."""
+
+
 class TransactionEntry:
     """A transaction of a region.
 
     Attributes:
         definition: its definition; one with defaults when a handler was registered without any.
-        program: the handler, or None.
+        handler: the function registered under its id, or None.
         defined: whether there is a definition of its own.
         name, remotesystem, enabled, program_name, dtimout_ns: of the definition, where each task that begins asks for
             them.
     """
 
     __slots__ = (
-        "defined", "definition", "dtimout_ns", "enabled", "name", "program", "program_name", "remotesystem",
+        "_programs", "defined", "definition", "dtimout_ns", "enabled", "handler", "name", "program_name",
+        "remotesystem",
     )  # fmt: skip
 
-    def __init__(self, definition: Transaction, program: Handler | None = None, *, defined: bool = True) -> None:
-        self.program = program
+    def __init__(
+        self,
+        definition: Transaction,
+        programs: ProgramTable | None = None,
+        handler: Handler | None = None,
+        *,
+        defined: bool = True,
+    ) -> None:
+        self._programs = programs
+        self.handler = handler
         self.define(definition, defined=defined)
 
     def define(self, definition: Transaction, *, defined: bool = True) -> None:
@@ -66,6 +87,13 @@ class TransactionEntry:
         self.enabled = definition.status == "ENABLED"
         seconds = definition.dtimout_seconds
         self.dtimout_ns = None if seconds is None else seconds * 10**9
+
+    @property
+    def program(self) -> Handler | None:
+        """The program that its tasks run: the handler, or what the program table has for PROGRAM; None for none."""
+        if self.handler is not None or self._programs is None or not self.program_name:
+            return self.handler
+        return self._programs.find(self.program_name)
 
     def why_not(self) -> str | None:
         """The message that says why it cannot be attached; None when it can."""
@@ -149,7 +177,7 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
         TdqError: there is none of that name, or it cannot be attached.
     """
     if not isinstance(program, str):
-        return TransactionEntry(undefined(transid or own_name(program)), program, defined=False)
+        return TransactionEntry(undefined(transid or own_name(program)), handler=program, defined=False)
     entry = transactions.get(program)
     if entry is None:
         known = ", ".join(transactions) or "none"
@@ -157,7 +185,8 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
     if not entry.enabled:
         raise TdqError(f"transaction {program} is disabled")
     if entry.program is None:
-        raise TdqError(f"transaction {program} has no program: register a handler for it")
+        missing = f": program {entry.program_name} is not defined" if entry.program_name else ""
+        raise TdqError(f"transaction {program} has no program{missing}: register a handler for it")
     return entry
 
 
@@ -167,15 +196,23 @@ def own_name(program: Handler) -> str:
     return name if name.isalnum() else "PROG"
 
 
-def register(transactions: dict[str, TransactionEntry], transid: str, handler: Handler) -> None:
+def register(
+    transactions: dict[str, TransactionEntry], transid: str, handler: Handler, programs: ProgramTable | None = None
+) -> None:
     """See :meth:`tdqsim.cics.region.Region.register`."""
     if not callable(handler):
         raise TdqError(f"TRANSACTION({transid}): {handler!r} cannot be called; a handler is a callable")
     entry = transactions.get(transid)
     if entry is None:
-        transactions[transid] = TransactionEntry(undefined(transid), handler, defined=False)
+        transactions[transid] = TransactionEntry(undefined(transid), programs, handler, defined=False)
     else:
-        entry.program = handler
+        entry.handler = handler
+
+
+def program_of_transaction(transactions: Mapping[str, TransactionEntry], name: str) -> Handler | None:
+    """The handler of a transaction whose PROGRAM has this name, or None."""
+    found = (entry.handler for entry in transactions.values() if entry.program_name == name)
+    return next((handler for handler in found if handler is not None), None)
 
 
 def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> None:
@@ -220,8 +257,10 @@ def load_handlers(region: Any, modules: Iterable[str]) -> None:
             found(region)
     resolvers = [found for prefix in region.settings if (found := _resolver(prefix)) is not None]
     for entry in region.transactions.values():
-        if entry.program is None and entry.definition.handler:
-            entry.program = import_handler(entry.definition.handler, entry.definition.name, region)
-        elif entry.program is None and entry.definition.program:
-            programs = (resolver.find(region, entry.definition.program) for resolver in resolvers)
-            entry.program = next((program for program in programs if program is not None), None)
+        if entry.handler is None and entry.definition.handler:
+            entry.handler = import_handler(entry.definition.handler, entry.definition.name, region)
+        elif entry.program is None and entry.program_name:
+            programs = (resolver.find(region, entry.program_name) for resolver in resolvers)
+            found = next((program for program in programs if program is not None), None)
+            if found is not None:
+                region.programs.register(entry.program_name, found)

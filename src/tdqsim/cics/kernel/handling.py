@@ -9,12 +9,11 @@ what it returns is what the command returns. Source: HANDLE CONDITION, IGNORE CO
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
-from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.model.level import NO_HANDLES, AbendExit, AidLabel, Handles, Label
 from tdqsim.errors import TdqError
 from tdqsim.facts import ABEND_CODES, Resp, table
 
@@ -36,37 +35,11 @@ __all__ = [
     "push_handle",
 ]
 
-Label = Callable[[Condition], Any]
-AbendExit = Callable[[Abend], Any]
 AbendLabel = Annotated[AbendExit | None, Opt("label")]
-AidLabel = Callable[[Any], Any]
 
 AID_NAMES: Final = ("ANYKEY", *(row["name"] for row in table("aids") if row["name"] != "NULL"))
 """The keys that HANDLE AID may name."""
 _MOST: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "conditions_per_handle"))
-
-
-class Handles(NamedTuple):
-    """What a program has asked for. A tuple, so that PUSH HANDLE keeps it as it is.
-
-    Attributes:
-        labels: the active HANDLE of each condition; ERROR is the catch-all.
-        ignored: the conditions of IGNORE.
-        abend: the active abend exit, or None.
-        cancelled: the abend exit that HANDLE ABEND CANCEL or its own running has put out of action, or None.
-        aids: the label of HANDLE AID for each key; ANYKEY is the catch-all for the others, but for ENTER.
-        below: what the last PUSH HANDLE has suspended; None for nothing.
-    """
-
-    labels: dict[Resp, Label]
-    ignored: frozenset[Resp]
-    abend: AbendExit | None
-    cancelled: AbendExit | None
-    aids: Mapping[str, AidLabel] = MappingProxyType({})
-    below: Handles | None = None
-
-
-NO_HANDLES: Final = Handles({}, frozenset(), None, None)
 
 
 def _condition(name: str) -> Resp:

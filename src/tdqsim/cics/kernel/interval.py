@@ -25,16 +25,18 @@ from tdqsim.cics.kernel.command import (
 )
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import check_options
-from tdqsim.cics.kernel.levels import ProgramLevel, passed
+from tdqsim.cics.kernel.levels import passed
 from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.task import Facility
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.channels import Channel
-    from tdqsim.cics.kernel.parts import TaskRegion
-    from tdqsim.cics.uow.unit import UnitOfWork
+    from tdqsim.cics.model.region import RegionData
+    from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.core.dispatch import Strand, Timer
 
 __all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "moment_of_day", "retrieve", "start"]
@@ -90,7 +92,7 @@ class StartRequest:
     )  # fmt: skip
 
     def __init__(
-        self, region: TaskRegion, transid: str, *, data: bytes | None, userid: str, termid: str, reqid: str
+        self, region: RegionData, transid: str, *, data: bytes | None, userid: str, termid: str, reqid: str
     ) -> None:
         self.channel: Channel | None = None
         self.more: Mapping[str, str] = {}
@@ -124,9 +126,9 @@ class StartRequest:
         if not self.termid:
             self.attach(None)
         else:
-            self.region.when_free(self.termid, self.attach)
+            self.region.terminal_control.when_free(self.termid, self.attach)
 
-    def attach(self, facility: Any) -> None:
+    def attach(self, facility: Facility | None) -> None:
         """Make the task, which is made once."""
         if self.handle is not None:
             return
@@ -141,7 +143,7 @@ class StartRequest:
         data = StartData(self.data or b"", self.more) if has_data else None
         program = entry.program_name or entry.name
         level = None if self.channel is None else ProgramLevel(program, None, None, self.channel)
-        self.handle = self.region.attach(
+        self.handle = self.region.task_manager.attach(
             entry, startcode=startcode, userid=self.userid, facility=facility, data=data, level=level, reqid=self.reqid
         )
 
@@ -155,7 +157,7 @@ class Starts:
             whether anybody was waiting still, and takes itself out.
     """
 
-    def __init__(self, region: TaskRegion) -> None:
+    def __init__(self, region: RegionData) -> None:
         self._region = region
         self.requests: dict[str, StartRequest] = {}
         self.waits: dict[Any, Callable[[], bool]] = {}
@@ -445,7 +447,7 @@ def _first(data: bytes, length: int) -> bytes:
     return data[:length]
 
 
-def _check_start(region: TaskRegion, transid: str, termid: str, reqid: str, *, has_data: bool) -> None:
+def _check_start(region: RegionData, transid: str, termid: str, reqid: str, *, has_data: bool) -> None:
     entry: Any = region.transactions.get(transid)
     if entry is None:
         raise Condition(Resp.TRANSIDERR, detail=f"transaction {transid} is not defined")

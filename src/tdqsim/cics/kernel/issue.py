@@ -11,12 +11,13 @@ READQ TD, WRITEQ TD and DELETEQ TD keep the same order, each in a function of it
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib, completion
+from tdqsim.cics.model.region import Hook, Recorder
 from tdqsim.core.argument_types import BARE, tell_wrong_type
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import TdqError
@@ -26,56 +27,6 @@ __all__ = ["Hook", "Issuer", "Recorder", "WatchedRegion", "check_flag", "check_o
 P = ParamSpec("P")
 S = TypeVar("S", bound="Issuer")
 T = TypeVar("T")
-
-
-class Hook(Protocol):
-    """What may look at every command, and break it: history, fault plans, schedule exploration."""
-
-    def before(self, task: Any, command: str, arguments: Mapping[str, Any]) -> None:
-        """Called before the work; a Condition or Abend raised here is the command's outcome."""
-
-    def after(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """Called after it, with what it returned or the Condition it ended with."""
-
-
-class Recorder(Protocol):
-    """What writes down what happens. Unlike a hook it changes nothing.
-
-    Transient data requests and SYNCPOINT that go well may take a short way, and tell :attr:`trace`; whatever else ends,
-    with a result or a condition, tells :meth:`command`.
-    """
-
-    @property
-    def trace(self) -> Callable[[tuple[Any, ...]], object] | None:
-        """Told of each request that went well on a short way; None when that is not wanted.
-
-        As (command, task number, queue, record, nanoseconds), on a logically recoverable queue with transid and the
-        unit of work's id behind these; and of SYNCPOINT, without a queue.
-        """
-
-    def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """A command on the long way has ended: what it returned, or its Condition."""
-
-    def task_waits(self, task: Any, what: str, holder: str) -> None:
-        """A task begins to wait inside a command, as its ``suspended`` says: for what, and who has it, for people."""
-
-    def task_goes_on(self, task: Any) -> None:
-        """A task waits no longer, however its wait has ended."""
-
-    def unit_of_work_ends(self, uow: Any) -> None:
-        """A unit of work is about to be committed; others may be committed before it, or with it."""
-
-    def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
-        """A unit of work was committed or backed out; its locks are still held."""
-
-    def task_started(self, task: Any) -> None:
-        """A task was attached; ``task.request`` says for which queue's cycle, if for any."""
-
-    def task_ended(self, task: Any, *, normal: bool) -> None:
-        """A task has ended; its unit of work is settled."""
-
-    def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
-        """Records were put on a queue outside any task."""
 
 
 class WatchedRegion(Protocol):

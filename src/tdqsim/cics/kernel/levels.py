@@ -12,49 +12,10 @@ from typing import Protocol
 
 from tdqsim.cics.kernel.channels import Channel, checked_name
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
+from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.facts import Resp
 
-__all__ = ["LevelTask", "ProgramLevel", "level_of", "passed"]
-
-
-class ProgramLevel:
-    """One level of a task.
-
-    Attributes:
-        program: the name of the program.
-        commarea: the COMMAREA as storage that both sides see; None for none.
-        up: the level that linked to it; None at the top.
-        channel: the channel that the program was given, or None.
-        channels: the channels that the program can name: that one, and those that it has made.
-    """
-
-    __slots__ = ("channel", "channels", "commarea", "program", "up")
-
-    def __init__(
-        self, program: str, commarea: memoryview | None, up: ProgramLevel | None, channel: Channel | None = None
-    ) -> None:
-        self.program = program
-        self.commarea = commarea
-        self.up = up
-        self.channel = channel
-        self.channels: dict[str, Channel] = {}
-        if channel is not None:
-            self.channels[channel.name] = channel
-
-    @property
-    def channel_name(self) -> str:
-        """The name of the current channel; empty for none."""
-        return "" if self.channel is None else self.channel.name
-
-    @property
-    def invoker(self) -> str:
-        """The program that linked to this one; empty at the top."""
-        return "" if self.up is None else self.up.program
-
-    @property
-    def number(self) -> int:
-        """1 at the top, and one more with each LINK."""
-        return 1 if self.up is None else self.up.number + 1
+__all__ = ["LevelTask", "ProgramLevel", "level_of", "note_failure", "passed", "program_of"]
 
 
 class LevelTask(Issuer, Protocol):
@@ -78,6 +39,17 @@ def level_of(task: LevelTask) -> ProgramLevel:
     if task.level is None:
         task.level = ProgramLevel(task.program, None, None)
     return task.level
+
+
+def program_of(task: LevelTask) -> str:
+    """The name of the program that runs."""
+    return task.program if task.level is None else task.level.program
+
+
+def note_failure(task: LevelTask, error: BaseException) -> str:
+    """Note with an exception the program that it left first, which outer levels do not change; that program."""
+    program: str = vars(error).setdefault("cics_program", program_of(task))
+    return program
 
 
 def passed(task: LevelTask, channel: str | None) -> Channel | None:

@@ -11,6 +11,8 @@ Check               Commands                                      Asks          
 command security    INQUIRE, SET, CREATE, DISCARD TDQUEUE, ...    may_issue                NOTAUTH RESP2 100
 resource security   those, on a queue; READQ, WRITEQ, DELETEQ TD  may_access               NOTAUTH RESP2 101
 surrogate           ATIUSERID on SET, USERID on CREATE and START  may_act_for              NOTAUTH RESP2 102, 9
+                    JOBUSERID on CREATE                           may_act_for              NOTAUTH RESP2 102
+                    USER= of a job that WRITEQ TD submits         may_act_for              NOTAUTH
 user known          the same                                      knows_user               USERIDERR
                     ``region.task(userid=)`` and its like         knows_user               TdqError
                     a mirror's user under ATTACHSEC(IDENTIFY)     knows_user               SYSIDERR
@@ -70,7 +72,7 @@ class SecurityPolicy:
         return True
 
     def may_act_for(self, user: str, other: str) -> bool:  # noqa: ARG002
-        """Whether the user may name another user id in ATIUSERID or USERID (surrogate user)."""
+        """Whether the user may have work done for another user: ATIUSERID, USERID, JOBUSERID, USER= of a job."""
         return True
 
     def knows_user(self, user: str) -> bool:  # noqa: ARG002

@@ -20,20 +20,17 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
-from tdqsim.cics.kernel.eib import Eib, failure
-from tdqsim.cics.kernel.handling import NO_HANDLES
-from tdqsim.cics.uow.unit import UnitOfWork
-from tdqsim.core.dispatch import TimedOut, WaitQueue
-from tdqsim.errors import RegionClosed, StoreError, TdqError
+from tdqsim.cics.kernel.eib import failure
+from tdqsim.cics.kernel.levels import note_failure
+from tdqsim.cics.model.queue import RequestTarget
+from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.model.unit import UnitOfWork
+from tdqsim.core.dispatch import Strand, TimedOut, WaitQueue
+from tdqsim.errors import RegionClosed, StoreError, TdqError, WrongThread
 from tdqsim.facts import Cvda, Resp
-
-if TYPE_CHECKING:
-    from tdqsim.cics.kernel.handlers import Handler
-    from tdqsim.cics.kernel.parts import TaskRegion as Region
-    from tdqsim.core.dispatch import Strand
 
 __all__ = ["TIMED_OUT", "TaskBase"]
 
@@ -42,105 +39,16 @@ T = TypeVar("T")
 TIMED_OUT: Final = "AKCS"
 _PROGRAM_CHECK: Final = "ASRA"
 _BACKOUT_REQUIRED: Final = "ASPN"
-_NO_QUEUES: Final[dict[str, Any]] = {}
+_NO_QUEUES: Final[dict[str, RequestTarget]] = {}
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
-class TaskBase:
-    """One task without its commands; see :class:`~tdqsim.cics.commands.Task`.
+class TaskBase(TaskData):
+    """One task without its commands; its attributes are those of :class:`~tdqsim.cics.model.task.TaskData`."""
 
-    Attributes:
-        region: where it runs.
-        number: EIBTASKN.
-        transid: its transaction.
-        program: the program's name.
-        userid: whose authority it has.
-        eib: the EXEC interface block.
-        startcode: ``TD`` terminal input, ``S`` START, ``SD`` START with data, ``QD`` transient data, ``U`` the program
-            outside.
-        facility: its terminal or session, or None.
-        request: the queue's request that started it, or None.
-        condition: the last condition of a command that was not raised; LENGERR's true length is found there.
-        abcode: the code of its abend; empty while it has none.
-        outside: whether its commands are issued by the program outside the strands.
-        implicit: whether it is one command with a syncpoint of its own.
-        is_mirror: whether it carries out the requests of another region.
-        handles: HANDLE and IGNORE, and what PUSH HANDLE has suspended of them.
-        browses: the browses that are open, by resource type; they end with the task.
-        start_data: what RETRIEVE has still to give.
-        level: the level of the program that runs; None at the top.
-        storage: what programs in another language have there, such as the items of a COBOL program by name; None
-            before the first.
-        qzero: logically recoverable queues read to QZERO in units of work that have committed, and the cycle that was
-            on, or had been the last, when each was.
-        queues: what it looks queues up in; empty when it has ended.
-        unit: its unit of work; None before the first recoverable request. One that has ended counts for none.
-        suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
-        strand: its strand; None for the program outside, and when a task that a queue has started is over.
-        ended: whether it is over.
-    """
-
-    __slots__ = (
-        "_entered", "_settled", "_work", "abcode", "browses", "condition", "dtimout_ns", "eib", "ended",
-        "facility", "handles", "implicit", "level", "number", "outside", "program", "queues", "qzero",
-        "region", "request", "start_data", "startcode", "storage", "strand", "suspended", "transid", "unit", "userid",
-    )  # fmt: skip
-
-    is_mirror: ClassVar[bool] = False
-    region: Region
-
-    def __init__(
-        self,
-        region: Region,
-        number: int,
-        transid: str,
-        userid: str,
-        startcode: str = "U",
-        program: str = "",
-        work: tuple[Handler, tuple[Any, ...]] | None = None,
-        dtimout_ns: int | None = None,
-        request: Any = None,
-    ) -> None:
-        self.region = region
-        self.number = number
-        self.transid = transid
-        self.program = program or transid
-        self._work: Any = work  # of a task that is a strand: its program, and the arguments beside the task
-        self.userid = userid
-        self.eib = Eib(transid, number, region.clock.time_ns(), region.zone)
-        self.startcode = startcode
-        self.facility: Any = None
-        self.request = request
-        self.condition: Condition | None = None
-        self.abcode = ""
-        self.outside = False
-        self.implicit = False
-        self.handles = NO_HANDLES
-        self.browses: Mapping[str, Any] = _NONE
-        self.start_data: tuple[bytes, ...] = ()
-        self.qzero: Mapping[Any, int] = _NONE
-        self.level: Any = None
-        self.storage: Any = None
-        self.suspended: tuple[str, str] | None = None
-        self.strand: Strand | None = None
-        self.dtimout_ns = dtimout_ns
-        self.ended = False
-        self.unit: UnitOfWork | None = None
-        self.queues: dict[str, Any] = region.directory.queues
-        self._entered = self._settled = False
-
-    def __str__(self) -> str:
-        return f"task {self.number} {self.transid}"
-
-    def __repr__(self) -> str:
-        return f"<Task {self.number} {self.transid}{' ended' if self.ended else ''}>"
+    __slots__ = ()
 
     # -- the unit of work -----------------------------------------------------------------------------------------
-
-    @property
-    def has_uow(self) -> bool:
-        """Whether a unit of work has begun: a recoverable request was made since the last syncpoint."""
-        return self.unit is not None and not self.unit.ended
 
     @property
     def uow(self) -> UnitOfWork:
@@ -150,8 +58,7 @@ class TaskBase:
             self._let_go()
             uow = None
         if uow is None:
-            new_uow = self.region.new_uow  # what an attribute holds costs more when it is called by its name
-            uow = new_uow(self)
+            uow = self.region.recovery.new(self)
         return uow
 
     def _let_go(self) -> UnitOfWork | None:
@@ -162,7 +69,7 @@ class TaskBase:
         self.region.hardening.settle()
         if not uow.ended:
             return uow
-        uow.finish()
+        self.region.recovery.complete(uow)
         self.unit = None
         return None
 
@@ -179,13 +86,12 @@ class TaskBase:
             uow = self._let_go()
         if uow is None:
             return
-        commit = region.commit
         try:
-            committed = commit(uow)
+            committed = region.recovery.commit(uow)
         except StoreError as error:
             raise Condition(Resp.ROLLEDBACK, detail=str(error)) from error
         finally:
-            if uow.finished or uow.task is not self:
+            if (uow.finished and (uow.told or not uow.participants)) or uow.task is not self:
                 self.unit = None
         if not committed:
             raise Condition(Resp.ROLLEDBACK, detail="a participant of the unit of work could not prepare")
@@ -208,9 +114,9 @@ class TaskBase:
         uow = self._let_go()
         if uow is not None:
             try:
-                self.region.back_out(uow)
+                self.region.recovery.back_out(uow)
             finally:
-                if uow.finished or uow.task is not self:
+                if (uow.finished and (uow.told or not uow.participants)) or uow.task is not self:
                     self.unit = None
 
     def detach_uow(self) -> None:
@@ -225,7 +131,7 @@ class TaskBase:
         region = self.region
         region.dispatcher.check_thread()
         if region.closed:
-            raise RegionClosed(f"{name}: the region {region.applid} is closed")
+            raise RegionClosed(f"{name}: the region {region.applid} {region.why_closed}")
         if self.ended:
             raise TdqError(f"{name}: task {self.number} {self.transid} has ended")
 
@@ -360,6 +266,7 @@ class TaskBase:
             Abend: it ended abnormally.
             RegionClosed: the region was closed meanwhile.
         """
+        assert self._work is not None, self
         program, args = self._work
         error = None
         try:
@@ -398,7 +305,6 @@ class TaskBase:
             if handles.abend is None or isinstance(error, RegionClosed):
                 raise error
             abend = self.to_abend(error)
-            self.abcode = abend.code
             self.handles = handles._replace(abend=None, cancelled=handles.abend)
             try:
                 return handles.abend(abend)
@@ -408,22 +314,27 @@ class TaskBase:
                 error = again
 
     def to_abend(self, error: BaseException) -> Abend:
-        """The abend that an exception leaving the program is."""
+        """The abend that an exception leaving the program is; ABCODE and ABPROGRAM are of this one from now on."""
+        self.abprogram = note_failure(self, error)
         if isinstance(error, Abend):
-            return error
-        code = abend_code(error) if isinstance(error, Condition) else _PROGRAM_CHECK
-        return Abend(code or _PROGRAM_CHECK, error)
+            abend = error
+        else:
+            code = abend_code(error) if isinstance(error, Condition) else _PROGRAM_CHECK
+            abend = Abend(code or _PROGRAM_CHECK, error)
+        self.abcode = abend.code
+        return abend
 
     def _abnormal_end(self, abend: Abend) -> None:
         region = self.region
-        self.abcode = abend.code
         region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
         region.log.warning(
             "abend", transid=self.transid, task=self.number, abcode=abend.code, cause=repr(abend.cause), exc_info=abend
         )
         termid = self.facility.name if self.facility is not None else ""
         self.end(normal=False)
-        region.messages.write("DFHAC2236", transid=self.transid, abcode=abend.code, program=self.program, termid=termid)
+        region.messages.write(
+            "DFHAC2236", transid=self.transid, abcode=abend.code, program=self.abprogram, termid=termid
+        )
 
     def give_up(self) -> None:
         """Free what the unit of work holds, by assignments alone; :meth:`end` does what follows from that."""
@@ -447,13 +358,22 @@ class TaskBase:
     def end(self, *, normal: bool = False) -> None:
         """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end.
 
-        What an exception cuts short is done when it is called again.
+        What an exception cuts short is done when it is called again; the region's tasks do so, whoever comes next.
         """
-        dispatcher = self.region.dispatcher
-        if dispatcher.thread != get_ident():
-            dispatcher.check_thread()
-        if self._settled:
-            return
+        try:
+            dispatcher = self.region.dispatcher
+            if dispatcher.thread != get_ident():
+                dispatcher.check_thread()
+            if not self._settled:
+                self._end(normal=normal)
+        except WrongThread:
+            raise
+        except BaseException:
+            if not self._settled:
+                self.region.task_manager.unfinished[self] = None
+            raise
+
+    def _end(self, *, normal: bool) -> None:
         self.ended, self.queues = True, _NO_QUEUES
         try:
             if self.unit is not None:
@@ -463,7 +383,7 @@ class TaskBase:
             self.region.task_ended(self, normal=normal)
             self._settled = self.unit is None
             if self.request is not None:
-                self.strand = None  # nobody was given its handle, and it names the task: both can go now
+                self.strand = None  # no one has its handle, and it refers to the task: both can go now
 
     # -- with region.task() as t ----------------------------------------------------------------------------------
 
@@ -477,30 +397,26 @@ class TaskBase:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         """Syncpoint at the normal end; after an exception the abend exit, or backout and the exception goes on."""
-        if self.ended:
-            return False
-        if error is None or isinstance(error, TaskReturn):
-            self._leave()
-            return True
-        if self.handles.abend is not None and isinstance(error, Exception) and not isinstance(error, RegionClosed):
-            try:
-                self._exit(error)
-                self._leave()
-            except BaseException:
-                self.end(normal=False)
-                raise
-            return True
-        if isinstance(error, Exception):
-            self.abcode = self.to_abend(error).code
-        self.end(normal=False)
-        return False
-
-    def _leave(self) -> None:
         try:
-            self._take_last_syncpoint()
+            return self._leave(error)
         except BaseException:
             self.end(normal=False)
             raise
+
+    def _leave(self, error: BaseException | None) -> bool:
+        """End the block; True if it ended normally after all."""
+        if self.ended:
+            self.end(normal=False)
+            return False
+        if error is not None and not isinstance(error, TaskReturn):
+            if not isinstance(error, Exception) or isinstance(error, RegionClosed) or self.handles.abend is None:
+                if isinstance(error, Exception):
+                    self.to_abend(error)
+                self.end(normal=False)
+                return False
+            self._exit(error)
+        self._take_last_syncpoint()
         self.end(normal=True)
         if self.outside:
             self.let_others_run()
+        return True

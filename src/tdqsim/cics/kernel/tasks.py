@@ -16,12 +16,13 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVa
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
-from tdqsim.cics.kernel.levels import ProgramLevel
-from tdqsim.cics.kernel.parts import TaskRegion
 from tdqsim.cics.kernel.security import check_user
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.task import Facility, TaskData
 from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.errors import RegionClosed, TdqError
+from tdqsim.errors import RegionClosed, StoreError, TdqError
 from tdqsim.facts import table
 
 __all__ = ["PURGED", "Tasks", "outside"]
@@ -43,15 +44,17 @@ class Tasks(Generic[K]):
 
     Attributes:
         known: the tasks that have begun and not ended, by number.
+        unfinished: the tasks whose end an exception cut short. The next command outside a task, and the dispatcher when
+            no task is ready, completes it; see :meth:`finish_ends`.
     """
 
-    def __init__(self, region: TaskRegion, make: Callable[..., K]) -> None:
+    def __init__(self, region: RegionData, make: Callable[..., K]) -> None:
         self._region = region
         self._make = make
-        self.known: dict[int, K] = {}
+        self.known: dict[int, TaskData] = {}
         self._last = 0
         self._spare: K | None = None
-        self._left: K | None = None  # a command's own task whose end an exception has cut short
+        self.unfinished: dict[TaskData, None] = {}
 
     def next_number(self) -> int:
         """The number of the next task: 1 to 99999, then 1 again, but for those of tasks that have not ended.
@@ -81,14 +84,15 @@ class Tasks(Generic[K]):
     def outside(self, transid: str, userid: str) -> K:
         """A task for the program outside; see :meth:`tdqsim.cics.region.Region.task`."""
         region = self._region
-        self.end_left()
+        self.finish_ends()
         user = self.user_for(userid)
         task = self._make(region, self.next_number(), transid or _OUTSIDE, user)
         task.outside = region.dispatcher.current is region.dispatcher.outside
         entry = region.transactions.get(task.transid)
         if entry is not None:
             task.dtimout_ns = entry.dtimout_ns
-        return self.known.setdefault(task.number, task)  # at once: one that is listed and that nobody has never ends
+        # In one step: a task that is listed and that nobody has would never end.
+        return self.known.setdefault(task.number, task)  # type: ignore[return-value]
 
     def system(self) -> K:
         """A task of the region's own, for its messages; it is not listed."""
@@ -102,7 +106,7 @@ class Tasks(Generic[K]):
         *,
         startcode: str,
         userid: str,
-        facility: Any = None,
+        facility: Facility | None = None,
         request: Any = None,
         data: bytes | None = None,
         args: tuple[Any, ...] = (),
@@ -114,13 +118,14 @@ class Tasks(Generic[K]):
 
         Whatever is raised here, there is no such task.
         """
-        assert entry.program is not None, entry
+        program = entry.program
+        assert program is not None, entry
         region = self._region
         dispatcher = region.dispatcher
         if dispatcher.thread != get_ident():
             dispatcher.check_thread()
         number = self.next_number()
-        work = entry.program, args
+        work = program, args
         task = (make or self._make)(
             region, number, entry.name, userid, startcode, entry.program_name, work, entry.dtimout_ns, request
         )
@@ -147,19 +152,21 @@ class Tasks(Generic[K]):
                 facility.task = None
             raise
 
-    def purge(self, handle: Strand | TaskBase, code: str = PURGED) -> bool:
+    def purge(self, handle: Strand | TaskData, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""
         strand = handle if isinstance(handle, Strand) else handle.strand
         return strand is not None and strand.cancel(Abend(code, detail="the task was purged"))
 
     # -- a command outside any task -------------------------------------------------------------------------------
 
-    def end_left(self) -> None:
-        """End a command's own task whose end an exception has cut short."""
-        task = self._left
-        if task is not None:
-            task.end(normal=False)
-            self._left = None
+    def finish_ends(self) -> None:
+        """Complete the ends that exceptions cut short."""
+        for task in tuple(self.unfinished):
+            try:
+                task.end(normal=False)
+            except StoreError as error:  # it is backed out all the same, as a restart would do
+                self._region.log.warning("backout_not_recorded", task=task.number, reason=str(error))
+            self.unfinished.pop(task, None)
 
     def _new_alone(self) -> K:
         """A task for commands outside: one after the other, as long as nothing is left of it."""
@@ -178,9 +185,9 @@ class Tasks(Generic[K]):
 
     def _give_up(self, task: K) -> None:
         """End a command's own task after an exception; what cuts this short leaves it to the next command."""
-        self._left = task
+        self.unfinished[task] = None
         task.give_up()  # where even a call is too much, its locks are free all the same
-        self.end_left()
+        self.finish_ends()
 
 
 class _Outside(Protocol):
@@ -189,6 +196,7 @@ class _Outside(Protocol):
     enqueues: dict[bytes, Any]
     applid: str
     closed: bool
+    why_closed: str
 
 
 def outside(command: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[_Outside, P], T]:
@@ -199,11 +207,11 @@ def outside(command: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[_
         tasks, dispatcher = region.task_manager, region.dispatcher
         if get_ident() != dispatcher.thread:
             dispatcher.check_thread()
-        if tasks._left is not None:  # noqa: SLF001  (the other half of the same thing)
-            tasks.end_left()
-        task, tasks._spare = tasks._spare, None  # noqa: SLF001
+        if tasks.unfinished:
+            tasks.finish_ends()
+        task, tasks._spare = tasks._spare, None  # noqa: SLF001  (the other half of the same thing)
         if region.closed:
-            raise RegionClosed(f"the region {region.applid} is closed")
+            raise RegionClosed(f"the region {region.applid} {region.why_closed}")
         if task is None:
             task = tasks._new_alone()  # noqa: SLF001
         task.number = task.eib.eibtaskn = tasks.next_number()

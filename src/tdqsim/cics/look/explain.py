@@ -25,14 +25,17 @@ from tdqsim.cics.look.explain_requests import (
     only_known_there,
     would_be_open,
 )
-from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER, Began
+from tdqsim.cics.look.state import QueueState, queue_state
+from tdqsim.cics.model.queue import Began, ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
+from tdqsim.cics.model.region import NearLink
+from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.spi.parts import SpiRegion
+    from tdqsim.cics.model.region import RegionData
 
 __all__ = ["SHIPPED", "UNKNOWN", "WAIT", "Explanation", "Prediction", "explain"]
 
@@ -76,7 +79,7 @@ class Explanation:
 
 
 def explain(
-    region: SpiRegion,
+    region: RegionData,
     name: str,
     *,
     task: TaskBase | None = None,
@@ -114,7 +117,7 @@ def explain(
     return Explanation(name, target.name, statements, commands, starts, _history(region, target.name, record))
 
 
-def _history(region: SpiRegion, queue: str, record: bytes | None) -> tuple[str, ...]:
+def _history(region: RegionData, queue: str, record: bytes | None) -> tuple[str, ...]:
     recorder: Any = region.recorder
     if not hasattr(recorder, "story"):
         return ()
@@ -125,33 +128,33 @@ def _history(region: SpiRegion, queue: str, record: bytes | None) -> tuple[str, 
 # -- what there is to say ---------------------------------------------------------------------------------------------
 
 
-def _statements(region: SpiRegion, name: str, queue: TdQueue, probe: TaskBase) -> Iterator[str]:
+def _statements(region: RegionData, name: str, queue: TdQueue, probe: TaskBase) -> Iterator[str]:
     if name != queue.name:
         yield f"{name} stands for queue {queue.name}{_through(region, name)}."
     if isinstance(queue, RemoteTdQueue):
         yield from _remote(region, queue, probe)
     elif isinstance(queue, ExtraTdQueue):
-        yield _data_set(queue)
+        yield _data_set(queue_state(queue))
         if would_be_open(region, queue):
             yield "It is opened when the region starts; here the region is only looked at."
     else:
         assert isinstance(queue, IntraTdQueue), queue
-        yield from _intra(region, queue)
+        yield from _intra(region, queue, queue_state(queue))
     if any(not hasattr(hook, "foresee") for hook in _hooks(region)):
         yield "A hook looks at every command of the region; what it does is not foreseen."
 
 
-def _hooks(region: SpiRegion) -> tuple[object, ...]:
+def _hooks(region: RegionData) -> tuple[object, ...]:
     """What looks at every command; several may share the slot."""
     hook: Any = region.hook
     return () if hook is None else tuple(getattr(hook, "hooks", (hook,)))
 
 
-def _remote(region: SpiRegion, queue: RemoteTdQueue, probe: TaskBase) -> Iterator[str]:
+def _remote(region: RegionData, queue: RemoteTdQueue, probe: TaskBase) -> Iterator[str]:
     state = "" if queue.enablestatus is Cvda.ENABLED else f", and is {queue.enablestatus.name}: nothing is shipped"
     yield f"Queue {queue.name} is {queue.remotename} of system {queue.remotesystem}{state}."
-    link: Any = region.links.get(queue.remotesystem)
-    if not hasattr(link, "foresee"):
+    link = region.links.get(queue.remotesystem)
+    if not isinstance(link, NearLink):
         yield f"There is no connection to system {queue.remotesystem}."
         return
     try:
@@ -164,31 +167,31 @@ def _remote(region: SpiRegion, queue: RemoteTdQueue, probe: TaskBase) -> Iterato
         yield f"In region {there.applid}: {each}"
 
 
-def _data_set(queue: ExtraTdQueue) -> str:
-    kind = "output" if queue.output else "input"
-    words = [queue.enablestatus.name, queue.openstatus.name]
-    words += [queue.emptystatus.name] if queue.emptystatus is not Cvda.NOTAPPLIC else []
-    return f"Queue {queue.name} is a data set for {kind}, {', '.join(words)}."
+def _data_set(now: QueueState) -> str:
+    kind = "output" if now.output else "input"
+    words = [now.enablestatus, now.openstatus]
+    words += [now.emptystatus] if now.emptystatus != Cvda.NOTAPPLIC.name else []
+    return f"Queue {now.name} is a data set for {kind}, {', '.join(words)}."
 
 
-def _intra(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
+def _intra(region: RegionData, queue: IntraTdQueue, now: QueueState) -> Iterator[str]:
     kinds = {"NO": "not recoverable", "PHYSICAL": "physically recoverable", "LOGICAL": "logically recoverable"}
-    committed = " committed" if queue.logical else ""
-    holds = f"it holds {_records(queue.stored.count)}{committed}"
+    committed = " committed" if now.recovstatus == "LOGICAL" else ""
+    holds = f"it holds {_records(now.numitems)}{committed}"
     if only_known_there(region, queue):
         holds = "how many records it holds is not known from outside the region"
-    yield f"Queue {queue.name} is {kinds[queue.recovstatus]} and {queue.enablestatus.name}; {holds}."
-    yield from _units_of_work(queue)
-    yield from _waiters(queue)
-    if queue.enablestatus is Cvda.DISABLING:
+    yield f"Queue {now.name} is {kinds[now.recovstatus]} and {now.enablestatus}; {holds}."
+    yield from _units_of_work(now)
+    yield from _waiters(now)
+    if now.enablestatus == Cvda.DISABLING.name:
         yield "It is DISABLED when nobody holds or waits for its ends any more; nobody new is let in."
     space = region.intra
     if space.count() >= space.capacity:
         yield f"All {space.capacity} control intervals of DFHINTRA are in use, {queue.cis} of them by this queue."
-    yield from _trigger(region, queue)
+    yield from _trigger(region, queue, now)
 
 
-def _through(region: SpiRegion, name: str) -> str:
+def _through(region: RegionData, name: str) -> str:
     alias = region.tdqueues[name]
     assert isinstance(alias, IndirectTdQueue), alias
     return (
@@ -202,27 +205,23 @@ def _records(count: int) -> str:
     return "1 record" if count == 1 else f"{count} records"
 
 
-def _units_of_work(queue: IntraTdQueue) -> Iterator[str]:
-    owners = dict.fromkeys(lock.owner for lock in queue.locks if lock.owner is not None)
-    for uow in owners:
-        ends = " and ".join(lock.end for lock in queue.locks if lock.owner is uow)
-        work = uow.works.get(queue)
-        done = []
-        if work is not None:
-            done = [f"read {_records(work.reads)}"] if work.reads else []
-            done += ["deleted the queue"] if work.deleted else []
-            done += [f"written {_records(len(work.written))}"] if work.written else []
-        state = "" if uow.waitstate is not Cvda.SHUNTED else f" {uow.state.name}, SHUNTED: it waits for its coordinator"
+def _units_of_work(now: QueueState) -> Iterator[str]:
+    for unit in now.uncommitted:
+        ends = " and ".join(lock.end for lock in now.locks if lock.uow == unit.uow.upper())
+        done = [f"read {_records(unit.reads)}"] if unit.reads else []
+        done += ["deleted the queue"] if unit.deleted else []
+        done += [f"written {_records(len(unit.written))}"] if unit.written else []
+        state = "" if unit.state != "SHUNTED" else f" {unit.uowstate}, SHUNTED: it waits for its coordinator"
         what = f"has {', '.join(done)}, uncommitted" if done else "has changed nothing yet"
-        yield f"The {uow.title}{state} holds {ends} and {what}."
+        yield f"The {unit.title}{state} holds {ends} and {what}."
 
 
-def _waiters(queue: IntraTdQueue) -> Iterator[str]:
-    for lock in queue.locks:
-        for strand in lock.waiting.waiters:
-            yield f"{strand.name} waits for the {lock.end} end{_until(strand.deadline_ns)}."
-    for strand in queue.td_read.waiters if queue.td_read is not None else ():
-        yield f"{strand.name} waits in TD_READ, for what is written and not committed{_until(strand.deadline_ns)}."
+def _waiters(now: QueueState) -> Iterator[str]:
+    for lock in now.locks:
+        for waiter in lock.waiting:
+            yield f"{waiter.name} waits for the {lock.end} end{_until(waiter.until_ns)}."
+    for waiter in now.awaiting:
+        yield f"{waiter.name} waits in TD_READ, for what is written and not committed{_until(waiter.until_ns)}."
 
 
 def _until(deadline_ns: int | None) -> str:
@@ -236,30 +235,30 @@ def _moment(time_ns: int) -> str:
 # -- triggers ---------------------------------------------------------------------------------------------------------
 
 
-def _trigger(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
-    if not queue.transid or not queue.triggerlevel:
-        yield "It starts nothing: " + ("TRIGGERLEVEL is 0." if queue.transid else "it has no TRANSID.")
+def _trigger(region: RegionData, queue: IntraTdQueue, now: QueueState) -> Iterator[str]:
+    if not now.level:
+        yield "It starts nothing: " + ("TRIGGERLEVEL is 0." if now.transid else "it has no TRANSID.")
         return
-    if queue.latch:
+    if now.cycle:
         yield from _cycle(region, queue)
     elif only_known_there(region, queue):
-        yield f"It starts {queue.transid} at {_records(queue.triggerlevel)}; whether a cycle is on is not known either."
+        yield f"It starts {now.transid} at {_records(now.level)}; whether a cycle is on is not known either."
     else:
-        yield from _no_cycle(region, queue)
+        yield from _no_cycle(region, queue, now)
 
 
-def _no_cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
-    count, level = queue.stored.count, queue.triggerlevel
-    looked = "at a commit of what was written" if queue.logical else "at a WRITEQ"
-    if count < level:
-        more = "1 more is" if level - count == 1 else f"{level - count} more are"
-        yield f"It starts {queue.transid} at {_records(level)}; {more} needed."
+def _no_cycle(region: RegionData, queue: IntraTdQueue, now: QueueState) -> Iterator[str]:
+    looked = "at a commit of what was written" if now.recovstatus == "LOGICAL" else "at a WRITEQ"
+    missing = now.level - now.numitems
+    if missing > 0:
+        more = "1 more is" if missing == 1 else f"{missing} more are"
+        yield f"It starts {now.transid} at {_records(now.level)}; {more} needed."
     else:
         yield (
-            f"It starts {queue.transid} at {_records(level)}. The level is reached, but the count is looked at only "
+            f"It starts {now.transid} at {_records(now.level)}. The level is reached, but the count is looked at only "
             f"{looked}, and no cycle has begun since the last one was over."
         )
-    yield from _uncommitted_writes(queue)
+    yield from _uncommitted_writes(now)
     why = region.ati.why_no_cycle(queue)
     if why is not None:
         yield f"No cycle can begin: transaction {queue.transid}: {why[1]} ({why[0]})."
@@ -267,21 +266,20 @@ def _no_cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
         yield f"No task of {queue.transid} can be attached: the transaction is disabled or has no program ({failure})."
 
 
-def _has_one_there(region: SpiRegion, failure: str) -> bool:
+def _has_one_there(region: RegionData, failure: str) -> bool:
     """Whether the region that runs may have the program that is missing where it is looked at."""
     return region.looks_from_outside and failure == "DFHAC2016"
 
 
-def _uncommitted_writes(queue: IntraTdQueue) -> Iterator[str]:
-    owner = queue.write_end.owner if queue.write_end is not None else None
-    work = owner.works.get(queue) if owner is not None else None
-    if owner is not None and work is not None and work.written:
-        verb = "does" if len(work.written) == 1 else "do"
-        whose = f"by task {owner.taskid} {owner.transid}" if owner.taskid else f"by {owner.title}"
-        yield f"{_records(len(work.written))} written {whose} and not committed {verb} not count yet."
+def _uncommitted_writes(now: QueueState) -> Iterator[str]:
+    for unit in now.uncommitted:
+        if unit.written:
+            verb = "does" if len(unit.written) == 1 else "do"
+            whose = f"by task {unit.task} {unit.transid}" if unit.task else f"by {unit.title}"
+            yield f"{_records(len(unit.written))} written {whose} and not committed {verb} not count yet."
 
 
-def _cycle(region: SpiRegion, queue: IntraTdQueue) -> Iterator[str]:
+def _cycle(region: RegionData, queue: IntraTdQueue) -> Iterator[str]:
     """A cycle is on: who began it, and where is its task?"""
     yield f"A cycle is on (number {queue.cycle}, of {queue.transid}): nothing else is started until it is over."
     if queue.latched is not None and queue.latched.began is not None:
@@ -321,5 +319,5 @@ def _set_by(began: Began) -> str:
     return f"The latch was set at {_moment(time_ns)} by {what}, when the queue held {_records(items)}."
 
 
-def _serves(task: TaskBase, queue: IntraTdQueue) -> bool:
+def _serves(task: TaskData, queue: IntraTdQueue) -> bool:
     return task.request is not None and task.request is queue.latched

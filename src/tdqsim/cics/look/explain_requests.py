@@ -11,11 +11,11 @@ a planned fault                       the region's hook, when it can say (``fore
 security, ENABLESTATUS, type, open    :func:`~tdqsim.cics.queues.checks.check_state` and its table
 shipping                              :meth:`~tdqsim.cics.ship.remote.LinkEnd.foresee`, then the same in that
 region
-length                                :func:`~tdqsim.cics.queues.intra.check_size`; the data set's DCB
-locks                                 the tables of :mod:`~tdqsim.cics.uow.locks`
+length                                :func:`~tdqsim.cics.model.space.check_size`; the data set's DCB
+locks                                 the tables of :mod:`~tdqsim.cics.model.lock`
 the next record                       the store; of a LOGICAL queue :func:`~tdqsim.cics.queues.logical.attempt`, on a
                                       twin of what the unit of work has done
-room                                  :class:`~tdqsim.cics.queues.intra.IntraSpace`, the store's file; the data set's
+room                                  :class:`~tdqsim.cics.model.space.IntraSpace`, the store's file; the data set's
 SPACE
 INQUIRE, SET, DISCARD                 the checks that the commands make before they change anything
 ====================================  ====================================================================
@@ -33,25 +33,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_state, final_target
+from tdqsim.cics.model.lock import ASKED
+from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, ExtraTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
+from tdqsim.cics.model.region import NearLink
+from tdqsim.cics.model.space import check_size
+from tdqsim.cics.model.work import LogicalWork
+from tdqsim.cics.queues.checks import check_state, final_target
 from tdqsim.cics.queues.directory import empty
 from tdqsim.cics.queues.extra import DataSet
-from tdqsim.cics.queues.intra import check_size
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.queues.logical import attempt
 from tdqsim.cics.spi.create import check_discard
 from tdqsim.cics.spi.requests import find_queue
 from tdqsim.cics.spi.set import check_set
-from tdqsim.cics.uow.locks import ASKED
-from tdqsim.cics.uow.logical import LogicalWork
 from tdqsim.core.dispatch import WAIT as _WAITS
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.spi.parts import SpiTask
-    from tdqsim.cics.uow.locks import Lock
-    from tdqsim.cics.uow.parts import UowRegion as Region
+    from tdqsim.cics.kernel.task import TaskBase
+    from tdqsim.cics.model.lock import Lock
+    from tdqsim.cics.model.region import RegionData as Region
 
 __all__ = ["OPERATOR", "SHIPPED", "TD", "UNKNOWN", "WAIT", "Prediction", "foresee", "only_known_there", "would_be_open"]
 
@@ -104,7 +105,7 @@ class _Unsaid(Exception):
 
 
 def foresee(
-    region: Region, name: str, task: Any, size: int, pause: Callable[[], object] | None = None
+    region: Region, name: str, task: TaskBase, size: int, pause: Callable[[], object] | None = None
 ) -> dict[str, Prediction]:
     """What each command would meet.
 
@@ -141,7 +142,7 @@ def _told(command: str, ask: Callable[[], str | None]) -> Prediction:
 
 
 def _request(
-    region: Region, command: str, name: str, task: Any, size: int, pause: Callable[[], object] | None = None
+    region: Region, command: str, name: str, task: TaskBase, size: int, pause: Callable[[], object] | None = None
 ) -> str | None:
     planned = getattr(region.hook, "foresee", None)
     if planned is not None and (fault := planned(task, command, {"queue": name})) is not None:
@@ -168,10 +169,10 @@ def would_be_open(region: Region, queue: TdQueue) -> bool:
     return not region.open_data_sets and isinstance(queue, ExtraTdQueue) and queue.definition.opentime == "INITIAL"
 
 
-def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: Any, size: int) -> str:
+def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: TaskBase, size: int) -> str:
     check_state(task, READQ, queue)
-    link: Any = region.link(queue.remotesystem)
-    if not hasattr(link, "foresee"):  # only a region of this process can be asked
+    link = region.link(queue.remotesystem)
+    if not isinstance(link, NearLink):  # only a region of this process can be asked
         raise _Unsaid(SHIPPED, f"queue {queue.remotename} of system {queue.remotesystem} decides")
     mirror = link.foresee(task)
     there = mirror.region
@@ -205,7 +206,7 @@ def only_known_there(region: Region, queue: IntraTdQueue) -> bool:
     return region.looks_from_outside and queue.recovstatus == "NO"
 
 
-def _readq(task: Any, queue: IntraTdQueue, _size: int) -> None:
+def _readq(task: TaskBase, queue: IntraTdQueue, _size: int) -> None:
     if only_known_there(task.region, queue):
         raise _Unsaid(UNKNOWN, "how many records it holds is not known from outside the region")
     try:
@@ -216,29 +217,29 @@ def _readq(task: Any, queue: IntraTdQueue, _size: int) -> None:
         raise empty(queue.name)
 
 
-def _next_record(task: Any, queue: IntraTdQueue) -> Any:
-    read_end, write_end = queue.read_end, queue.write_end
-    if read_end is None or write_end is None:
+def _next_record(task: TaskBase, queue: IntraTdQueue) -> Any:
+    if not queue.logical:
         return queue.stored.peek()
-    _ask_for(read_end, task)
+    write_end = queue.write_end
+    _ask_for(queue.read_end, task)
     uow, work = _work(task, queue)
-    twin = work.twin() if work is not None else LogicalWork(queue.stored)
+    twin = work.twin() if work is not None else LogicalWork(queue.durable)
     record = attempt(twin, write_end, uow)
     if record is _WAITS:
         raise _Wait(f"no committed record is left, and the {write_end.end} end is {write_end.holder()}{_limit(task)}")
     return record
 
 
-def _work(task: Any, queue: IntraTdQueue) -> tuple[Any, LogicalWork | None]:
+def _work(task: TaskBase, queue: IntraTdQueue) -> tuple[Any, LogicalWork | None]:
     """The task's unit of work, and what it has done to the queue, as far as there is any."""
     uow = task.uow if task.has_uow else None
     return uow, None if uow is None else uow.works.get(queue)
 
 
-def _writeq(task: Any, queue: IntraTdQueue, size: int) -> None:
+def _writeq(task: TaskBase, queue: IntraTdQueue, size: int) -> None:
     region = task.region
     check_size(region.intra.longest, size)
-    if queue.write_end is not None:
+    if queue.logical:
         _ask_for(queue.write_end, task)
     if not region.intra.has_room(queue, size):
         raise region.intra.full()
@@ -250,7 +251,7 @@ def _writeq(task: Any, queue: IntraTdQueue, size: int) -> None:
         raise Condition(Resp.NOSPACE, detail=refused)
 
 
-def _deleteq(task: Any, queue: IntraTdQueue, _size: int) -> None:
+def _deleteq(task: TaskBase, queue: IntraTdQueue, _size: int) -> None:
     for lock in queue.locks:
         _ask_for(lock, task)
 
@@ -258,7 +259,7 @@ def _deleteq(task: Any, queue: IntraTdQueue, _size: int) -> None:
 _OF: Final[dict[str, Callable[[Any, IntraTdQueue, int], None]]] = {READQ: _readq, WRITEQ: _writeq, DELETEQ: _deleteq}
 
 
-def _ask_for(lock: Lock, task: Any) -> None:
+def _ask_for(lock: Lock, task: TaskBase) -> None:
     """What getting one end would meet."""
     met = ASKED[lock.standing(task.uow if task.has_uow else None)]
     if met is None:
@@ -269,7 +270,7 @@ def _ask_for(lock: Lock, task: Any) -> None:
         raise Condition(met, detail=f"the {lock.end} end is {lock.holder()}")
 
 
-def _limit(task: Any) -> str:
+def _limit(task: TaskBase) -> str:
     """How long the task would wait, when DTIMOUT says."""
     return "" if task.dtimout_ns is None else f"; DTIMOUT ends the wait after {task.dtimout_ns / 10**9:g} s"
 
@@ -277,7 +278,7 @@ def _limit(task: Any) -> str:
 # -- INQUIRE, SET, DISCARD --------------------------------------------------------------------------------------------
 
 
-def _operator(task: SpiTask, name: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
+def _operator(task: TaskBase, name: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
     """The commands that the queue's type knows, and how to ask."""
     yield OPERATOR[0], lambda: _inquire(task, name)
     queue = task.region.tdqueues.get(name)
@@ -289,11 +290,11 @@ def _operator(task: SpiTask, name: str) -> Iterator[tuple[str, Callable[[], str 
     yield OPERATOR[5], lambda: _discard(task, name)
 
 
-def _inquire(task: SpiTask, name: str) -> None:
+def _inquire(task: TaskBase, name: str) -> None:
     find_queue(task, "INQUIRE TDQUEUE", name, Access.READ)
 
 
-def _set(task: SpiTask, name: str, option: str, value: Cvda) -> str:
+def _set(task: TaskBase, name: str, option: str, value: Cvda) -> str:
     queue = check_set(task, name, {option: value}).queue
     if isinstance(queue, ExtraTdQueue) and option == "OPENSTATUS" and queue.openstatus is not value:
         verb = "opened" if value is Cvda.OPEN else "closed"
@@ -311,7 +312,7 @@ def _effect_of_disable(queue: TdQueue) -> str:
     return ""
 
 
-def _discard(task: SpiTask, name: str) -> str:
+def _discard(task: TaskBase, name: str) -> str:
     queue: TdQueue = check_discard(task, name)
     if isinstance(queue, IntraTdQueue) and only_known_there(task.region, queue):
         return "its records are lost"

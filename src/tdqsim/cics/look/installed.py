@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tdqsim.cics.queues.kinds import IntraTdQueue, TdQueue
+from tdqsim.cics.model.queue import IntraTdQueue, TdQueue
 from tdqsim.definitions import Definitions, supplied_definitions
 
 if TYPE_CHECKING:
-    from tdqsim.cics.spi.parts import SpiRegion
+    from tdqsim.cics.model.region import RegionData
     from tdqsim.definitions import IntraQueue, Tdqueue
 
 __all__ = ["definition_now", "installed"]
@@ -21,7 +21,7 @@ __all__ = ["definition_now", "installed"]
 def definition_now(queue: TdQueue) -> Tdqueue:
     """The definition of a queue, with what SET TDQUEUE has changed since it was installed."""
     if not isinstance(queue, IntraTdQueue):
-        return queue.definition  # type: ignore[no-any-return]
+        return queue.definition
     definition: IntraQueue = queue.definition
     with_file = queue.atifacility == "FILE"
     stands: dict[str, Any] = {
@@ -35,7 +35,7 @@ def definition_now(queue: TdQueue) -> Tdqueue:
     return now if now.level == queue.triggerlevel else now.model_copy(update={"triggerlevel": queue.triggerlevel})
 
 
-def installed(region: SpiRegion) -> Definitions:
+def installed(region: RegionData) -> Definitions:
     """The queues, transactions and connections of a region as they stand, in the order in which they were installed.
 
     Supplied queues that are as every region has them are not among them, nor are transactions that a handler was

@@ -7,9 +7,10 @@ from sys import maxsize
 from typing import NamedTuple
 
 from tdqsim.cics.look.records import records, uncommitted
+from tdqsim.cics.look.state import queue_state
+from tdqsim.cics.model.queue import IntraTdQueue, TdQueue
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import IntraTdQueue, TdQueue
-from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
 
@@ -36,7 +37,7 @@ class QueueSnapshot(NamedTuple):
     records: tuple[bytes, ...]
 
 
-def peek(region: QueueRegion, name: str, limit: int | None, *, skip: int = 0, with_uncommitted: bool) -> list[bytes]:
+def peek(region: RegionData, name: str, limit: int | None, *, skip: int = 0, with_uncommitted: bool) -> list[bytes]:
     """See :meth:`tdqsim.cics.region.Region.peek`."""
     for word, number in (("limit", limit), ("skip", skip)):
         if number is not None and not 0 <= number <= maxsize:
@@ -49,7 +50,5 @@ def peek(region: QueueRegion, name: str, limit: int | None, *, skip: int = 0, wi
 
 def snapshot(queue: TdQueue, *, with_records: bool) -> QueueSnapshot:
     """One queue as it is now."""
-    numitems = queue.numitems if isinstance(queue, IntraTdQueue) else 0
-    target = getattr(queue, "indirectname", "") or getattr(queue, "remotename", "")
-    found = tuple(records(queue)) if with_records and queue.type in ("INTRA", "EXTRA") else ()
-    return QueueSnapshot(queue.name, queue.type, queue.enablestatus, numitems, target, found)
+    state = queue_state(queue, records=with_records)
+    return QueueSnapshot(state.name, state.type, Cvda[state.enablestatus], state.numitems, state.target, state.records)

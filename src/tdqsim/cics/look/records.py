@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Any
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
+from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
+from tdqsim.cics.model.region import RegionData
 from tdqsim.errors import StoreFull, TdqError
 from tdqsim.facts import Resp
 
@@ -42,7 +42,7 @@ def uncommitted(queue: IntraTdQueue, skip: int = 0) -> Iterable[bytes]:
     yield from islice(written, max(0, skip - there), None)
 
 
-def add(region: Any, queue: IntraTdQueue, data: list[bytes]) -> None:
+def add(region: RegionData, queue: IntraTdQueue, data: list[bytes]) -> None:
     """Add records to the end, all or none.
 
     Raises:
@@ -56,7 +56,7 @@ def add(region: Any, queue: IntraTdQueue, data: list[bytes]) -> None:
         if queue.recovstatus == "NO":
             _put_all(queue, data)
         else:
-            work = stored.work()
+            work = queue.durable.work()
             for record in data:
                 work.put(record)
             region.hardening.commit((work,))
@@ -70,7 +70,7 @@ def add(region: Any, queue: IntraTdQueue, data: list[bytes]) -> None:
 
 def _put_all(queue: IntraTdQueue, data: list[bytes]) -> None:
     """All of them, or none: a queue that overflows to a full disk gets its records back."""
-    stored, before = queue.stored, queue.stored.count
+    stored, before = queue.volatile, queue.volatile.count
     try:
         for record in data:
             stored.put(record)

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.look.records import add
+from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue
-from tdqsim.cics.queues.parts import QueueRegion
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 
 __all__ = ["seed"]
 
 
-def seed(region: QueueRegion, name: str, records: Iterable[bytes | str]) -> int:
+def seed(region: RegionData, name: str, records: Iterable[bytes | str]) -> int:
     """See :meth:`tdqsim.cics.region.Region.seed`."""
     queue = final_target(region, name.rstrip(" "))
     data = [region.encode(record) if isinstance(record, str) else bytes(record) for record in records]

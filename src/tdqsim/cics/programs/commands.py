@@ -15,7 +15,8 @@ from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
 from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit, Handles
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.kernel.levels import ProgramLevel, level_of, passed
+from tdqsim.cics.kernel.levels import level_of, note_failure, passed, program_of
+from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.programs.table import Program, Programs
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
@@ -26,6 +27,7 @@ _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["na
 ProgramName = Annotated[str, Opt("name", 8, "PROGRAM")]
 Synconreturn = Annotated[bool, Opt("flag", word="SYNCONRETURN")]
 Commarea = Annotated[bytearray | memoryview | bytes | None, Opt("data", word="COMMAREA")]
+SharedCommarea = Annotated[bytearray | memoryview | bytes | None, Opt("storage", word="COMMAREA")]
 
 
 class ProgramRegion(WatchedRegion, Protocol):
@@ -43,20 +45,18 @@ class ProgramTask(Issuer, Protocol):
         handles: what the program at hand has asked for.
         level: where it runs; None when nothing was linked to.
         program: the name of its first program.
-        abcode: the code of its abend.
     """
 
     handles: Handles
     level: ProgramLevel | None
     program: str
-    abcode: str
 
     @property
     def region(self) -> ProgramRegion:
         """Its region."""
 
     def to_abend(self, error: BaseException) -> Abend:
-        """The abend that an exception leaving a program is."""
+        """The abend that an exception leaving a program is; it becomes the task's."""
 
 
 ChannelName = Annotated[str | None, Opt("name", 16, "CHANNEL")]
@@ -89,7 +89,7 @@ def abend_program(task: ProgramTask, name: str) -> AbendExit:
 
     def run(_abend: Abend) -> Any:
         level = level_of(task)
-        with _on(task, ProgramLevel(name, level.commarea, level.up, level.channel)):
+        with _on(task, ProgramLevel(name, level.commarea, level.up, level.channel, level.invoker)):
             return _run(task, found)
 
     return run
@@ -110,6 +110,9 @@ def _on(task: ProgramTask, level: ProgramLevel) -> Iterator[None]:
     task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
     try:
         yield
+    except Exception as error:
+        note_failure(task, error)
+        raise
     finally:
         task.level, task.handles, task.eib.eibcalen = before
 
@@ -125,16 +128,14 @@ def _run(task: ProgramTask, program: Program) -> Any:
         if leave_by is None:
             raise
         task.handles = task.handles._replace(abend=None, cancelled=leave_by)
-        abend = task.to_abend(error)
-        task.abcode = abend.code
-        return leave_by(abend)
+        return leave_by(task.to_abend(error))
 
 
 @command("LINK", "INVREQ LENGERR NOTAUTH PGMIDERR ROLLEDBACK SYSIDERR TERMERR", resource="program")
 def link(
     task: ProgramTask,
     program: ProgramName,
-    commarea: Commarea = None,
+    commarea: SharedCommarea = None,
     length: HalfwordOrNone = None,
     *,
     channel: ChannelName = None,
@@ -161,7 +162,7 @@ def link(
     """
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     found = _find(task, program)
-    with _on(task, ProgramLevel(program, area, level_of(task), given)):
+    with _on(task, ProgramLevel(program, area, level_of(task), given, program_of(task))):
         return _run(task, found)
 
 
@@ -190,6 +191,7 @@ def xctl(
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     found = _find(task, program)
     copy = None if area is None else memoryview(bytearray(area))
-    with _on(task, ProgramLevel(program, copy, task.level.up if task.level is not None else None, given)):
+    up = task.level.up if task.level is not None else None
+    with _on(task, ProgramLevel(program, copy, up, given, program_of(task))):
         value = _run(task, found)
     raise TaskReturn(value)

@@ -81,7 +81,7 @@ class Diagnostics:
     """What the programs of a region have told.
 
     Attributes:
-        operator: the texts of WRITE OPERATOR.
+        operator: the texts of WRITE OPERATOR and of the messages that CICS writes to the console.
         replies: what the operator will answer, in order.
         trace, dumps, journals: see :class:`TraceEntry`, :class:`Dump`, :class:`JournalRecord`.
     """

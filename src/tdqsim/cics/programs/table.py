@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tdqsim.errors import TdqError
@@ -20,13 +20,18 @@ class Programs:
         finders: asked in turn for a program that was not registered; each gives the program or None.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        finders: Iterable[Callable[[str], Program | None]] = (),
+        on_register: Callable[[], None] = lambda: None,
+    ) -> None:
         self._table: dict[str, Program] = {}
         self._tables: dict[str, bytes] = {}
-        self.finders: list[Callable[[str], Program | None]] = []
+        self.finders = list(finders)
+        self._on_register = on_register
 
     def register(self, name: str, program: Program) -> None:
-        """Have a Python function for a program.
+        """Have a Python function for a program: LINK and XCTL find it, and transactions whose PROGRAM has its name.
 
         Args:
             name: 1 to 8 characters.
@@ -40,6 +45,7 @@ class Programs:
         if not callable(program):
             raise TdqError(f"program {name}: {program!r} cannot be called; allowed are functions of a task")
         self._table[name.upper()] = program
+        self._on_register()
 
     def define_table(self, name: str, data: bytes) -> None:
         """Have bytes for what LOAD of this name finds, such as a table that is no COBOL.
@@ -56,6 +62,10 @@ class Programs:
     def table(self, name: str) -> bytes | None:
         """The bytes of a table, or None."""
         return self._tables.get(name)
+
+    def names(self) -> list[str]:
+        """The names that are registered; the finders may know others."""
+        return list(self._table)
 
     def find(self, name: str) -> Program | None:
         """The program of this name, or None."""

@@ -36,23 +36,21 @@ looks on: after ``ati_starts_without_read`` starts the cycle stays on and nothin
 
 from __future__ import annotations
 
-import json
-from collections import deque
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final
 
-from tdqsim.cics.queues.intra import NEVER
+from tdqsim.cics.model.queue import IntraTdQueue, Latch, latch_key
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.space import NEVER
+from tdqsim.cics.model.task import Facility
+from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.facts import table
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import TransactionEntry
-    from tdqsim.cics.kernel.task import TaskBase
-    from tdqsim.cics.queues.kinds import IntraTdQueue
-    from tdqsim.cics.uow.unit import UnitOfWork
 
-__all__ = ["AFTER_TASK", "Ati", "Began", "Facility", "Latch", "latch_key"]
+__all__ = ["AFTER_TASK", "Ati"]
 
-Began = tuple[int, str, str, str, int, int]
 OVER: Final = "over"
 AGAIN: Final = "started again"
 STAYS: Final = "stays on"
@@ -68,45 +66,6 @@ AFTER_TASK: Final[dict[tuple[str, bool], str]] = {
 }
 
 _LIMIT: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "ati_starts_without_read"))
-
-
-class Latch:
-    """A cycle of a queue that is on: what began it, and the request that its tasks are started by.
-
-    Attributes:
-        queue: the queue.
-        cycle: its number; 0 as long as it has not begun.
-        facility: ATIFACILITY when its task was asked for.
-        began: number, transaction and terminal of the task whose WRITEQ, or for a LOGICAL queue whose commit, reached
-            the trigger level; the unit of work whose commit it was, in hexadecimal, empty for a WRITEQ; when,
-            nanoseconds since 1970 UTC; and how many records the queue then held. Nothing when it was in an earlier run
-            that does not say.
-    """
-
-    __slots__ = ("began", "cycle", "facility", "queue")
-
-    def __init__(self, queue: IntraTdQueue, began: Began | None = None) -> None:
-        self.queue = queue
-        self.cycle = 0
-        self.facility = ""
-        self.began = began
-
-    def stored(self) -> bytes:
-        """As the store keeps it."""
-        return json.dumps(self.began).encode()
-
-    def meta(self) -> dict[bytes, bytes | None]:
-        """What a commit must bring with the cycle that begins with it."""
-        return {latch_key(self.queue): self.stored()}
-
-    @classmethod
-    def read(cls, queue: IntraTdQueue, stored: bytes) -> Self:
-        """What the store has kept; of a store that does not say, that the cycle is on and no more."""
-        try:
-            task, transid, termid, uow, time_ns, items = json.loads(stored)
-        except (ValueError, TypeError):
-            return cls(queue)
-        return cls(queue, (task, transid, termid, uow, time_ns, items))
 
 
 class _HeldCycle:
@@ -126,39 +85,12 @@ class _HeldCycle:
         self.outcome = ""
 
 
-class Facility:
-    """A terminal or a connection's session: one task at a time, requests in order.
-
-    Attributes:
-        name: the terminal's or connection's name.
-        kind: ``TERMINAL`` or ``SYSTEM``.
-        inservice: whether tasks can be attached to it; False while it is not defined.
-        userid: the user signed on; empty for none.
-        task: the task it has.
-        requests: what waits for it: queues' requests, and starts with data.
-    """
-
-    __slots__ = ("inservice", "kind", "name", "requests", "task", "userid")
-
-    def __init__(self, name: str, kind: str) -> None:
-        self.name = name
-        self.kind = kind
-        self.inservice = False
-        self.userid = ""
-        self.task: TaskBase | None = None
-        self.requests: deque[Any] = deque()
-
-    def __repr__(self) -> str:
-        state = "in service" if self.inservice else "out of service or not defined"
-        return f"<Facility {self.kind} {self.name} {state}, {len(self.requests)} waiting>"
-
-
 class Ati:
     """The trigger cycles of one region."""
 
     __slots__ = ("_held", "_region", "_resumed")
 
-    def __init__(self, region: Any) -> None:
+    def __init__(self, region: RegionData) -> None:
         self._region = region
         self._held: dict[bytes, _HeldCycle] = {}
         self._resumed: set[IntraTdQueue] = set()  # their cycles go on after a restart, and nothing is scheduled yet
@@ -199,6 +131,8 @@ class Ati:
             queue.latched, queue.cycle, queue.starts, queue.failed_start = latch, latch.cycle, 0, False
         elif self._has_task(queue):
             queue.fire_at = NEVER
+            if queue.latched.facility != "FILE":  # the request is there, and may not have been served
+                self.serve(self._region.terminal_control.get(queue.latched.facility, queue.facilityid))
             return
         self.schedule(queue)
         queue.fire_at = NEVER
@@ -220,7 +154,8 @@ class Ati:
         """Have a task started for the queue's cycle."""
         if self._resumed:
             self._resumed.discard(queue)
-        latch: Any = queue.latched
+        latch = queue.latched
+        assert latch is not None, queue
         latch.facility = queue.atifacility
         if latch.facility == "FILE":
             self._attach(latch, None)
@@ -228,7 +163,7 @@ class Ati:
             self._wait_for_facility(queue, latch)
 
     def _wait_for_facility(self, queue: IntraTdQueue, latch: Latch) -> None:
-        facility = self._region.facility(latch.facility, queue.facilityid)
+        facility = self._region.terminal_control.get(latch.facility, queue.facilityid)
         facility.requests.append(latch)
         if not facility.inservice:
             self._region.log.info(
@@ -271,8 +206,7 @@ class Ati:
             region.log.warning("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return
         queue.triggers += 1
-        attach = region.attach  # what an attribute holds costs more when it is called by its name
-        attach(entry, startcode="QD", userid=userid, facility=facility, request=latch)
+        region.task_manager.attach(entry, startcode="QD", userid=userid, facility=facility, request=latch)
 
     def _gives_up(self, queue: IntraTdQueue) -> bool:
         """Whether the queue's task was started so often already while no record has left the queue for good."""
@@ -342,7 +276,7 @@ class Ati:
     def _go_on(self, queue: IntraTdQueue, outcome: str) -> None:
         if outcome is OVER or (outcome is AGAIN and not (queue.transid and queue.triggerlevel)):
             self._over(queue)
-        elif outcome is AGAIN:
+        elif outcome is AGAIN and not self._has_task(queue):  # an end that was cut short may have scheduled it
             self.schedule(queue)
 
     # -- held -----------------------------------------------------------------------------------------------------
@@ -398,7 +332,8 @@ class Ati:
         if queue.atifacility == "FILE" or not queue.transid or not 0 < queue.triggerlevel <= queue.stored.count:
             self._over(queue)
             return False
-        latch: Any = queue.latched
+        latch = queue.latched
+        assert latch is not None, queue
         latch.cycle = queue.cycle = queue.cycle + 1
         queue.fire_at = NEVER
         self._resumed.add(queue)
@@ -408,8 +343,3 @@ class Ati:
 def _level(queue: IntraTdQueue) -> int:
     """The count at which a queue starts a task when no cycle is on."""
     return queue.triggerlevel if queue.transid and queue.triggerlevel > 0 else NEVER
-
-
-def latch_key(queue: IntraTdQueue) -> bytes:
-    """Where the store says that a queue's cycle is on."""
-    return b"ati/" + queue.name.encode()

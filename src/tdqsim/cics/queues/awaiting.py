@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tdqsim.cics.queues.kinds import IntraTdQueue
-from tdqsim.cics.queues.parts import QueueRegion
+from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.cics.model.region import RegionData
 
 __all__ = ["AwaitingHandlers"]
 
@@ -17,7 +17,7 @@ __all__ = ["AwaitingHandlers"]
 class AwaitingHandlers:
     """The queues of one region whose cycles wait so."""
 
-    def __init__(self, region: QueueRegion) -> None:
+    def __init__(self, region: RegionData) -> None:
         self._region = region
         self._queues: list[IntraTdQueue] = []
 

@@ -28,21 +28,22 @@ Sources: READQ TD, WRITEQ TD, DELETEQ TD, Disabling transient data queues (IBM D
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access, may_access
+from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, ExtraTdQueue, IndirectTdQueue, TdQueue
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.task import TaskData
 from tdqsim.facts import Cvda, Resp
 
 __all__ = [
-    "DELETEQ", "READQ", "REQUESTS", "WRITEQ", "check_access", "check_state", "decide", "final_target", "owns_an_end",
+    "check_access", "check_state", "decide", "final_target", "outcomes", "owns_an_end",
     "refusal",
     "target_of",
 ]  # fmt: skip
 
-READQ, WRITEQ, DELETEQ = "READQ TD", "WRITEQ TD", "DELETEQ TD"
-
-REQUESTS: Final[dict[tuple[str, bool, bool], dict[str, Resp]]] = {
+REQUESTS: Final[dict[tuple[str, bool, bool], dict[str, Resp | None]]] = {
     # (type, output, open): what each request meets; NORMAL goes on
     ("INTRA", False, False): {READQ: Resp.NORMAL, WRITEQ: Resp.NORMAL, DELETEQ: Resp.NORMAL},
     ("EXTRA", False, True): {READQ: Resp.NORMAL, WRITEQ: Resp.INVREQ, DELETEQ: Resp.INVREQ},
@@ -51,6 +52,8 @@ REQUESTS: Final[dict[tuple[str, bool, bool], dict[str, Resp]]] = {
     ("EXTRA", True, False): {READQ: Resp.INVREQ, WRITEQ: Resp.NOTOPEN, DELETEQ: Resp.INVREQ},
     ("REMOTE", False, False): {READQ: Resp.NORMAL, WRITEQ: Resp.NORMAL, DELETEQ: Resp.NORMAL},
 }
+_DISABLED: Final[dict[str, Resp | None]] = dict.fromkeys((READQ, WRITEQ, DELETEQ), Resp.DISABLED)
+_OWNERS_ONLY: Final[dict[str, Resp | None]] = dict.fromkeys((READQ, WRITEQ, DELETEQ))
 _WORDS: Final = {
     Resp.DISABLED: "queue {name} is {status}",
     Resp.INVREQ: "an extrapartition queue for {direction} takes no {command}",
@@ -58,7 +61,7 @@ _WORDS: Final = {
 }
 
 
-def final_target(region: Any, name: str) -> Any:
+def final_target(region: RegionData, name: str) -> TdQueue:
     """The queue that a name stands for, aliases followed.
 
     Raises:
@@ -70,7 +73,7 @@ def final_target(region: Any, name: str) -> Any:
     return queue if queue.type != "INDIRECT" else target_of(region.tdqueues, queue)
 
 
-def target_of(queues: Mapping[str, Any], alias: Any) -> Any:
+def target_of(queues: Mapping[str, TdQueue], alias: TdQueue) -> TdQueue:
     """The queue that an alias stands for in the end.
 
     Raises:
@@ -78,31 +81,38 @@ def target_of(queues: Mapping[str, Any], alias: Any) -> Any:
     """
     name, queue = alias.name, alias
     seen = {name}
-    while queue.type == "INDIRECT":
+    while isinstance(queue, IndirectTdQueue):
         target = queue.indirectname
         if target in seen:
             raise Condition(Resp.QIDERR, detail=f"the aliases of {name} go round in a ring at {target}")
         seen.add(target)
-        queue = queues.get(target)
-        if queue is None:
+        if target not in queues:
             raise Condition(Resp.QIDERR, detail=f"queue {target}, which {name} stands for, is not installed")
+        queue = queues[target]
     return queue
 
 
-def decide(queue: Any, command: str) -> Resp | None:
-    """What the state of a queue means for a request: NORMAL goes on, None does for who owns an end of the queue."""
+def outcomes(queue: TdQueue) -> Mapping[str, Resp | None]:
+    """What each request meets as the queue stands: NORMAL goes on, None does for who owns an end of the queue."""
     status = queue.enablestatus
     if status is not Cvda.ENABLED:
-        return None if status is Cvda.DISABLING and queue.type == "INTRA" else Resp.DISABLED
-    return REQUESTS[queue.type, queue.output, queue.is_open][command]
+        return _OWNERS_ONLY if status is Cvda.DISABLING and queue.type == "INTRA" else _DISABLED
+    if isinstance(queue, ExtraTdQueue):
+        return REQUESTS["EXTRA", queue.output, queue.is_open]
+    return REQUESTS[queue.type, False, False]
 
 
-def owns_an_end(task: Any, queue: Any) -> bool:
+def decide(queue: TdQueue, command: str) -> Resp | None:
+    """What one request meets; see :func:`outcomes`."""
+    return outcomes(queue)[command]
+
+
+def owns_an_end(task: TaskData, queue: TdQueue) -> bool:
     """Whether the task's unit of work has one of the queue's ends."""
     return task.has_uow and any(lock.owner is task.unit for lock in queue.locks)
 
 
-def refusal(queue: Any, command: str) -> Condition:
+def refusal(queue: TdQueue, command: str) -> Condition:
     """The condition of a request that the state of a queue does not let go on."""
     met = decide(queue, command) or Resp.DISABLED
     words = _WORDS[met].format(
@@ -112,7 +122,7 @@ def refusal(queue: Any, command: str) -> Condition:
     return Condition(met, detail=words)
 
 
-def check_access(task: Any, queue: Any) -> None:
+def check_access(task: TaskData, queue: TdQueue) -> None:
     """Step 3.
 
     Raises:
@@ -122,7 +132,7 @@ def check_access(task: Any, queue: Any) -> None:
         raise Condition(Resp.NOTAUTH, 101, f"user {task.userid} may not access queue {queue.name}")
 
 
-def check_state(task: Any, command: str, queue: Any) -> None:
+def check_state(task: TaskData, command: str, queue: TdQueue) -> None:
     """Steps 3 to 5 for a local queue, or the local entry of a remote one.
 
     Raises:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdqsim.cics.model.queue import ExtraFile, ExtraTdQueue
 from tdqsim.cics.queues.extra import DataSet
-from tdqsim.cics.queues.kinds import ExtraFile, ExtraTdQueue
 from tdqsim.datasets import DDCard, DDTable, Spooling
 from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
-    from tdqsim.cics.queues.parts import QueueRegion as Region
+    from tdqsim.cics.model.region import RegionData as Region
     from tdqsim.datasets import DataSetDirectory, JobLog, SysoutSpool
 
 __all__ = ["DataSets", "dd_card"]

@@ -9,12 +9,15 @@ and `find` hands out what looks on for each request, so that a request that nobo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.eib import completion
-from tdqsim.cics.queues.checks import DELETEQ, READQ, WRITEQ, check_access, target_of
-from tdqsim.cics.queues.kinds import IntraTdQueue, TdQueue
+from tdqsim.cics.kernel.eib import Completion, completion
+from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, IntraTdQueue, RequestTarget, TdQueue
+from tdqsim.cics.model.region import Recorder, RegionData, RegionLink
+from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.queues.checks import check_access, target_of
+from tdqsim.cics.queues.kinds import bind, read_negative, set_enablestatus
 from tdqsim.facts import Cvda, Resp
 
 __all__ = ["Directory", "empty", "fit"]
@@ -34,6 +37,10 @@ def fit(record: bytes, length: int | None) -> bytes:
     )
 
 
+def _is_negative(length: int | None) -> TypeGuard[int]:
+    return length is not None and length < 0
+
+
 def empty(name: str) -> Condition:
     """QZERO."""
     return Condition(_QZERO, 0, f"queue {name} is empty")
@@ -48,11 +55,11 @@ class Directory:
         watched: whether somebody looks on.
     """
 
-    def __init__(self, region: Any) -> None:
+    def __init__(self, region: RegionData) -> None:
         self._region = region
         self.installed: dict[str, TdQueue] = {}
-        self.queues: dict[str, Any] = {}
-        self.watched = False
+        self.queues: dict[str, RequestTarget] = {}
+        self._look_around()
 
     def put_in(self, queue: TdQueue) -> None:
         """A queue is installed, in the place of one of its name. May be done again."""
@@ -65,9 +72,12 @@ class Directory:
         self.installed.pop(queue.name, None)
 
     def refresh(self, queue: TdQueue) -> None:
-        """A queue was installed, replaced, changed or removed."""
-        queue.choose()
-        self._look_around()
+        """A queue was changed or removed: bind what it does to requests anew."""
+        bind(queue)
+        self.show(queue)
+
+    def show(self, queue: TdQueue) -> None:
+        """Let tasks find a queue that was installed, replaced, changed or removed."""
         self.queues.pop(queue.name, None)
         if not self.watched and not self._region.closed and self.installed.get(queue.name) is queue:
             self.queues[queue.name] = queue
@@ -85,14 +95,14 @@ class Directory:
             return
         if isinstance(queue, IntraTdQueue) and any(lock.in_use for lock in queue.locks):
             return
-        queue.enablestatus = Cvda.DISABLED
+        set_enablestatus(queue, Cvda.DISABLED)
         self.refresh(queue)
 
     def _look_around(self) -> None:
         region = self._region
         self.watched = region.hook is not None or region.security is not None or region.recorder is not None
 
-    def find(self, name: object, sysid: str | None) -> Any:
+    def find(self, name: object, sysid: str | None) -> RequestTarget:
         """What does a request that the dictionary does not know.
 
         Raises:
@@ -111,11 +121,11 @@ class Directory:
         region = self._region
         queue = self.installed.get(name) if sysid is None else None
         alone = region.hook is None and region.security is None
-        if alone and region.recorder.trace is not None and _is_traced(queue):
-            return Recorded(region, queue)
+        if alone and region.recorder is not None and region.recorder.trace is not None and _is_traced(queue):
+            return Recorded(region, queue, region.recorder)
         return Watched(self, name, sysid)
 
-    def resolve(self, name: str, sysid: str | None) -> Any:
+    def resolve(self, name: str, sysid: str | None) -> RequestTarget:
         """The queue that a name stands for, or the way to another system.
 
         Raises:
@@ -129,14 +139,14 @@ class Directory:
             raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed")
         return queue
 
-    def final(self, task: Any, name: str, sysid: str | None) -> tuple[Any, Any]:
+    def final(self, task: TaskData, name: str, sysid: str | None) -> tuple[RequestTarget, RequestTarget]:
         """What a request is for, as it was named and as it is in the end, when the task may access it.
 
         Raises:
             Condition: QIDERR, SYSIDERR, NOTAUTH.
         """
         named = self.resolve(name, sysid)
-        if named.__class__ is _There:
+        if not isinstance(named, TdQueue):
             return named, named
         target = target_of(self.installed, named) if named.type == "INDIRECT" else named
         check_access(task, target)
@@ -148,32 +158,29 @@ class _There:
 
     __slots__ = ("_link", "name", "read_ok", "write_ok")
 
-    def __init__(self, link: Any, name: str) -> None:
+    def __init__(self, link: RegionLink, name: str) -> None:
         self._link = link
         self.name = name
         self.read_ok = completion(READQ, name)
         self.write_ok = completion(WRITEQ, name)
 
     @property
-    def delete_ok(self) -> Any:
+    def delete_ok(self) -> Completion:
         return completion(DELETEQ, self.name)
 
-    def read(self, task: Any, busy: bool, length: int | None) -> bytes:
-        return self._link.ship(task, READQ, self.name, length=length, nosuspend=busy)  # type: ignore[no-any-return]
+    def read(self, task: TaskData, busy: bool, length: int | None) -> bytes:
+        return self._link.ship(task, READQ, self.name, length=length, nosuspend=busy)
 
-    def write(self, task: Any, data: bytes, _length: int | None) -> None:
+    def write(self, task: TaskData, data: bytes, _length: int | None) -> None:
         self._link.ship(task, WRITEQ, self.name, data=data)
 
-    def delete(self, task: Any) -> None:
+    def delete(self, task: TaskData) -> None:
         self._link.ship(task, DELETEQ, self.name)
 
-    def read_negative(self, task: Any, length: int) -> bytes:
-        return self._link.ship(task, READQ, self.name, length=length)  # type: ignore[no-any-return]
 
-
-def _is_traced(queue: Any) -> bool:
+def _is_traced(queue: RequestTarget | None) -> TypeGuard[IntraTdQueue]:
     """Whether a recorder that wants it is told of the queue's requests by a tuple."""
-    return queue.__class__ is IntraTdQueue and queue.recovstatus != "PHYSICAL"
+    return isinstance(queue, IntraTdQueue) and queue.recovstatus != "PHYSICAL"
 
 
 class Recorded:
@@ -187,10 +194,10 @@ class Recorded:
 
     __slots__ = ("_logical", "_now", "_queue", "_recorder", "_trace", "name", "read_ok", "write_ok")
 
-    def __init__(self, region: Any, queue: Any) -> None:
+    def __init__(self, region: RegionData, queue: IntraTdQueue, recorder: Recorder[TaskData]) -> None:
         self._queue = queue
-        self._recorder = region.recorder
-        self._trace = region.recorder.trace
+        self._recorder = recorder
+        self._trace = recorder.trace
         self._now = region.clock.time_ns
         self._logical = queue.recovstatus == "LOGICAL"
         self.name = queue.name
@@ -198,26 +205,28 @@ class Recorded:
         self.write_ok = queue.write_ok
 
     @property
-    def delete_ok(self) -> Any:
+    def delete_ok(self) -> Completion:
         """What the EIB shows after DELETEQ TD."""
         return self._queue.delete_ok
 
-    def note(self, task: Any, command: str, data: bytes) -> None:
+    def note(self, task: TaskData, command: str, data: bytes) -> None:
         """Write a request down that went well."""
         trace, now = self._trace, self._now  # what an attribute holds costs more when it is called by its name
+        assert trace is not None  # a queue is recorded only for a recorder that wants this
         if self._logical:
+            assert task.unit is not None
             trace((command, task.number, self.name, data, now(), task.transid, task.unit.id))
         else:
             trace((command, task.number, self.name, data, now()))
 
-    def _tell(self, task: Any, command: str, outcome: object, **options: Any) -> None:
+    def _tell(self, task: TaskData, command: str, outcome: object, **options: Any) -> None:
         self._recorder.command(task, command, {"queue": self.name, **options, "sysid": None}, outcome)
 
-    def read(self, task: Any, busy: bool, length: int | None) -> bytes | None:
+    def read(self, task: TaskData, busy: bool, length: int | None) -> bytes | None:
         """READQ TD."""
         read = self._queue.read
         try:
-            data: bytes | None = read(task, busy, length)
+            data = read_negative(self._queue, task, length) if _is_negative(length) else read(task, busy, length)
             if length is not None and data is not None:
                 data = fit(data, length)
         except Condition as condition:
@@ -229,7 +238,7 @@ class Recorded:
             self.note(task, READQ, data)
         return data
 
-    def write(self, task: Any, data: bytes, length: int | None) -> None:
+    def write(self, task: TaskData, data: bytes, length: int | None) -> None:
         """WRITEQ TD."""
         write = self._queue.write
         try:
@@ -239,7 +248,7 @@ class Recorded:
             raise
         self.note(task, WRITEQ, data)
 
-    def delete(self, task: Any) -> None:
+    def delete(self, task: TaskData) -> None:
         """DELETEQ TD."""
         try:
             self._queue.delete(task)
@@ -247,14 +256,6 @@ class Recorded:
             self._tell(task, DELETEQ, condition)
             raise
         self._tell(task, DELETEQ, None)
-
-    def read_negative(self, task: Any, length: int) -> bytes:
-        """READQ TD with a negative LENGTH."""
-        try:
-            return self._queue.read_negative(task, length)  # type: ignore[no-any-return]
-        except Condition as condition:
-            self._tell(task, READQ, condition, length=length, nosuspend=False)
-            raise
 
 
 class Watched:
@@ -270,39 +271,44 @@ class Watched:
         self.write_ok = completion(WRITEQ, name.rstrip(" "))
 
     @property
-    def delete_ok(self) -> Any:
-        """What the EIB shows after DELETEQ TD."""
-        return completion(DELETEQ, self._name.rstrip(" "))
+    def name(self) -> str:
+        """The queue's name, as the program gave it."""
+        return self._name.rstrip(" ")
 
-    def _before(self, task: Any, command: str, arguments: Mapping[str, Any]) -> None:
+    @property
+    def delete_ok(self) -> Completion:
+        """What the EIB shows after DELETEQ TD."""
+        return completion(DELETEQ, self.name)
+
+    def _before(self, task: TaskData, command: str, arguments: Mapping[str, Any]) -> None:
         hook = task.region.hook
         if hook is not None:
             hook.before(task, command, arguments)
 
-    def _after(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def _after(self, task: TaskData, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         region = task.region
         if region.hook is not None:
             region.hook.after(task, command, arguments, outcome)
         if region.recorder is not None:
             region.recorder.command(task, command, arguments, outcome)
 
-    def _trace(self, task: Any, command: str, target: Any, data: bytes) -> bool:
+    def _trace(self, task: TaskData, command: str, target: RequestTarget, data: bytes) -> bool:
         """Tell a recorder that wants no more of a request that went well."""
         region = task.region
         if region.hook is not None or region.recorder is None or region.recorder.trace is None:
             return region.hook is None and region.recorder is None
         if not _is_traced(target):
             return False
-        Recorded(region, target).note(task, command, data)
+        Recorded(region, target, region.recorder).note(task, command, data)
         return True
 
-    def read(self, task: Any, busy: bool, length: int | None) -> bytes:
+    def read(self, task: TaskData, busy: bool, length: int | None) -> bytes:
         """READQ TD."""
         arguments = {"queue": self._name, "length": length, "sysid": self._sysid, "nosuspend": busy}
         try:
             self._before(task, READQ, arguments)
             named, target = self._directory.final(task, self._name, self._sysid)
-            found = named.read(task, busy, length)
+            found = read_negative(named, task, length) if _is_negative(length) else named.read(task, busy, length)
             if found is None:
                 raise empty(target.name)
             data = fit(found, length)
@@ -313,7 +319,7 @@ class Watched:
             self._after(task, READQ, arguments, data)
         return data
 
-    def write(self, task: Any, data: bytes, length: int | None) -> None:
+    def write(self, task: TaskData, data: bytes, length: int | None) -> None:
         """WRITEQ TD."""
         arguments = {"queue": self._name, "from_": data, "length": length, "sysid": self._sysid}
         try:
@@ -326,7 +332,7 @@ class Watched:
         if not self._trace(task, WRITEQ, target, data):
             self._after(task, WRITEQ, arguments, None)
 
-    def delete(self, task: Any) -> None:
+    def delete(self, task: TaskData) -> None:
         """DELETEQ TD."""
         arguments = {"queue": self._name, "sysid": self._sysid}
         try:
@@ -337,14 +343,3 @@ class Watched:
             self._after(task, DELETEQ, arguments, condition)
             raise
         self._after(task, DELETEQ, arguments, None)
-
-    def read_negative(self, task: Any, length: int) -> bytes:
-        """READQ TD with a negative LENGTH."""
-        arguments = {"queue": self._name, "length": length, "sysid": self._sysid, "nosuspend": False}
-        try:
-            self._before(task, READQ, arguments)
-            named, _ = self._directory.final(task, self._name, self._sysid)
-            return named.read_negative(task, length)  # type: ignore[no-any-return]
-        except Condition as condition:
-            self._after(task, READQ, arguments, condition)
-            raise

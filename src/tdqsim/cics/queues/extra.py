@@ -20,6 +20,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.security import why_not_for
+from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.queues.kinds import set_openstatus
 from tdqsim.cics.queues.open_data_set import actual
 from tdqsim.datasets import (
     Allocation,
@@ -40,8 +43,7 @@ from tdqsim.errors import DatasetError
 from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES, Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import TaskBase
-    from tdqsim.cics.queues.kinds import ExtraTdQueue
+    from tdqsim.cics.model.queue import ExtraTdQueue
     from tdqsim.datasets import DatasetReader, DatasetWriter, InternalReader
 
 __all__ = ["DataSet", "Report", "dcb_of"]
@@ -50,6 +52,7 @@ Report = Callable[[str, dict[str, Any]], None]
 """Told of what CICS writes a message about: the message id, empty where we know none, and its inserts."""
 
 _SPOOLED: Final = "*"
+_SYSUID: Final = "&SYSUID"  # the user of the region, who submits the job
 _NOT_SAID: Final = int(TDQUEUE_ATTRIBUTES["RECORDSIZE"].default)
 _X37: Final = "DFHTD0240"
 _CONTROLS: Final = {"": None, "A": PrintControl.ASA, "M": PrintControl.MACHINE}
@@ -90,6 +93,25 @@ def _recfm_of(definition: Any, recordsize: int) -> RecordFormat | None:
 def _on_spool(dcb: Dcb, owner: str) -> Dcb:
     """What is true of SYSOUT, which is kept in a form of its own: what is said of it, else variable-length records."""
     return (dcb if dcb.recfm is not None else Dcb(RecordFormat.V).or_else(dcb)).checked(owner, output=True)
+
+
+def _submit_for(task: TaskData | None, reader: InternalReader, jobuserid: str) -> None:
+    """Tell the internal reader who writes the next card, and as whom jobs without USER run: JOBUSERID.
+
+    A job for the region's own user needs no USER. The task's user must be a surrogate of the USER that a JOB statement
+    names. Source: Security when using a TDQ to submit JCL (IBM Docs).
+    """
+    if task is None:
+        return
+    reader.submitter = f"{task.transid} {task.number}"
+    reader.job_user = "" if jobuserid == task.region.region_user else jobuserid
+    reader.check_user = partial(_check_job_user, task)
+
+
+def _check_job_user(task: TaskData, user: str) -> None:
+    why = why_not_for(task, task.region.region_user if user == _SYSUID else user)
+    if why:
+        raise Condition(Resp.NOTAUTH, detail=f"user {task.userid} may not submit a job with USER={user} ({why})")
 
 
 class DataSet:
@@ -133,7 +155,7 @@ class DataSet:
             self._free()
             self._report("", {"queue": queue.name, "dd": queue.definition.dd, "reason": str(error)})
             raise Condition(Resp.IOERR, detail=str(error)) from error
-        queue.openstatus = Cvda.OPEN
+        set_openstatus(queue, Cvda.OPEN)
         queue.emptystatus = Cvda.NOTEMPTY
         self._read_on()
         # SYSOUT has no writer yet, and the internal reader must be told who writes.
@@ -195,7 +217,7 @@ class DataSet:
         except DatasetFault as error:
             self._report(_X37, {"queue": queue.name, "reason": str(error)})
             raise Condition(Resp.IOERR, detail=str(error)) from error
-        queue.openstatus = Cvda.CLOSED
+        set_openstatus(queue, Cvda.CLOSED)
         queue.emptystatus = Cvda.NOTAPPLIC
         self._free()
 
@@ -216,7 +238,7 @@ class DataSet:
 
     # -- requests -------------------------------------------------------------------------------------------------
 
-    def read(self, _task: TaskBase | None) -> bytes:
+    def read(self, _task: TaskData | None) -> bytes:
         """The next record.
 
         Raises:
@@ -233,17 +255,18 @@ class DataSet:
             raise Condition(Resp.QZERO, detail="the data set is at its end")
         return record
 
-    def write(self, task: TaskBase | None, data: bytes) -> None:
+    def write(self, task: TaskData | None, data: bytes) -> None:
         """Add a record.
 
         Raises:
-            Condition: LENGERR: its length is not what the data set takes; NOSPACE: no room for it (EMPTYSTATUS becomes
+            Condition: NOTAUTH: a JOB statement names a USER for whom the task's user may not submit jobs; LENGERR: its
+                length is not what the data set takes; NOSPACE: no room for it (EMPTYSTATUS becomes
                 FULL); IOERR: the system failed the write. In each case it was not written.
         """
         try:
             writer = self._writer if self._writer is not None and self._said is None else self._spooled(data)
             if self._allocation is not None and self._allocation.card.writer:
-                cast("InternalReader", writer).submitter = "" if task is None else f"{task.transid} {task.number}"
+                _submit_for(task, cast("InternalReader", writer), self._queue.definition.jobuserid)
             writer.put(data)
         except DatasetFault as error:
             raise self.refused(error) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from typing import Any, Protocol
 
-from tdqsim.cics.queues.ati import Facility
+from tdqsim.cics.model.task import Facility
 from tdqsim.errors import TdqError
 
 __all__ = ["Facilities"]

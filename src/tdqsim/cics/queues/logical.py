@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.queues.intra import check_size
-from tdqsim.cics.uow.locks import ASKED, READ_OUT, Lock
-from tdqsim.cics.uow.logical import LogicalWork
+from tdqsim.cics.model.lock import ASKED, READ_OUT, Lock
+from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.cics.model.space import check_size
+from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.model.unit import UnitOfWork
+from tdqsim.cics.model.work import LogicalWork
 from tdqsim.core.dispatch import WAIT
 from tdqsim.errors import StoreDamaged, StoreFull
 from tdqsim.facts import Cvda, Resp
@@ -19,7 +22,7 @@ from tdqsim.facts import Cvda, Resp
 __all__ = ["attempt", "clear", "read", "write"]
 
 
-def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
+def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) -> None:
     """WRITEQ TD."""
     uow = task.unit
     if uow is None or uow.ended:
@@ -52,12 +55,11 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
     queue.writes += 1
 
 
-def read(queue: Any, task: Any, busy: bool, _length: int | None) -> bytes | None:
+def read(queue: IntraTdQueue, task: TaskData, busy: bool, _length: int | None) -> bytes | None:
     """READQ TD."""
     uow = task.unit
     if uow is None or uow.ended:
         uow = task.uow
-    data: bytes | None
     if queue.read_end.taken_by is not uow:
         data = _read_first(queue, task, uow, busy)
     else:
@@ -72,7 +74,7 @@ def read(queue: Any, task: Any, busy: bool, _length: int | None) -> bytes | None
     return data
 
 
-def _read_first(queue: Any, task: Any, uow: Any, busy: bool) -> bytes | None:
+def _read_first(queue: IntraTdQueue, task: TaskData, uow: UnitOfWork, busy: bool) -> bytes | None:
     work = uow.on(queue)
     if not queue.read_end.take_free(uow, task.region.clock):
         _acquire(task, uow, queue.read_end, busy=busy)
@@ -87,16 +89,20 @@ def _read_first(queue: Any, task: Any, uow: Any, busy: bool) -> bytes | None:
         raise
 
 
-def _read_out(queue: Any, task: Any, work: LogicalWork, busy: bool) -> bytes | None:
+def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool) -> bytes | None:
     """A record of its own, or another's that is committed while it waits; None, QZERO, when nobody can commit one."""
     task.region.hardening.settle()
     uow, end = task.unit, queue.write_end
+    assert uow is not None  # it has taken the read end
+    data: Any
     try:
         data = attempt(work, end, uow)
         if data is WAIT:
             if busy:
                 raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")  # noqa: TRY301  (only LOCKED is counted)
-            data = task.wait(lambda: attempt(work, end, uow), queue.td_read, "TD_READ", queue.name)
+            waiting = queue.td_read
+            assert waiting is not None  # a logically recoverable queue has one
+            data = task.wait(lambda: attempt(work, end, uow), waiting, "TD_READ", queue.name)
     except Condition as condition:
         if condition.resp is Resp.LOCKED:
             end.refused()
@@ -106,7 +112,7 @@ def _read_out(queue: Any, task: Any, work: LogicalWork, busy: bool) -> bytes | N
     return data  # type: ignore[no-any-return]
 
 
-def attempt(work: LogicalWork, write_end: Lock, uow: Any) -> Any:
+def attempt(work: LogicalWork, write_end: Lock, uow: UnitOfWork) -> Any:
     """The next record; None when there is none and nobody else may yet commit one; WAIT when somebody may."""
     record = work.take()
     if record is not None:
@@ -119,7 +125,7 @@ def attempt(work: LogicalWork, write_end: Lock, uow: Any) -> Any:
     raise Condition(met, detail=f"no committed record is left, and {write_end.holder()}")
 
 
-def clear(queue: Any, task: Any) -> None:
+def clear(queue: IntraTdQueue, task: TaskData) -> None:
     """DELETEQ TD."""
     uow = task.uow
     work = uow.on(queue)
@@ -142,7 +148,7 @@ def clear(queue: Any, task: Any) -> None:
 # -- locks ----------------------------------------------------------------------------------------------------------
 
 
-def _acquire(task: Any, uow: Any, lock: Lock, *, busy: bool = False) -> None:
+def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False) -> None:
     """Get one end of a queue for the task's unit of work, waiting for it if need be.
 
     Raises:
@@ -162,30 +168,30 @@ def _acquire(task: Any, uow: Any, lock: Lock, *, busy: bool = False) -> None:
         task.wait(lambda: _try(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
     finally:  # one that gives up may have been the last user of a queue that is being disabled
         if lock.queue.enablestatus is Cvda.DISABLING:
-            task.region.settle_disable(lock.queue)
+            task.region.directory.settle_disable(lock.queue)
 
 
-def _try(task: Any, lock: Lock) -> Any:
+def _try(task: TaskData, lock: Lock) -> Any:
     met = ASKED[lock.standing(task.unit)]
     if met is Resp.LOCKED:
         lock.refused()
         raise Condition(Resp.LOCKED, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
     if lock.owner is None and lock.waiting.is_first(task.region.dispatcher.current):
-        lock.take(task.unit, task.region.clock.time_ns())
+        lock.take(task.uow, task.region.clock.time_ns())
         return None
     return WAIT
 
 
-def _refuse_write(task: Any, queue: Any, work: LogicalWork, *, had: bool) -> None:
+def _refuse_write(task: TaskData, queue: IntraTdQueue, work: LogicalWork, *, had: bool) -> None:
     """There is no space for a record; ``had`` says whether the unit of work had the write end before."""
     if not had:
         work.left_before = None
         _give_back(task, queue, queue.write_end)
 
 
-def _give_back(task: Any, queue: Any, lock: Lock) -> None:
+def _give_back(task: TaskData, queue: IntraTdQueue, lock: Lock) -> None:
     """Give back an end that a refused request had just taken."""
     if lock.owner is task.unit:
         lock.give_back()
         if queue.enablestatus is Cvda.DISABLING:
-            task.region.settle_disable(queue)
+            task.region.directory.settle_disable(queue)

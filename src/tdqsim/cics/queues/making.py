@@ -6,15 +6,19 @@ durable store, all or none, and room for them is looked for before anything chan
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
-from tdqsim.cics.queues.parts import QueueRegion
+from tdqsim.cics.model.queue import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.queues.kinds import bind
+from tdqsim.core.store import DurableQueue, VolatileQueue
 from tdqsim.errors import StoreError, TdqError
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
+    from tdqsim.cics.kernel.signature import Signature
     from tdqsim.core.store import Work
 
 __all__ = ["InstallRefused", "Moves", "check_room", "make_queue", "open_initially"]
@@ -34,12 +38,13 @@ class InstallRefused(TdqError):
         super().__init__(f"{kind}({queue}): {f'{message} ' if message else ''}{reason}")
 
 
-def check_room(region: QueueRegion, definition: defs.Tdqueue, held: int = 0) -> int:
+def check_room(region: RegionData, definition: defs.IntraQueue, present: IntraTdQueue, held: int) -> int:
     """Whether there is room for the records that move because RECOVSTATUS changes.
 
     Args:
         region: where.
         definition: what is to be installed.
+        present: the queue that it replaces.
         held: bytes that others need which are installed with it.
 
     Returns:
@@ -48,11 +53,7 @@ def check_room(region: QueueRegion, definition: defs.Tdqueue, held: int = 0) -> 
     Raises:
         InstallRefused: there is no room, or they cannot be read.
     """
-    present = region.tdqueues.get(definition.name)
-    if not isinstance(present, IntraTdQueue) or definition.type_in(region.sysid) != "INTRA":
-        return 0
-    recovstatus: str = getattr(definition, "recovstatus", "NO")
-    if (present.recovstatus == "NO") is (recovstatus == "NO"):
+    if (present.recovstatus == "NO") is (definition.recovstatus == "NO"):
         return 0
     try:
         size = sum(len(entry.data) for entry in present.stored.entries())
@@ -70,34 +71,35 @@ def _not_moved(definition: defs.Tdqueue, why: object) -> InstallRefused:
     return InstallRefused(definition.name, f"its records cannot be kept when its recovery changes: {why}")
 
 
+@dataclass(slots=True)
 class Moves:
     """What becomes of records beside the making of queues, all or none: they move when RECOVSTATUS changes, or go.
 
     Attributes:
+        region: whose they are.
         works: what is to be committed, with the catalogue's entries.
+        come: the queues in memory that records have come to.
+        left: the queues in memory that they leave once all is committed.
     """
 
-    __slots__ = ("_come", "_left", "_region", "works")
+    region: RegionData
+    works: list[Work] = field(default_factory=list)
+    come: list[VolatileQueue] = field(default_factory=list)
+    left: list[VolatileQueue] = field(default_factory=list)
 
-    def __init__(self, region: QueueRegion) -> None:
-        self._region = region
-        self.works: list[Work] = []
-        self._come: list[Any] = []  # queues in memory that records have come to
-        self._left: list[Any] = []  # and those that they leave
-
-    def to_memory(self, durable: Any) -> Any:
+    def to_memory(self, durable: DurableQueue) -> VolatileQueue:
         """The records of a recoverable queue go into memory."""
-        volatile = self._region.store.volatile
+        volatile = self.region.store.volatile
         found = volatile.queue(durable.name) or volatile.create_queue(durable.name)
-        self._come.append(found)
+        self.come.append(found)
         for entry in durable.entries():
             found.put(entry.data)
         self.drop(durable)
         return found
 
-    def to_store(self, volatile: Any) -> Any:
+    def to_store(self, volatile: VolatileQueue) -> DurableQueue:
         """The records of a non-recoverable queue go to the durable store."""
-        durable = self._region.store.durable
+        durable = self.region.store.durable
         found = durable.queue(volatile.name) or durable.create_queue(volatile.name)
         work = found.work()
         for entry in volatile.entries():
@@ -106,65 +108,81 @@ class Moves:
         self.leave(volatile)
         return found
 
-    def drop(self, durable: Any) -> None:
+    def drop(self, durable: DurableQueue) -> None:
         """A recoverable queue goes with its records."""
         work = durable.work()
         work.drop()
         self.works.append(work)
 
-    def leave(self, volatile: Any) -> None:
+    def leave(self, volatile: VolatileQueue) -> None:
         """A queue in memory goes with its records, once all is committed."""
-        self._left.append(volatile)
+        self.left.append(volatile)
 
     def made(self) -> None:
-        """All is committed. May be said again."""
-        for volatile in self._left:
-            self._region.store.volatile.drop(volatile)
+        """All is committed: what has moved leaves memory. May be called again."""
+        for volatile in self.left:
+            self.region.store.volatile.drop(volatile)
 
     def forget(self) -> None:
-        """It is not, and will not be."""
-        for volatile in self._come:
-            self._region.store.volatile.drop(volatile)
+        """It is not committed and will not be."""
+        for volatile in self.come:
+            self.region.store.volatile.drop(volatile)
 
 
-def make_queue(region: QueueRegion, definition: Any, signature: Any, moves: Moves) -> TdQueue:
-    """The state of a queue, with the records that are there for it; it is not put in yet."""
-    kind = definition.type_in(region.sysid)
-    if kind == "REMOTE":
-        return RemoteTdQueue(definition.name, definition, signature)
-    if kind == "INDIRECT":
-        return IndirectTdQueue(definition.name, definition, signature)
-    if kind == "EXTRA":
-        queue = ExtraTdQueue(definition.name, definition, signature)
-        queue.file = region.data_set(queue)
-        return queue
-    assert kind == "INTRA", definition
-    try:
-        return IntraTdQueue(definition.name, definition, signature, _stored(region, definition, moves))
-    except StoreError as error:
-        raise _not_moved(definition, error) from error
+def make_queue(
+    region: RegionData, definition: defs.Tdqueue, queue_type: str, signature: Signature, moves: Moves
+) -> TdQueue:
+    """The state of a queue, with the records that are there for it; it is not put in yet.
+
+    Args:
+        region: where.
+        definition: its definition.
+        queue_type: what it is in this region: INTRA, EXTRA, INDIRECT or REMOTE.
+        signature: who defined and installed it.
+        moves: takes note of records that must move.
+    """
+    name = definition.name
+    queue: TdQueue
+    if queue_type == "REMOTE":
+        queue = RemoteTdQueue(name, definition, signature)
+    elif queue_type == "INDIRECT":
+        queue = IndirectTdQueue(name, cast("defs.IndirectQueue", definition), signature)
+    elif queue_type == "EXTRA":
+        queue = data_set = ExtraTdQueue(name, cast("defs.ExtraQueue", definition), signature)
+        data_set.file = region.data_sets.make(data_set)
+    else:
+        assert queue_type == "INTRA", definition
+        intra = cast("defs.IntraQueue", definition)
+        try:
+            queue = IntraTdQueue(name, intra, signature, _stored(region, intra, moves))
+        except StoreError as error:
+            raise _not_moved(definition, error) from error
+    bind(queue)
+    return queue
 
 
-def _stored(region: QueueRegion, definition: Any, moves: Moves) -> Any:
+def _stored(region: RegionData, definition: defs.IntraQueue, moves: Moves) -> VolatileQueue | DurableQueue:
     """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
-    store, name = region.store, definition.name.encode()
-    durable, volatile = store.durable.queue(name), store.volatile.queue(name)
-    in_memory = definition.recovstatus == "NO"
-    found: Any = volatile if in_memory else durable
-    other: Any = durable if in_memory else volatile
-    if region.looks_at_store:
-        return found if found is not None else region.nothing_stored(name, durable=not in_memory)
-    if other is not None and other.count:
-        return moves.to_memory(other) if in_memory else moves.to_store(other)
-    if other is not None:
-        (moves.drop if in_memory else moves.leave)(other)
-    if found is not None:
-        return found
-    half: Any = store.volatile if in_memory else store.durable
-    return half.create_queue(name)
+    looks, store, name = region.looks_at_store, region.store, definition.name.encode()
+    volatile, durable = store.volatile.queue(name), store.durable.queue(name)
+    if definition.recovstatus == "NO":
+        if looks:
+            return volatile or region.nothing_stored(name, durable=False)
+        if durable is not None and durable.count:
+            return moves.to_memory(durable)
+        if durable is not None:
+            moves.drop(durable)
+        return volatile or store.volatile.create_queue(name)
+    if looks:
+        return durable or region.nothing_stored(name, durable=True)
+    if volatile is not None and volatile.count:
+        return moves.to_store(volatile)
+    if volatile is not None:
+        moves.leave(volatile)
+    return durable or store.durable.create_queue(name)
 
 
-def open_initially(region: QueueRegion, queue: ExtraTdQueue) -> None:
+def open_initially(region: RegionData, queue: ExtraTdQueue) -> None:
     """Open the data set of OPENTIME(INITIAL) at install; a failure leaves the queue installed and closed."""
     if not region.open_data_sets or queue.definition.opentime != "INITIAL":
         return

@@ -1,31 +1,30 @@
-"""Messages that CICS writes to its own queues, CSMT, CSSL, CSQL and the like.
+"""Messages that CICS writes to its own queues, CSMT, CSSL, CSQL and the like, and to the console.
 
 The texts are in ``facts/kernel_messages.tsv``. A message goes the way of any WRITEQ, aliases included, but it never
-fails anything: where its queue is missing, closed or full it is only logged.
+fails anything: where its queue is missing, closed or full it is only logged. The console keeps what WRITE OPERATOR and
+such messages put there: ``region.diagnostics.operator``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Final, cast
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
-from tdqsim.cics.queues.parts import QueueRegion
+from tdqsim.cics.queues.td import writeq_td
 from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, Cvda, table
 
 __all__ = ["Messages"]
 
+_CONSOLE: Final = "Console"
 _ROWS: Final = {row["id"]: row for row in table("kernel_messages")}
 _LINE: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "spool_line"))
-
-
-class _MessageRegion(QueueRegion, Protocol):
-    def system_task(self) -> Any:
-        """A task of the region's own."""
 
 
 class Messages:
@@ -37,7 +36,7 @@ class Messages:
 
     __slots__ = ("_busy", "_region", "listeners")
 
-    def __init__(self, region: _MessageRegion) -> None:
+    def __init__(self, region: RegionData) -> None:
         self._region = region
         self.listeners: list[Callable[[str, Mapping[str, object]], object]] = []
         self._busy = False
@@ -55,7 +54,10 @@ class Messages:
         self.text(row["destination"], f"{message} {now:%m/%d/%Y %H:%M:%S} {region.applid} {text}")
 
     def text(self, destination: str, text: str) -> None:
-        """Write a line of text to a queue, in pieces when it is longer than the queue's records."""
+        """Write a line of text to the console, or to a queue in pieces when it is longer than the queue's records."""
+        if destination == _CONSOLE:
+            self._region.diagnostics.operator.append(text)
+            return
         if self._busy or self._region.closed:
             return  # a message about a message would never end
         self._busy = True
@@ -85,9 +87,9 @@ class Messages:
         elif isinstance(queue, IntraTdQueue):
             if queue.uncommitted:
                 raise TdqError(f"queue {queue.name} is being written by a unit of work, and a message does not wait")
-            task = self._region.system_task()
+            task = cast("TaskBase", self._region.task_manager.system())
             try:
-                task.writeq_td(queue.name, record)
+                writeq_td(task, queue.name, record)
                 task.take_syncpoint()
             except Condition as condition:
                 raise TdqError(str(condition)) from condition

@@ -6,11 +6,13 @@ which is given back if the region fails before the reader's unit of work ends.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.model.unit import READS
 from tdqsim.cics.queues.volatile import emptied
-from tdqsim.cics.uow.unit import READS
 from tdqsim.errors import StoreDamaged, StoreFull
 from tdqsim.facts import Resp
 
@@ -19,18 +21,18 @@ __all__ = ["clear", "read", "write"]
 _NO_META: Final[dict[bytes, bytes | None]] = {}
 
 
-def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
+def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) -> None:
     """WRITEQ TD."""
     region, size = task.region, len(data)
     hardening = region.hardening
     hardening.settle()
     if not 0 < size <= queue.ci_left:
         region.intra.extend(queue, size, length)
-    count = queue.stored.count + 1
+    count = queue.durable.count + 1
     latch = (
         region.ati.due(queue, count, task.number, task.transid, task.eib.eibtrmid) if count >= queue.fire_at else None
     )
-    work = queue.stored.work()
+    work = queue.durable.work()
     try:
         work.put(data)
         hardening.commit((work,), _NO_META if latch is None else latch.meta())
@@ -45,14 +47,14 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
         region.ati.begin(latch)
 
 
-def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes | None:
+def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) -> bytes | None:
     """READQ TD."""
-    region, stored = task.region, queue.stored
+    region, stored = task.region, queue.durable
     hardening = region.hardening
     hardening.settle()
     work = stored.work()
     try:
-        data: bytes | None = work.take()
+        data = work.take()
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
     if data is None:
@@ -67,11 +69,11 @@ def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes | Non
     return data
 
 
-def clear(queue: Any, task: Any) -> None:
+def clear(queue: IntraTdQueue, task: TaskData) -> None:
     """DELETEQ TD; nothing that was read is given back to the queue any more."""
     region = task.region
     region.hardening.settle()
-    work = queue.stored.work()
+    work = queue.durable.work()
     work.clear()
     kept = region.hardening.metas(READS + queue.name.encode() + b"/")
     region.hardening.commit((work,), {key: None for key, _ in kept})

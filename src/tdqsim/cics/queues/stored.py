@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from tdqsim import definitions as defs
-from tdqsim.cics.queues.intra import NEVER, NO_BOUNDS, IntraSpace, check_size
+from tdqsim.cics.model.space import NEVER, NO_BOUNDS, IntraSpace, check_size
 from tdqsim.cics.region_arguments import dfhintra as sizes
 from tdqsim.core.store import Durable, DurableQueue, Order, Store, Work
 from tdqsim.core.store.keeper import claim
@@ -36,7 +36,7 @@ _CLEAN: Final = b"stream/clean"
 
 
 class _Account:
-    """What :class:`~tdqsim.cics.queues.intra.IntraSpace` has to know of a queue that nobody is writing to."""
+    """What :class:`~tdqsim.cics.model.space.IntraSpace` has to know of a queue that nobody is writing to."""
 
     __slots__ = ("bounds", "ci_left", "free_at", "peak", "peak_cis", "stored")
 

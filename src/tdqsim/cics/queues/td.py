@@ -9,14 +9,16 @@ not just those of a queue are found by :meth:`~tdqsim.cics.queues.directory.Dire
 from __future__ import annotations
 
 from _thread import get_ident
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, declared
 from tdqsim.cics.kernel.conditions import AREAS, Condition, check_sent
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.issue import check_flag
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.queues.directory import empty, fit
+from tdqsim.cics.queues.kinds import read_negative
 from tdqsim.core.argument_types import BARE, tell_wrong_type
 from tdqsim.facts import LIMITS, Resp
 
@@ -118,7 +120,7 @@ def readq_td(
         if found is None:
             found = _find(task, _READQ, queue, sysid)
         if length is not None and length < 0:
-            return found.read_negative(task, length)  # type: ignore[no-any-return]
+            return read_negative(found, task, length) or b""
         # HANDLE CONDITION QBUSY is as good as NOSUSPEND
         if nosuspend is False:
             busy = task.handles is not NO_HANDLES and not nohandle and task.handles_condition(Resp.QBUSY)
@@ -126,7 +128,7 @@ def readq_td(
             check_flag(_READQ, "nosuspend", nosuspend)
             busy = True
         read = found.read
-        record: bytes | None = read(task, busy, length)
+        record = read(task, busy, length)
         if length is not None and record is not None:
             record = fit(record, length)
     except Condition as condition:
@@ -175,7 +177,7 @@ def deleteq_td(task: TaskBase, queue: QueueName, *, sysid: Sysid = None, nohandl
         task.let_others_run()
 
 
-def _find(task: TaskBase, command: str, queue: object, sysid: str | None) -> Any:
+def _find(task: TaskBase, command: str, queue: object, sysid: str | None) -> RequestTarget:
     if task.ended or task.region.closed:
         task.refuse(command)
     return task.region.directory.find(queue, sysid)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.queues.kinds import ExtraTdQueue, TdQueue
+from tdqsim.cics.model.queue import ExtraTdQueue, TdQueue
 from tdqsim.cics.queues.td import readq_td, writeq_td
 from tdqsim.core.argument_types import tell_wrong_type, types_told
 from tdqsim.errors import DatasetError
@@ -49,10 +49,11 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
 
 def _named(task: TaskBase, queue: str) -> TdQueue | None:
     try:
-        return task.queues.get(queue)
+        found = task.queues.get(queue)
     except TypeError as error:
         tell_wrong_type(error, "READQ TD, WRITEQ TD", _named, (task, queue), {})
         raise
+    return found if isinstance(found, TdQueue) else None
 
 
 def _is_enabled(found: ExtraTdQueue) -> bool:

@@ -1,28 +1,28 @@
 """Requests to a non-recoverable queue: its records are in memory, and are the only truth.
 
 ``ci_left`` and ``taken`` are the account of control intervals, which is looked at once a control interval (see
-:mod:`~tdqsim.cics.queues.intra`); a length that is wrong shows there too. An exception leaves the record written or
+:mod:`~tdqsim.cics.model.space`); a length that is wrong shows there too. An exception leaves the record written or
 not, read or not.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.cics.model.task import TaskData
 from tdqsim.errors import StoreDamaged, StoreFull
 from tdqsim.facts import Resp
 
 __all__ = ["clear", "emptied", "read", "write"]
 
 
-def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
+def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) -> None:
     """WRITEQ TD."""
     size = len(data)
     if not 0 < size <= queue.ci_left:
         task.region.intra.extend(queue, size, length)
     try:
-        count = queue.stored.put(data)
+        count = queue.volatile.put(data)
     except StoreFull as error:
         task.region.intra.refused(queue)
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
@@ -37,10 +37,10 @@ def write(queue: Any, task: Any, data: bytes, length: int | None) -> None:
             ati.begin(latch)
 
 
-def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes | None:
+def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) -> bytes | None:
     """READQ TD."""
     try:
-        data: bytes | None = queue.stored.take()
+        data = queue.volatile.take()
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
     if data is None:
@@ -53,16 +53,16 @@ def read(queue: Any, task: Any, _busy: bool, _length: int | None) -> bytes | Non
     return data
 
 
-def clear(queue: Any, task: Any) -> None:
+def clear(queue: IntraTdQueue, task: TaskData) -> None:
     """DELETEQ TD."""
     region = task.region
-    queue.taken += queue.stored.clear()
+    queue.taken += queue.volatile.clear()
     region.intra.settle(queue)
     region.ati.emptied(queue)
     queue.deletes += 1
 
 
-def emptied(queue: Any, task: Any) -> None:
+def emptied(queue: IntraTdQueue, task: TaskData) -> None:
     """QZERO: the cycle is over, and the queue has no control interval any more."""
     if queue.latched is not None:
         task.region.ati.emptied(queue)

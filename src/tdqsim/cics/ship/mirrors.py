@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.model.unit import UOW_ID_LENGTH
 from tdqsim.cics.ship.messages import failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
-from tdqsim.cics.uow.unit import UOW_ID_LENGTH
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
 from tdqsim.core.transport import LinkDown
@@ -180,14 +180,14 @@ class Mirrors:
             MessageError: it is none that may come then.
         """
         kind, key = message.kind, message.fields["key"]
-        while kind != "ASK" and (turn := self.turns.get(key)) is not None:
+        while kind != "ASK" and (turn := self.turns.get(key)) is not None and not turn.strand.done:
             if turn.kind not in _MAY_COME.get(kind, _OTHERS)[0]:
                 raise MessageError(f"{kind} of {key:.80} came while its {turn.kind} was carried out")
             self.abandoned(key)
             self.region.dispatcher.wait(partial(self._until_over, key, turn), turn.over)
 
     def _until_over(self, key: str, turn: Turn) -> Any:
-        return WAIT if self.turns.get(key) is turn else None
+        return WAIT if self.turns.get(key) is turn and not turn.strand.done else None
 
     def abandoned(self, key: str) -> None:
         """The requester does not wait for its request any more: neither does its mirror."""
@@ -252,9 +252,11 @@ class Mirrors:
 
     def _attach(self, fields: Mapping[str, Any]) -> Mirror:
         region = self.region
-        task = MirrorTask(region, region.next_task_number(), _MIRROR, self.userid_for(fields["userid"]), startcode="S")
+        task = MirrorTask(
+            region, region.task_manager.next_number(), _MIRROR, self.userid_for(fields["userid"]), startcode="S"
+        )
+        mirror = self.mirrors[fields["key"]] = Mirror(task)  # first: what is listed has somebody who ends it
         region.tasks[task.number] = task
-        mirror = self.mirrors[fields["key"]] = Mirror(task)
         return mirror
 
     def userid_for(self, userid: str) -> str:
@@ -300,9 +302,9 @@ class Mirrors:
         self._end(key, mirror, normal=True)
 
     def _end(self, key: str, mirror: Mirror, *, normal: bool) -> None:
+        mirror.task.end(normal=normal)
         if self.mirrors.get(key) is mirror:
             del self.mirrors[key]
-        mirror.task.end(normal=normal)
 
     # -- the end of the unit of work ------------------------------------------------------------------------------
 
@@ -340,23 +342,33 @@ class Mirrors:
             self.region.log.warning("decision_not_carried_out", coordinator=key, reason=str(error))
             return MirrorOutcome({"done": False})
         except Exception as error:  # noqa: BLE001  (raised when the answer has been heard)
-            return MirrorOutcome({"done": True}, late=error)
+            parts = [mirror.part.uow for mirror in (self.mirrors.get(key),) if mirror is not None and mirror.part]
+            waiting = [*parts, *self.region.shunted.values()]
+            in_doubt = any(uow.coordinator == key and not uow.ended for uow in waiting)
+            return MirrorOutcome({"done": not in_doubt}, late=error)
         return MirrorOutcome({"done": True})
 
     def _end_part(self, key: str, *, commit: bool) -> None:
         mirror = self.mirrors.get(key) or self._orphan(key, take=True)
         if mirror is None or mirror.part is None:
-            uow = self._shunted(key)
-            if uow is not None:
-                resolve(self.region, uow, commit=commit)
+            uow_id = self._shunted(key)
+            if uow_id is not None:
+                resolve(self.region, uow_id, commit=commit)
             return
-        mirror.task.detach_uow()
+        uow = mirror.part.uow
         try:
+            mirror.task.detach_uow()
             if commit:
                 mirror.part.commit()
             else:
                 mirror.part.back_out()
         finally:
+            mirror.task.detach_uow()
+            if not uow.ended and uow.id not in self.region.shunted:  # an interrupt came before it was decided
+                if uow.state is Cvda.INDOUBT:
+                    uow.stay_in_doubt()
+                else:
+                    mirror.part.back_out()
             self._end(key, mirror, normal=True)
 
     def _shunted(self, key: str) -> bytes | None:

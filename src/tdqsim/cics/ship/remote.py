@@ -44,8 +44,9 @@ from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
+    from tdqsim.cics.model.task import TaskData
+    from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.cics.region import Region
-    from tdqsim.cics.uow.unit import UnitOfWork
     from tdqsim.core.dispatch import Strand
 
 __all__ = ["Branch", "LinkEnd"]
@@ -81,13 +82,18 @@ class Branch:
         """Whether the unit of work can only be backed out."""
         return self._lost
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the unit of work has ended here; over a new link the other region is reminded of its end, or asks."""
+        return self._uow.ended
+
     def link_lost(self) -> None:
         """The link went away with the unit of work unfinished: it can only be backed out now."""
         self._lost = True
         if self.waiter is not None:
             self.waiter.cancel(LinkDown(f"{self.system!r}: the request was under way"))
 
-    def ship(self, task: TaskBase, request: Mapping[str, Any], data: bytes) -> bytes:
+    def ship(self, task: TaskData, request: Mapping[str, Any], data: bytes) -> bytes:
         """Send a request and give its reply.
 
         Raises:
@@ -117,7 +123,7 @@ class Branch:
         self.began = True
 
     def prepare(self) -> bool:
-        """See :class:`~tdqsim.cics.uow.unit.Participant`."""
+        """See :class:`~tdqsim.cics.model.unit.Participant`."""
         if self._lost:
             return False
         try:
@@ -172,7 +178,7 @@ class LinkEnd:
         self.name = name
         self.netname = ""
         self.branches: dict[bytes, Branch] = {}
-        self.served = Mirrors(region, name, self.branches.__contains__)
+        self.served = Mirrors(region, name, lambda uow: uow in self.branches and not self.branches[uow].has_ended)
         self.at_once = at_once
         self.served.waits_turn = not at_once
         self._channel: MessageChannel | None = None
@@ -239,6 +245,7 @@ class LinkEnd:
 
         Its messages are numbered anew, so the answers that come by it are for those only that went by it.
         """
+        self.branches = {uow: branch for uow, branch in self.branches.items() if not branch.has_ended}
         answers = self._answers = {}
         self._channel = MessageChannel(transport, KINDS, partial(self._arrived, answers), self._link_lost)
 
@@ -259,7 +266,7 @@ class LinkEnd:
         fields: Mapping[str, Any],
         data: bytes = b"",
         *,
-        task: TaskBase | None = None,
+        task: TaskData | None = None,
         went: Callable[[], None] | None = None,
         late: list[Exception] | None = None,
     ) -> MessageFrame:
@@ -298,7 +305,7 @@ class LinkEnd:
             raise LinkDown(f"{self!r}: {kind} was answered by {found.kind}")
         return found
 
-    def _wait(self, attempt: Callable[[], Any], task: TaskBase | None, late: list[Exception] | None) -> MessageFrame:
+    def _wait(self, attempt: Callable[[], Any], task: TaskData | None, late: list[Exception] | None) -> MessageFrame:
         """Wait for an answer, through one purge where that comes too late to change anything."""
         answer = attempt()
         while answer is WAIT:
@@ -412,7 +419,7 @@ class LinkEnd:
 
     def ship(
         self,
-        task: TaskBase,
+        task: TaskData,
         command: str,
         queue: str,
         *,
@@ -427,19 +434,20 @@ class LinkEnd:
             "dtimout_ns": -1 if task.dtimout_ns is None else task.dtimout_ns,
         }  # fmt: skip
         uow = task.uow
-        branch = self._branch(uow)
         try:
+            branch = self._branch(uow)
             if length is not None and length < 0 and not branch.is_lost:
                 raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; the queue was not read")
             return branch.ship(task, request, data)
         except LinkDown as error:
             raise Condition(Resp.SYSIDERR, detail=str(error)) from error
         finally:
+            branch = self._branch(uow)  # an interrupt may have come before it was known here
             self._keep(uow, branch)
             if uow.ended:
                 branch.back_out()  # its own coordinator was lost while the request was under way
 
-    def _check_way(self, task: TaskBase) -> int:
+    def _check_way(self, task: TaskData) -> int:
         """How many regions a request will have come through over there; ISCINVREQ or SYSIDERR when it cannot go."""
         hops = task.hops + 1 if isinstance(task, MirrorTask) else 1
         if hops > LONGEST_CHAIN:
@@ -451,7 +459,7 @@ class LinkEnd:
             raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is released: the link is down")
         return hops
 
-    def foresee(self, task: TaskBase) -> MirrorTask:
+    def foresee(self, task: TaskData) -> MirrorTask:
         """The mirror that a task's next request would meet: the one it has, or one like that which would be attached.
 
         Raises:

@@ -14,14 +14,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
-from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4, Opt, command
+from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4, Opt, command, to_cvda
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.making import InstallRefused
 from tdqsim.cics.spi.attribute_text import AttributeFault, definition_from_text
 from tdqsim.cics.spi.install import install_tdqueue, remove_tdqueue
-from tdqsim.cics.spi.parts import SpiRegion, SpiTask
 from tdqsim.cics.spi.requests import (
     RESERVED,
     check_userid,
@@ -31,7 +32,6 @@ from tdqsim.cics.spi.requests import (
     may_see,
     queue_name,
     refusal,
-    to_cvda,
 )
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
@@ -51,7 +51,7 @@ _LOG_QUEUE: Final = "CSMT"
 
 @command(_CREATE, "ILLOGIC INVREQ LENGERR NOTAUTH", resource="tdqueue")
 def create_tdqueue(
-    task: SpiTask,
+    task: TaskBase,
     tdqueue: Name4,
     attributes: Attributes,
     attrlen: HalfwordOrNone = None,
@@ -85,7 +85,7 @@ def create_tdqueue(
         raise refusal(_CREATE, "bad logmessage", f"LOGMESSAGE must be LOG or NOLOG, not {logmessage!r}")
     definition = _definition(region, name, attributes if attrlen is None else attributes[:attrlen])
     _check_userid(task, definition)
-    install = partial(install_tdqueue, region, definition, way="create", user=task.userid, program=task.program)
+    install = partial(install_tdqueue, task, definition, way="create")
     try:
         _with_syncpoint(task, name, install)
     except InstallRefused as refused:
@@ -93,7 +93,7 @@ def create_tdqueue(
         raise refusal(_CREATE, "install failed", str(refused)) from refused
 
 
-def _with_syncpoint(task: SpiTask, name: str, change: Callable[[], object]) -> None:
+def _with_syncpoint(task: TaskBase, name: str, change: Callable[[], object]) -> None:
     """Change the queue of a name and take a syncpoint, or neither."""
     queues = task.region.tdqueues
     before = queues.get(name)
@@ -109,7 +109,7 @@ def _with_syncpoint(task: SpiTask, name: str, change: Callable[[], object]) -> N
 
 
 @command(_DISCARD, "INVREQ NOTAUTH QIDERR", resource="tdqueue")
-def discard_tdqueue(task: SpiTask, tdqueue: Name4, *, nohandle: Flag = False) -> None:
+def discard_tdqueue(task: TaskBase, tdqueue: Name4, *, nohandle: Flag = False) -> None:
     """Remove an installed queue and its records; a logically recoverable one with a syncpoint.
 
     Args:
@@ -122,12 +122,12 @@ def discard_tdqueue(task: SpiTask, tdqueue: Name4, *, nohandle: Flag = False) ->
     """
     queue = check_discard(task, queue_name(tdqueue))
     if isinstance(queue, IntraTdQueue) and queue.logical:
-        _with_syncpoint(task, queue.name, partial(remove_tdqueue, task.region, queue))
+        _with_syncpoint(task, queue.name, partial(remove_tdqueue, task, queue))
     else:
-        remove_tdqueue(task.region, queue)
+        remove_tdqueue(task, queue)
 
 
-def _definition(region: SpiRegion, name: str, text: str) -> Tdqueue:
+def _definition(region: RegionData, name: str, text: str) -> Tdqueue:
     try:
         return definition_from_text(name, text)
     except AttributeFault as fault:
@@ -138,15 +138,15 @@ def _definition(region: SpiRegion, name: str, text: str) -> Tdqueue:
         raise Condition(Resp.INVREQ, fault.resp2, f"{fault.message_id} {fault.detail}") from fault
 
 
-def _check_userid(task: SpiTask, definition: Tdqueue) -> None:
-    """The issuer must be a surrogate of the USERID; one that is not known fails the install later."""
-    userid = getattr(definition, "userid", "")
+def _check_userid(task: TaskBase, definition: Tdqueue) -> None:
+    """The issuer must be a surrogate of USERID or JOBUSERID; one that is not known fails the install later."""
+    userid = getattr(definition, "userid", "") or getattr(definition, "jobuserid", "")
     security = task.region.security
     if userid and security is not None and security.knows_user(userid):
         check_userid(task, userid, _CREATE)
 
 
-def check_discard(task: SpiTask, name: str) -> TdQueue:
+def check_discard(task: TaskBase, name: str) -> TdQueue:
     """The queue that a DISCARD names, when it may be discarded.
 
     Raises:

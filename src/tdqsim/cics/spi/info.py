@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tdqsim.facts import Cvda
 
-__all__ = ["Info"]
+__all__ = ["Info", "Value"]
+
+Value = Cvda | int | str | bytes
+"""What an option of INQUIRE has."""
 
 
 class Info:
@@ -19,8 +22,8 @@ class Info:
 
     __slots__ = ("_values",)
 
-    def __init__(self, values: dict[str, Any] | None = None) -> None:
-        self._values = {} if values is None else values
+    def __init__(self, values: Mapping[str, object] | None = None) -> None:
+        self._values: Mapping[str, Any] = {} if values is None else values
 
     def __getitem__(self, option: str) -> Any:
         return self._values[option.upper()]
@@ -66,12 +69,12 @@ def _attribute(info: Info, name: str) -> Any:
 setattr(Info, "__getattr__", _attribute)  # noqa: B010  (type checkers are to go by the attributes that rows.py names)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Cvda):
         return value.name
     return value.rstrip() if isinstance(value, str) else value
 
 
-def _not_asked_for(name: str, values: dict[str, Any]) -> str:
+def _not_asked_for(name: str, values: Mapping[str, object]) -> str:
     there = ", ".join(values) or "no values"
     return f"{name} was not asked for, is no option, or the command ended with an exception; there are {there}"

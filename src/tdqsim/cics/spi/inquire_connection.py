@@ -6,12 +6,13 @@ as multiregion operation (IRC). Source: INQUIRE CONNECTION, as remembered.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
+from tdqsim.cics.kernel.command import Name4, Opt, command
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquire_uowlink import netname
-from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
-from tdqsim.cics.spi.parts import SpiRegion, SpiTask
+from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, inquire_one, receivers
 from tdqsim.cics.spi.rows import ConnectionInfo, ConnectionOption
 from tdqsim.facts import Cvda
 
@@ -27,28 +28,29 @@ _NAME_LENGTH: Final = 4
 _NOTHING: Final = ConnectionInfo()
 
 
-def _names(region: SpiRegion) -> list[str]:
+def _names(region: RegionData) -> list[str]:
     """The connections that are defined, then links that were made without a definition."""
     return list(dict.fromkeys((*region.connections, *region.links)))
 
 
-def _find(region: SpiRegion, name: str) -> str | None:
+def _find(region: RegionData, name: str) -> str | None:
     return name if name in region.connections or name in region.links else None
 
 
-def _is_in_service(name: str, region: SpiRegion) -> bool:
+def _is_in_service(name: str, region: RegionData) -> bool:
     definition = region.connections.get(name)
     return definition is None or definition.inservice == "YES"
 
 
-def _connstatus(name: str, region: SpiRegion) -> Cvda:
-    link: Any = region.links.get(name)
+def _connstatus(name: str, region: RegionData) -> Cvda:
+    link = region.links.get(name)
     there = link is not None and _is_in_service(name, region) and link.acquired
     return Cvda.ACQUIRED if there else Cvda.RELEASED
 
 
-CONNECTION: Final = ResourceType.of(
+CONNECTION: Final = ResourceType[str, str, ConnectionInfo](
     "CONNECTION",
+    ConnectionInfo,
     {
         "ACCESSMETHOD": lambda _name, _region: Cvda.IRC,
         "CONNSTATUS": _connstatus,
@@ -57,14 +59,13 @@ CONNECTION: Final = ResourceType.of(
     },
     keys=_names,
     find=_find,
-    identity=("CONNECTION", lambda name: name.ljust(_NAME_LENGTH)),
-    info=ConnectionInfo,
+    identity=lambda name: name.ljust(_NAME_LENGTH),
 )
 
 
 @command("INQUIRE CONNECTION", "NOTAUTH SYSIDERR", receivers("CONNECTION"), otherwise=_NOTHING)
 def inquire_connection(
-    task: SpiTask, connection: Name4, *options: ConnectionOption, nohandle: bool = False
+    task: TaskBase, connection: Name4, *options: ConnectionOption, nohandle: bool = False
 ) -> ConnectionInfo:
     """Retrieve information about a connection.
 
@@ -76,33 +77,12 @@ def inquire_connection(
     Raises:
         Condition: SYSIDERR 9; NOTAUTH 100.
     """
-    info: ConnectionInfo = inquire_one(task, CONNECTION, connection.rstrip(" "), options)
-    return info
+    return inquire_one(task, CONNECTION, connection.rstrip(" "), options)
 
 
-@command("INQUIRE CONNECTION START", "ILLOGIC NOTAUTH")
-def inquire_connection_start(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """Start a browse of connections."""
-    browse_start(task, CONNECTION)
-
-
-@command(
-    "INQUIRE CONNECTION NEXT",
-    "END ILLOGIC",
-    receivers("CONNECTION", CONNECTION=Opt("name", _NAME_LENGTH, required=True)),
-    otherwise=_NOTHING,
+_BROWSE: Final = BrowseCommands[ConnectionOption, ConnectionInfo](
+    CONNECTION, "connections", __name__, receives=Opt("name", _NAME_LENGTH, required=True)
 )
-def inquire_connection_next(task: SpiTask, *options: ConnectionOption, nohandle: bool = False) -> ConnectionInfo:
-    """Retrieve information about the next connection; its name is ``connection``.
-
-    Raises:
-        Condition: END 2; ILLOGIC 1.
-    """
-    info: ConnectionInfo = browse_next(task, CONNECTION, options)
-    return info
-
-
-@command("INQUIRE CONNECTION END", "ILLOGIC")
-def inquire_connection_end(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """End the browse of connections."""
-    browse_end(task, CONNECTION)
+inquire_connection_start = browse_command(_BROWSE.start)
+inquire_connection_next = browse_command(_BROWSE.next)
+inquire_connection_end = browse_command(_BROWSE.end)

@@ -11,32 +11,51 @@ Support).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Final, Literal, NamedTuple
 
-from tdqsim.cics.kernel.command import Flag, Fullword, Opt, command
+from tdqsim.cics.kernel.command import Flag, Fullword, Opt, command, to_cvda
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.model.unit import facts_of
 from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
-from tdqsim.cics.spi.parts import SpiRegion, SpiTask
-from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.spi.requests import may_issue, refusal
 from tdqsim.cics.spi.rows import TaskInfo, TaskOption
 from tdqsim.cics.spi.uow_ids import NS, UOW_LENGTH, age, long_id
-from tdqsim.cics.uow.unit import facts_of
 from tdqsim.core.dispatch import Strand
 from tdqsim.facts import Cvda
 
-__all__ = ["TASK", "TaskListInfo", "inquire_task", "inquire_task_list", "set_task"]
+__all__ = ["TASK", "ListedTask", "TaskListInfo", "inquire_task", "inquire_task_list", "set_task"]
+
+
+class ListedTask(NamedTuple):
+    """One task of INQUIRE TASK LIST: its number, and the transaction that it runs (4 characters)."""
+
+    task: int
+    transid: str
 
 
 class TaskListInfo(Info):
-    """What one INQUIRE TASK LIST returned: how many tasks there are, their numbers and their transactions."""
+    """What one INQUIRE TASK LIST returned: how many tasks there are, their numbers and their transactions.
+
+    Iterating over it gives the tasks, each as a :class:`ListedTask`; ``len()`` is how many there are.
+    """
 
     __slots__ = ()
 
     listsize: int
     set: tuple[int, ...]
     settransid: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[ListedTask]:  # type: ignore[override]  # a list of tasks
+        values = self.as_dict()
+        return map(ListedTask, values.get("SET", ()), values.get("SETTRANSID", ()))
+
+    def __len__(self) -> int:
+        return int(self.as_dict().get("LISTSIZE", 0))
 
 
 _NOTHING: Final = TaskInfo()
@@ -55,7 +74,7 @@ _IRLINK: Final = "IRLINK"
 # -- where values are read --------------------------------------------------------------------------------------------
 
 
-def _strand(task: TaskBase, region: SpiRegion) -> Strand | None:
+def _strand(task: TaskData, region: RegionData) -> Strand | None:
     """The strand on which a task runs or waits; None for one of the program outside that does neither."""
     if task.strand is not None:
         return task.strand
@@ -77,13 +96,13 @@ class _Suspended(NamedTuple):
     since_ns: int
 
 
-def _wait(task: TaskBase, region: SpiRegion) -> _Suspended | None:
+def _wait(task: TaskData, region: RegionData) -> _Suspended | None:
     """What a task waits for; None when it does not wait."""
     strand = _strand(task, region)
     if strand is None:  # a mirror works only while its requester's command runs; whoever has another one runs it
         return _Suspended(_IRLINK, task.uow.link if task.has_uow else "", 0) if task.is_mirror else None
     if strand.local is not task:  # the strand is another task's at the moment: the requester's, or its mirror's
-        other: SpiTask = strand.local
+        other: TaskBase = strand.local
         since_ns = strand.since_ns if strand.waiting_for is not None else 0
         return None if other.region is region else _Suspended(_IRLINK, _link_to(region, other.region), since_ns)
     if strand.waiting_for is None:
@@ -92,23 +111,23 @@ def _wait(task: TaskBase, region: SpiRegion) -> _Suspended | None:
     return _Suspended(kind, name, strand.since_ns)
 
 
-def _link_to(region: SpiRegion, other: SpiRegion) -> str:
+def _link_to(region: RegionData, other: RegionData) -> str:
     return next((name for name, system in region.links.items() if system.netname == other.applid), "")
 
 
-def _facility(task: TaskBase, _region: SpiRegion) -> str:
+def _facility(task: TaskData, _region: RegionData) -> str:
     if task.facility is not None:
         return str(task.facility.name)
     return str(task.request.queue.name) if task.request is not None else ""
 
 
-def _facilitytype(task: TaskBase, _region: SpiRegion) -> Cvda:
+def _facilitytype(task: TaskData, _region: RegionData) -> Cvda:
     if task.facility is not None:
         return Cvda.TERM
     return Cvda.DEST if task.request is not None else Cvda.TASK
 
 
-def _runstatus(task: TaskBase, region: SpiRegion) -> Cvda:
+def _runstatus(task: TaskData, region: RegionData) -> Cvda:
     if _wait(task, region) is not None:
         return Cvda.SUSPENDED
     strand = task.strand
@@ -116,23 +135,24 @@ def _runstatus(task: TaskBase, region: SpiRegion) -> Cvda:
     return Cvda.RUNNING if running else Cvda.DISPATCHABLE
 
 
-def _suspendtime(task: TaskBase, region: SpiRegion) -> int:
+def _suspendtime(task: TaskData, region: RegionData) -> int:
     wait = _wait(task, region)
     return 0 if wait is None else age(region, wait.since_ns)
 
 
-def _suspendtype(task: TaskBase, region: SpiRegion) -> str:
+def _suspendtype(task: TaskData, region: RegionData) -> str:
     wait = _wait(task, region)
     return "" if wait is None else wait.kind
 
 
-def _suspendvalue(task: TaskBase, region: SpiRegion) -> str:
+def _suspendvalue(task: TaskData, region: RegionData) -> str:
     wait = _wait(task, region)
     return "" if wait is None else wait.name
 
 
-TASK: Final = ResourceType.of(
+TASK: Final = ResourceType[int, TaskData, TaskInfo](
     "TASK",
+    TaskInfo,
     {
         "DTIMEOUT": lambda task, _region: (task.dtimout_ns or 0) // NS,
         "FACILITY": _facility,
@@ -152,8 +172,7 @@ TASK: Final = ResourceType.of(
     },
     keys=lambda region: region.tasks,
     find=lambda region, number: region.tasks.get(number),
-    identity=("TASK", lambda task: task.number),
-    info=TaskInfo,
+    identity=lambda task: task.number,
 )
 
 
@@ -161,7 +180,7 @@ TASK: Final = ResourceType.of(
 
 
 @command("INQUIRE TASK", "NOTAUTH TASKIDERR", receivers("TASK"), otherwise=_NOTHING)
-def inquire_task(issuer: SpiTask, task: Fullword, *options: TaskOption, nohandle: bool = False) -> TaskInfo:
+def inquire_task(issuer: TaskBase, task: Fullword, *options: TaskOption, nohandle: bool = False) -> TaskInfo:
     """Retrieve information about a task.
 
     Args:
@@ -172,13 +191,12 @@ def inquire_task(issuer: SpiTask, task: Fullword, *options: TaskOption, nohandle
     Raises:
         Condition: TASKIDERR 1; NOTAUTH 100.
     """
-    info: TaskInfo = inquire_one(issuer, TASK, task, options)
-    return info
+    return inquire_one(issuer, TASK, task, options)
 
 
 @command("INQUIRE TASK LIST", "NOTAUTH", _LISTS, otherwise=_NO_LIST)
 def inquire_task_list(
-    task: SpiTask,
+    task: TaskBase,
     *,
     dispatchable: Flag = False,
     running: Flag = False,
@@ -209,7 +227,7 @@ def inquire_task_list(
 
 
 @command(_SET, "INVREQ NOTAUTH TASKIDERR")
-def set_task(issuer: SpiTask, task: Fullword, *, purgetype: Purgetype, nohandle: Flag = False) -> None:
+def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle: Flag = False) -> None:
     """End a task with the abend AEXY: at once when it waits, otherwise at its next wait, and RESP2 says so.
 
     Args:
@@ -228,12 +246,12 @@ def set_task(issuer: SpiTask, task: Fullword, *, purgetype: Purgetype, nohandle:
     if to_cvda(purgetype) not in _PURGES:
         raise refusal(_SET, "bad cvda", f"PURGETYPE must be PURGE, FORCEPURGE or KILL, not {purgetype!r}")
     strand = _purgeable(found, region)
-    if not region.purge(strand):
+    if not region.task_manager.purge(strand):
         _purge_later(region, strand)
         raise refusal(_SET, "deferred", f"task {task} ends when it waits")  # RESP is NORMAL: nobody meets it
 
 
-def _purgeable(task: TaskBase, region: SpiRegion) -> Strand:
+def _purgeable(task: TaskData, region: RegionData) -> Strand:
     """The strand to be cancelled so that a task ends.
 
     Raises:
@@ -247,11 +265,11 @@ def _purgeable(task: TaskBase, region: SpiRegion) -> Strand:
     return strand
 
 
-def _purge_later(region: SpiRegion, strand: Strand) -> None:
+def _purge_later(region: RegionData, strand: Strand) -> None:
     """Purge a task when it waits, however long that takes."""
 
     def purge() -> None:
-        if not strand.done and not region.closed and not region.purge(strand):
+        if not strand.done and not region.closed and not region.task_manager.purge(strand):
             region.dispatcher.call_after_round(purge)
 
     region.dispatcher.call_after_round(purge)

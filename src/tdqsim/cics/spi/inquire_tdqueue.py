@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
+from tdqsim.cics.kernel.command import Name4, Opt, command
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.spi.inquiry import all_visible, browse_end, browse_next, browse_start, inquire_one, receivers
-from tdqsim.cics.spi.parts import SpiTask
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.spi.inquiry import BrowseCommands, all_visible, browse_command, inquire_one, receivers
 from tdqsim.cics.spi.requests import may_issue, queue_name
 from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
@@ -25,7 +25,7 @@ _NOTHING: Final = TdqueueInfo()
 
 
 @command("INQUIRE TDQUEUE", "NOTAUTH QIDERR", receivers("TDQUEUE"), resource="tdqueue", otherwise=_NOTHING)
-def inquire_tdqueue(task: SpiTask, tdqueue: Name4, *options: TdqueueOption, nohandle: bool = False) -> TdqueueInfo:
+def inquire_tdqueue(task: TaskBase, tdqueue: Name4, *options: TdqueueOption, nohandle: bool = False) -> TdqueueInfo:
     """Retrieve information about a queue.
 
     Args:
@@ -41,54 +41,18 @@ def inquire_tdqueue(task: SpiTask, tdqueue: Name4, *options: TdqueueOption, noha
         Condition: QIDERR 1: there is no such queue; NOTAUTH 100 (command), 101 (queue).
         TdqError: an option that INQUIRE TDQUEUE does not have.
     """
-    info: TdqueueInfo = inquire_one(task, TDQUEUE, queue_name(tdqueue), options)
-    return info
+    return inquire_one(task, TDQUEUE, queue_name(tdqueue), options)
 
 
-@command("INQUIRE TDQUEUE START", "ILLOGIC NOTAUTH")
-def inquire_tdqueue_start(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """Start a browse of all queues.
-
-    Raises:
-        Condition: ILLOGIC 1: a browse is open already; NOTAUTH 100.
-    """
-    browse_start(task, TDQUEUE)
-
-
-@command(
-    "INQUIRE TDQUEUE NEXT",
-    "END ILLOGIC",
-    receivers("TDQUEUE", TDQUEUE=Opt("name", 4, required=True)),
-    otherwise=_NOTHING,
+_BROWSE: Final = BrowseCommands[TdqueueOption, TdqueueInfo](
+    TDQUEUE, "queues", __name__, receives=Opt("name", 4, required=True)
 )
-def inquire_tdqueue_next(task: SpiTask, *options: TdqueueOption, nohandle: bool = False) -> TdqueueInfo:
-    """Retrieve information about the next queue of the browse.
-
-    Args:
-        options: as for :func:`inquire_tdqueue`.
-        nohandle: return with the response in the EIB instead of raising.
-
-    Returns:
-        The values, with the queue's name (4 characters) as ``tdqueue``.
-
-    Raises:
-        Condition: END 2: there are no more; ILLOGIC 1: no browse is open.
-    """
-    info: TdqueueInfo = browse_next(task, TDQUEUE, options)
-    return info
+inquire_tdqueue_start = browse_command(_BROWSE.start)
+inquire_tdqueue_next = browse_command(_BROWSE.next)
+inquire_tdqueue_end = browse_command(_BROWSE.end)
 
 
-@command("INQUIRE TDQUEUE END", "ILLOGIC")
-def inquire_tdqueue_end(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """End the browse.
-
-    Raises:
-        Condition: ILLOGIC 1: no browse is open.
-    """
-    browse_end(task, TDQUEUE)
-
-
-def browse_tdqueue(task: Any, *options: TdqueueOption) -> Iterator[TdqueueInfo]:
+def browse_tdqueue(task: TaskBase, *options: TdqueueOption) -> Iterator[TdqueueInfo]:
     """Iterate over all queues, as a browse does, without occupying the browse of START, NEXT and END.
 
     Args:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from tdqsim.cics.kernel.command import Flag, Name4, Opt, command
+from tdqsim.cics.kernel.command import Flag, Name4, Name4OrNone, Opt, command, to_cvda
+from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
-from tdqsim.cics.spi.parts import SpiTask
-from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start, inquire_one, receivers
+from tdqsim.cics.spi.requests import may_issue, refusal
 from tdqsim.cics.spi.rows import TransactionInfo, TransactionOption
 from tdqsim.cics.spi.uow_ids import NS
+from tdqsim.core.codepage import codepage
 from tdqsim.facts import Cvda
 
 __all__ = [
@@ -24,10 +26,18 @@ __all__ = [
 
 Status = Annotated[Literal["ENABLED", "enabled", "DISABLED", "disabled"] | Cvda | int, Opt("cvda", 4)]
 _NAME_LENGTH: Final = 4
+_EBCDIC: Final = codepage(37)
 _NOTHING: Final = TransactionInfo()
 
-TRANSACTION: Final = ResourceType.of(
+
+def _collated(name: str) -> bytes:
+    """What names are sorted by: their bytes in EBCDIC, blanks behind them, in which letters come before digits."""
+    return _EBCDIC.encode(name.ljust(_NAME_LENGTH))
+
+
+TRANSACTION: Final = ResourceType[str, TransactionEntry, TransactionInfo](
     "TRANSACTION",
+    TransactionInfo,
     {
         "CMDSEC": lambda entry, _region: Cvda[f"CMDSEC{entry.definition.cmdsec}"],
         "DTIMEOUT": lambda entry, _region: (entry.dtimout_ns or 0) // NS,
@@ -36,16 +46,15 @@ TRANSACTION: Final = ResourceType.of(
         "RESSEC": lambda entry, _region: Cvda[f"RESSEC{entry.definition.ressec}"],
         "STATUS": lambda entry, _region: Cvda[entry.definition.status],
     },
-    keys=lambda region: region.transactions,
+    keys=lambda region: sorted(region.transactions, key=_collated),
     find=lambda region, name: region.transactions.get(name),
-    identity=("TRANSACTION", lambda entry: entry.definition.name.ljust(_NAME_LENGTH)),
-    info=TransactionInfo,
+    identity=lambda entry: entry.definition.name.ljust(_NAME_LENGTH),
 )
 
 
 @command("INQUIRE TRANSACTION", "NOTAUTH TRANSIDERR", receivers("TRANSACTION"), otherwise=_NOTHING)
 def inquire_transaction(
-    task: SpiTask, transaction: Name4, *options: TransactionOption, nohandle: bool = False
+    task: TaskBase, transaction: Name4, *options: TransactionOption, nohandle: bool = False
 ) -> TransactionInfo:
     """Retrieve information about a transaction.
 
@@ -57,40 +66,33 @@ def inquire_transaction(
     Raises:
         Condition: TRANSIDERR 1; NOTAUTH 100.
     """
-    info: TransactionInfo = inquire_one(task, TRANSACTION, transaction.rstrip(" "), options)
-    return info
+    return inquire_one(task, TRANSACTION, transaction.rstrip(" "), options)
 
 
 @command("INQUIRE TRANSACTION START", "ILLOGIC NOTAUTH")
-def inquire_transaction_start(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """Start a browse of transactions."""
-    browse_start(task, TRANSACTION)
+def inquire_transaction_start(task: TaskBase, *, at: Name4OrNone = None, nohandle: Flag = False) -> None:
+    """Start a browse of transactions, which is in alphabetic order.
 
-
-@command(
-    "INQUIRE TRANSACTION NEXT",
-    "END ILLOGIC",
-    receivers("TRANSACTION", TRANSACTION=Opt("name", _NAME_LENGTH, required=True)),
-    otherwise=_NOTHING,
-)
-def inquire_transaction_next(task: SpiTask, *options: TransactionOption, nohandle: bool = False) -> TransactionInfo:
-    """Retrieve information about the next transaction; its identifier is ``transaction``.
+    Args:
+        at: where it begins: at the transaction of this name or, where there is none, the next one.
+        nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: END 2; ILLOGIC 1.
+        Condition: ILLOGIC 1: a browse is open already; NOTAUTH 100.
     """
-    info: TransactionInfo = browse_next(task, TRANSACTION, options)
-    return info
+    names = TRANSACTION.keys(task.region)
+    browse_start(task, TRANSACTION, [name for name in names if at is None or _collated(name) >= _collated(at)])
 
 
-@command("INQUIRE TRANSACTION END", "ILLOGIC")
-def inquire_transaction_end(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """End the browse of transactions."""
-    browse_end(task, TRANSACTION)
+_BROWSE: Final = BrowseCommands[TransactionOption, TransactionInfo](
+    TRANSACTION, "transactions", __name__, receives=Opt("name", _NAME_LENGTH, required=True)
+)
+inquire_transaction_next = browse_command(_BROWSE.next)
+inquire_transaction_end = browse_command(_BROWSE.end)
 
 
 @command("SET TRANSACTION", "INVREQ NOTAUTH TRANSIDERR", resource="transaction")
-def set_transaction(task: SpiTask, transaction: Name4, *, status: Status, nohandle: Flag = False) -> None:
+def set_transaction(task: TaskBase, transaction: Name4, *, status: Status, nohandle: Flag = False) -> None:
     """Enable or disable a transaction; a disabled one is not attached.
 
     Args:

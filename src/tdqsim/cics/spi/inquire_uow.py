@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, Opt, command, to_cvda
 from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.spi.inquire_uowlink import netname
-from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
-from tdqsim.cics.spi.parts import SpiRegion, SpiTask
-from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, inquire_one, receivers
+from tdqsim.cics.spi.requests import may_issue, refusal
 from tdqsim.cics.spi.rows import UowInfo, UowOption
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, RequiredUowId, age, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
-from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.errors import StoreError
 from tdqsim.facts import Cvda
 
@@ -34,11 +35,11 @@ _NOTHING: Final = UowInfo()
 # -- where values are read --------------------------------------------------------------------------------------------
 
 
-def _waitstate(uow: UnitOfWork, _region: SpiRegion) -> Cvda:
+def _waitstate(uow: UnitOfWork, _region: RegionData) -> Cvda:
     return Cvda.ACTIVE if uow.state is Cvda.INFLIGHT else uow.waitstate
 
 
-def _age(uow: UnitOfWork, region: SpiRegion) -> int:
+def _age(uow: UnitOfWork, region: RegionData) -> int:
     """Since when it is in its WAITSTATE; one that runs, since it got the first end or name that it holds."""
     if _waitstate(uow, region) is not Cvda.ACTIVE:
         return age(region, uow.since_ns)
@@ -52,14 +53,15 @@ def _cause(uow: UnitOfWork) -> str:
     return "" if uow.waitcause is Cvda.NOTAPPLIC else uow.link
 
 
-def _netname(uow: UnitOfWork, region: SpiRegion) -> str:
+def _netname(uow: UnitOfWork, region: RegionData) -> str:
     """The network name of the system at the other end of the link that a unit of work waits for; blank for none."""
     link = _cause(uow)
     return netname(region, link) if link else ""
 
 
-UOW: Final = ResourceType.of(
+UOW: Final = ResourceType[bytes, UnitOfWork, UowInfo](
     "UOW",
+    UowInfo,
     {
         "AGE": _age,
         "LINK": _netname,
@@ -77,8 +79,7 @@ UOW: Final = ResourceType.of(
     },
     keys=lambda region: [uow.id for uow in indoubt.units_of_work(region)],
     find=uow_with_id,
-    identity=("UOW", lambda uow: long_id(uow.id)),
-    info=UowInfo,
+    identity=lambda uow: long_id(uow.id),
 )
 
 
@@ -86,7 +87,7 @@ UOW: Final = ResourceType.of(
 
 
 @command("INQUIRE UOW", "NOTAUTH UOWNOTFOUND", receivers("UOW"), otherwise=_NOTHING)
-def inquire_uow(task: SpiTask, uow: RequiredUowId, *options: UowOption, nohandle: bool = False) -> UowInfo:
+def inquire_uow(task: TaskBase, uow: RequiredUowId, *options: UowOption, nohandle: bool = False) -> UowInfo:
     """Retrieve information about a unit of work.
 
     Args:
@@ -98,35 +99,17 @@ def inquire_uow(task: SpiTask, uow: RequiredUowId, *options: UowOption, nohandle
         Condition: UOWNOTFOUND 1; NOTAUTH 100.
     """
     may_issue(task, "UOW", Access.READ)
-    info: UowInfo = inquire_one(task, UOW, find_uow(task.region, "INQUIRE UOW", uow).id, options)
-    return info
+    return inquire_one(task, UOW, find_uow(task.region, "INQUIRE UOW", uow).id, options)
 
 
-@command("INQUIRE UOW START", "ILLOGIC NOTAUTH")
-def inquire_uow_start(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """Start a browse of units of work."""
-    browse_start(task, UOW)
-
-
-@command("INQUIRE UOW NEXT", "END ILLOGIC", receivers("UOW", UOW=Opt("data", UOW_LENGTH)), otherwise=_NOTHING)
-def inquire_uow_next(task: SpiTask, *options: UowOption, nohandle: bool = False) -> UowInfo:
-    """Retrieve information about the next unit of work; its identifier is ``uow``.
-
-    Raises:
-        Condition: END 2; ILLOGIC 1.
-    """
-    info: UowInfo = browse_next(task, UOW, options)
-    return info
-
-
-@command("INQUIRE UOW END", "ILLOGIC")
-def inquire_uow_end(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """End the browse of units of work."""
-    browse_end(task, UOW)
+_BROWSE: Final = BrowseCommands[UowOption, UowInfo](UOW, "units of work", __name__, receives=Opt("data", UOW_LENGTH))
+inquire_uow_start = browse_command(_BROWSE.start)
+inquire_uow_next = browse_command(_BROWSE.next)
+inquire_uow_end = browse_command(_BROWSE.end)
 
 
 @command("SET UOW", "INVREQ NOTAUTH UOWNOTFOUND")
-def set_uow(task: SpiTask, uow: RequiredUowId, *, uowstate: Uowstate, nohandle: Flag = False) -> None:
+def set_uow(task: TaskBase, uow: RequiredUowId, *, uowstate: Uowstate, nohandle: Flag = False) -> None:
     """Decide about a unit of work that is shunted because it lost its coordinator.
 
     Args:

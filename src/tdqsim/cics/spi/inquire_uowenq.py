@@ -21,18 +21,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final, NamedTuple
 
-from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt, command
-from tdqsim.cics.kernel.enqueue import Enqueue
+from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, receivers
-from tdqsim.cics.spi.parts import SpiRegion, SpiTask
+from tdqsim.cics.model.lock import Enqueue, Lock
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.model.unit import UnitOfWork
+from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start
 from tdqsim.cics.spi.requests import may_issue
 from tdqsim.cics.spi.rows import UowenqInfo, UowenqOption
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, UowId, age, find_uow, long_id, net_name
 from tdqsim.cics.uow.indoubt import units_of_work
-from tdqsim.cics.uow.locks import Lock
-from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.core.dispatch import Strand
 from tdqsim.facts import Cvda
 
@@ -49,7 +49,6 @@ __all__ = [
 ]
 
 _NAME_LENGTH: Final = 4
-_NOTHING: Final = UowenqInfo()
 ResourceName = Annotated[str | None, Opt("name", 255)]
 Enqscope = Annotated[str | None, Opt("name", 4)]
 
@@ -66,7 +65,7 @@ class HeldOrAwaited(NamedTuple):
 
     what: Lock | Enqueue
     uow: UnitOfWork | None
-    task: TaskBase | None
+    task: TaskData | None
     strand: Strand | None = None
 
     @property
@@ -79,7 +78,7 @@ class HeldOrAwaited(NamedTuple):
         return any(holder in self.what.holds for holder in (self.uow, self.task) if holder is not None)
 
 
-def enqueues(region: SpiRegion, units: Iterable[UnitOfWork]) -> Iterator[HeldOrAwaited]:
+def enqueues(region: RegionData, units: Iterable[UnitOfWork]) -> Iterator[HeldOrAwaited]:
     """Everything that is held or waited for, one unit of work after the other."""
     held = _held(region)
     for uow in units:
@@ -96,7 +95,7 @@ def enqueues(region: SpiRegion, units: Iterable[UnitOfWork]) -> Iterator[HeldOrA
                 yield from _waiters(lock)
 
 
-def _held(region: SpiRegion) -> dict[Any, list[Enqueue]]:
+def _held(region: RegionData) -> dict[Any, list[Enqueue]]:
     """The names that are held, by unit of work, or by task when that has none."""
     found: dict[Any, list[Enqueue]] = {}
     for enqueue in region.enqueues.values():
@@ -117,19 +116,19 @@ def _waiters(what: Lock | Enqueue) -> Iterator[HeldOrAwaited]:
 # -- where values are read --------------------------------------------------------------------------------------------
 
 
-def _resource(enq: HeldOrAwaited, region: SpiRegion) -> str:
+def _resource(enq: HeldOrAwaited, region: RegionData) -> str:
     what = enq.what
     if isinstance(what, Lock):
         return str(what.queue.name.ljust(_NAME_LENGTH))
     return region.codepage.decode(what.resource)
 
 
-def _reslen(enq: HeldOrAwaited, _region: SpiRegion) -> int:
+def _reslen(enq: HeldOrAwaited, _region: RegionData) -> int:
     what = enq.what
     return len(what.queue.name) if isinstance(what, Lock) else len(what.resource)
 
 
-def _qualifier(enq: HeldOrAwaited, _region: SpiRegion) -> str:
+def _qualifier(enq: HeldOrAwaited, _region: RegionData) -> str:
     return enq.what.end if isinstance(enq.what, Lock) else ""
 
 
@@ -137,25 +136,26 @@ def _retained(enq: HeldOrAwaited) -> bool:
     return isinstance(enq.what, Lock) and enq.what.retained
 
 
-def _enqfails(enq: HeldOrAwaited, _region: SpiRegion) -> int:
+def _enqfails(enq: HeldOrAwaited, _region: RegionData) -> int:
     return enq.what.fails if isinstance(enq.what, Lock) and enq.what.retained else 0
 
 
-def _duration(enq: HeldOrAwaited, region: SpiRegion) -> int:
+def _duration(enq: HeldOrAwaited, region: RegionData) -> int:
     """Since when it is held or retained, or its waiter waits."""
     return age(region, enq.what.since_ns if enq.strand is None else enq.strand.since_ns)
 
 
-def _taskid(enq: HeldOrAwaited, _region: SpiRegion) -> int:
+def _taskid(enq: HeldOrAwaited, _region: RegionData) -> int:
     return enq.uow.taskid if enq.uow is not None else enq.task.number if enq.task is not None else 0
 
 
-def _transid(enq: HeldOrAwaited, _region: SpiRegion) -> str:
+def _transid(enq: HeldOrAwaited, _region: RegionData) -> str:
     return enq.uow.transid if enq.uow is not None else enq.task.transid if enq.task is not None else ""
 
 
-UOWENQ: Final = ResourceType.of(
+UOWENQ: Final = ResourceType[HeldOrAwaited, HeldOrAwaited, UowenqInfo](
     "UOWENQ",
+    UowenqInfo,
     {
         "DURATION": _duration,
         "ENQFAILS": _enqfails,
@@ -174,11 +174,10 @@ UOWENQ: Final = ResourceType.of(
     },
     keys=lambda region: enqueues(region, units_of_work(region)),
     find=lambda _region, enq: enq if enq.is_there else None,
-    info=UowenqInfo,
 )
 
 
-def _is_named(enq: HeldOrAwaited, region: SpiRegion, resource: str, reslen: int | None) -> bool:
+def _is_named(enq: HeldOrAwaited, region: RegionData, resource: str, reslen: int | None) -> bool:
     """Whether it is the enqueue of this name; with RESLEN that many characters count, blanks at the end included."""
     name = _resource(enq, region)
     if reslen is None:
@@ -190,87 +189,47 @@ def _is_named(enq: HeldOrAwaited, region: SpiRegion, resource: str, reslen: int 
 # -- the commands -----------------------------------------------------------------------------------------------------
 
 
-def _start(task: SpiTask, uow: bytes | None, resource: str | None, reslen: int | None, enqscope: str | None) -> None:
-    region = task.region
-    may_issue(task, "UOWENQ", Access.READ)
-    wanted = None if uow is None else find_uow(region, "INQUIRE UOWENQ", uow)
-    there = () if enqscope is not None and enqscope.strip() else enqueues(region, units_of_work(region))
-    chosen = [
-        enq
-        for enq in there
-        if (wanted is None or enq.uow is wanted) and (resource is None or _is_named(enq, region, resource, reslen))
-    ]
-    browse_start(task, UOWENQ, chosen)
+class _Browse(BrowseCommands[UowenqOption, UowenqInfo]):
+    def start(
+        self,
+        task: TaskBase,
+        uow: UowId = None,
+        resource: ResourceName = None,
+        reslen: HalfwordOrNone = None,
+        enqscope: Enqscope = None,
+        *,
+        nohandle: Flag = False,
+    ) -> None:
+        """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for.
+
+        Args:
+            uow: only what this unit of work owns or waits for.
+            resource: only those of this queue or name.
+            reslen: how many characters of ``resource`` count; all but blanks at its end when not given.
+            enqscope: only those of this scope; all enqueues are local, which is blank.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: ILLOGIC 1; UOWNOTFOUND 1; NOTAUTH 100.
+        """
+        region = task.region
+        may_issue(task, "UOWENQ", Access.READ)
+        wanted = None if uow is None else find_uow(region, "INQUIRE UOWENQ", uow)
+        there = () if enqscope is not None and enqscope.strip() else enqueues(region, units_of_work(region))
+        chosen = [
+            enq
+            for enq in there
+            if (wanted is None or enq.uow is wanted) and (resource is None or _is_named(enq, region, resource, reslen))
+        ]
+        browse_start(task, UOWENQ, chosen)
 
 
-@command("INQUIRE UOWENQ START", "ILLOGIC NOTAUTH UOWNOTFOUND")
-def inquire_uowenq_start(
-    task: SpiTask,
-    uow: UowId = None,
-    resource: ResourceName = None,
-    reslen: HalfwordOrNone = None,
-    enqscope: Enqscope = None,
-    *,
-    nohandle: Flag = False,
-) -> None:
-    """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for.
-
-    Args:
-        uow: only what this unit of work owns or waits for.
-        resource: only those of this queue or name.
-        reslen: how many characters of ``resource`` count; all but blanks at its end when not given.
-        enqscope: only those of this scope; all enqueues are local, which is blank.
-        nohandle: return with the response in the EIB instead of raising.
-
-    Raises:
-        Condition: ILLOGIC 1; UOWNOTFOUND 1; NOTAUTH 100.
-    """
-    _start(task, uow, resource, reslen, enqscope)
-
-
-@command("INQUIRE UOWENQ NEXT", "END ILLOGIC", receivers("UOWENQ"), otherwise=_NOTHING)
-def inquire_uowenq_next(task: SpiTask, *options: UowenqOption, nohandle: bool = False) -> UowenqInfo:
-    """Retrieve information about the next enqueue that is still held or waited for.
-
-    Args:
-        options: the options wanted; all when none is named.
-        nohandle: return with the response in the EIB instead of raising.
-
-    Raises:
-        Condition: END 2; ILLOGIC 1.
-    """
-    info: UowenqInfo = browse_next(task, UOWENQ, options)
-    return info
-
-
-@command("INQUIRE UOWENQ END", "ILLOGIC")
-def inquire_uowenq_end(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """End the browse of enqueues."""
-    browse_end(task, UOWENQ)
-
-
-@command("INQUIRE ENQ START", "ILLOGIC NOTAUTH UOWNOTFOUND")
-def inquire_enq_start(
-    task: SpiTask,
-    uow: UowId = None,
-    resource: ResourceName = None,
-    reslen: HalfwordOrNone = None,
-    enqscope: Enqscope = None,
-    *,
-    nohandle: Flag = False,
-) -> None:
-    """Start a browse of enqueues: the same as :func:`inquire_uowenq_start`."""
-    _start(task, uow, resource, reslen, enqscope)
-
-
-@command("INQUIRE ENQ NEXT", "END ILLOGIC", receivers("UOWENQ"), otherwise=_NOTHING)
-def inquire_enq_next(task: SpiTask, *options: UowenqOption, nohandle: bool = False) -> UowenqInfo:
-    """Retrieve information about the next enqueue: the same as :func:`inquire_uowenq_next`."""
-    info: UowenqInfo = browse_next(task, UOWENQ, options)
-    return info
-
-
-@command("INQUIRE ENQ END", "ILLOGIC")
-def inquire_enq_end(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """End the browse of enqueues: the same as :func:`inquire_uowenq_end`."""
-    browse_end(task, UOWENQ)
+_RAISES: Final = "ILLOGIC NOTAUTH UOWNOTFOUND"
+_UOWENQ: Final = _Browse(UOWENQ, "enqueues", __name__, start_raises=_RAISES)
+inquire_uowenq_start = browse_command(_UOWENQ.start)
+inquire_uowenq_next = browse_command(_UOWENQ.next)
+inquire_uowenq_end = browse_command(_UOWENQ.end)
+_ENQ: Final = _Browse(UOWENQ, "enqueues", __name__, name="ENQ", start_raises=_RAISES)
+inquire_enq_start = browse_command(_ENQ.start)
+inquire_enq_next = browse_command(_ENQ.next)
+inquire_enq_end = browse_command(_ENQ.end)

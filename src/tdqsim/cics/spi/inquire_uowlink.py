@@ -17,15 +17,16 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, Literal, NamedTuple
 from zlib import crc32
 
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, Opt, command, to_cvda
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.spi.inquiry import ResourceType, browse_end, browse_next, browse_start, inquire_one, receivers
-from tdqsim.cics.spi.parts import SpiRegion, SpiTask
-from tdqsim.cics.spi.requests import may_issue, refusal, to_cvda
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.unit import UnitOfWork
+from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start, inquire_one, receivers
+from tdqsim.cics.spi.requests import may_issue, refusal
 from tdqsim.cics.spi.rows import UowlinkInfo, UowlinkOption
 from tdqsim.cics.spi.uow_ids import UowId, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
-from tdqsim.cics.uow.unit import UnitOfWork
 from tdqsim.facts import Cvda
 
 __all__ = [
@@ -78,7 +79,7 @@ def token(link: UowLink) -> bytes:
     return crc32(link.uow.id + link.role.name.encode() + link.name.encode()).to_bytes(4, "big")
 
 
-def netname(region: SpiRegion, name: str) -> str:
+def netname(region: RegionData, name: str) -> str:
     """The network name (APPLID) of the system that a connection leads to; its own name when that is not known."""
     connection = region.connections.get(name)
     if connection is not None:
@@ -87,36 +88,37 @@ def netname(region: SpiRegion, name: str) -> str:
     return name if system is None else system.netname
 
 
-def _link(link: UowLink, region: SpiRegion) -> str:
+def _link(link: UowLink, region: RegionData) -> str:
     return netname(region, link.name) if link.name else link.uow.coordinator[:_NETNAME_LENGTH]
 
 
-def _resyncstatus(link: UowLink, region: SpiRegion) -> Cvda:
+def _resyncstatus(link: UowLink, region: RegionData) -> Cvda:
     system = region.links.get(link.name)
     if system is not None:
         return system.resyncstatus(link.uow)
     return Cvda.UNAVAILABLE if link.name in region.connections else Cvda.UNCONNECTED
 
 
-def _sysid(link: UowLink, region: SpiRegion) -> str:
+def _sysid(link: UowLink, region: RegionData) -> str:
     return link.name if link.name in region.connections or link.name in region.links else ""
 
 
-def _xid(link: UowLink, _region: SpiRegion) -> bytes:
+def _xid(link: UowLink, _region: RegionData) -> bytes:
     """A coordinator outside CICS is known by its own name for the unit of work."""
     name = "" if link.name else link.uow.coordinator
     return name.encode()[:_XID_LENGTH].ljust(_XID_LENGTH, b"\0")
 
 
-def _with_token(region: SpiRegion, key: bytes | UowLink) -> UowLink | None:
+def _with_token(region: RegionData, key: bytes | UowLink) -> UowLink | None:
     """A link by its token; or one that a browse knows, if its unit of work is still there."""
     if isinstance(key, UowLink):
         return key if uow_with_id(region, key.uow.id) is not None else None
     return next((link for link in links_of(indoubt.units_of_work(region)) if token(link) == key), None)
 
 
-UOWLINK: Final = ResourceType.of(
+UOWLINK: Final = ResourceType[bytes | UowLink, UowLink, UowlinkInfo](
     "UOWLINK",
+    UowlinkInfo,
     {
         "BRANCHQUAL": lambda _link, _region: bytes(_XID_LENGTH),
         "HOST": lambda _link, _region: "",
@@ -135,8 +137,7 @@ UOWLINK: Final = ResourceType.of(
     },
     keys=lambda region: links_of(indoubt.units_of_work(region)),
     find=_with_token,
-    identity=("UOWLINK", token),
-    info=UowlinkInfo,
+    identity=token,
 )
 
 
@@ -144,7 +145,7 @@ UOWLINK: Final = ResourceType.of(
 
 
 @command("INQUIRE UOWLINK", "NOTAUTH UOWLNOTFOUND", receivers("UOWLINK"), otherwise=_NOTHING)
-def inquire_uowlink(task: SpiTask, uowlink: LinkToken, *options: UowlinkOption, nohandle: bool = False) -> UowlinkInfo:
+def inquire_uowlink(task: TaskBase, uowlink: LinkToken, *options: UowlinkOption, nohandle: bool = False) -> UowlinkInfo:
     """Retrieve information about a connection that a unit of work uses.
 
     Args:
@@ -155,12 +156,11 @@ def inquire_uowlink(task: SpiTask, uowlink: LinkToken, *options: UowlinkOption, 
     Raises:
         Condition: UOWLNOTFOUND 1; NOTAUTH 100.
     """
-    info: UowlinkInfo = inquire_one(task, UOWLINK, bytes(uowlink), options)
-    return info
+    return inquire_one(task, UOWLINK, bytes(uowlink), options)
 
 
 @command("INQUIRE UOWLINK START", "ILLOGIC NOTAUTH UOWNOTFOUND")
-def inquire_uowlink_start(task: SpiTask, uow: UowId = None, *, nohandle: Flag = False) -> None:
+def inquire_uowlink_start(task: TaskBase, uow: UowId = None, *, nohandle: Flag = False) -> None:
     """Start a browse of the connections that units of work use.
 
     Args:
@@ -177,30 +177,15 @@ def inquire_uowlink_start(task: SpiTask, uow: UowId = None, *, nohandle: Flag = 
     browse_start(task, UOWLINK, chosen)
 
 
-@command(
-    "INQUIRE UOWLINK NEXT",
-    "END ILLOGIC",
-    receivers("UOWLINK", UOWLINK=Opt("data", _TOKEN_LENGTH)),
-    otherwise=_NOTHING,
+_BROWSE: Final = BrowseCommands[UowlinkOption, UowlinkInfo](
+    UOWLINK, "links of units of work", __name__, receives=Opt("data", _TOKEN_LENGTH)
 )
-def inquire_uowlink_next(task: SpiTask, *options: UowlinkOption, nohandle: bool = False) -> UowlinkInfo:
-    """Retrieve information about the next link; its token is ``uowlink``.
-
-    Raises:
-        Condition: END 2; ILLOGIC 1.
-    """
-    info: UowlinkInfo = browse_next(task, UOWLINK, options)
-    return info
-
-
-@command("INQUIRE UOWLINK END", "ILLOGIC")
-def inquire_uowlink_end(task: SpiTask, *, nohandle: Flag = False) -> None:
-    """End the browse of links."""
-    browse_end(task, UOWLINK)
+inquire_uowlink_next = browse_command(_BROWSE.next)
+inquire_uowlink_end = browse_command(_BROWSE.end)
 
 
 @command("SET UOWLINK", "INVREQ NOTAUTH UOWLNOTFOUND")
-def set_uowlink(task: SpiTask, uowlink: LinkToken, *, action: Action = Cvda.DELETE, nohandle: Flag = False) -> None:
+def set_uowlink(task: TaskBase, uowlink: LinkToken, *, action: Action = Cvda.DELETE, nohandle: Flag = False) -> None:
     """Delete a link whose connection is no longer defined: nobody will ever ask or hear over it.
 
     What this region has decided without its coordinator is forgotten then, and so is that a region has not heard of
@@ -229,7 +214,7 @@ def set_uowlink(task: SpiTask, uowlink: LinkToken, *, action: Action = Cvda.DELE
         indoubt.heard(region, link.uow.id, link.name)
 
 
-def _check_deletable(region: SpiRegion, link: UowLink) -> None:
+def _check_deletable(region: RegionData, link: UowLink) -> None:
     """Whether a link can be deleted.
 
     Raises:

@@ -17,22 +17,25 @@ resource definitions, Exception conditions for browsing (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Concatenate, Final, Generic, ParamSpec, TypeVar
 
-from tdqsim.cics.kernel.command import Opt, OptionKind
+from tdqsim.cics.kernel.command import Flag, Opt, OptionKind, command
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.spi.info import Info
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.spi.info import Info, Value
 from tdqsim.cics.spi.requests import may_issue, refusal
-from tdqsim.facts import INQUIRE_OPTIONS, InquireOption
+from tdqsim.facts import INQUIRE_OPTIONS
 
 __all__ = [
+    "BrowseCommands",
     "Constant",
     "Reader",
     "ResourceType",
     "all_visible",
-    "browse_end",
-    "browse_next",
+    "browse_command",
     "browse_start",
     "inquire_one",
     "receivers",
@@ -45,80 +48,91 @@ _KINDS: Final[dict[str, OptionKind]] = {
 }  # fmt: skip
 _PLANS_KEPT: Final = 1024
 
-Reader = Callable[[Any, Any], Any]
-"""(thing, region) -> value of one option."""
+Key = TypeVar("Key")
+Thing = TypeVar("Thing")
+InfoT = TypeVar("InfoT", bound=Info)
+OptionT = TypeVar("OptionT", bound=str)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Reader = Callable[[Thing, RegionData], Value]
+"""Gives the value of one option of a thing."""
 
 
+@dataclass(frozen=True, slots=True)
 class Constant:
     """The reader of an option that has the same value for all things of a type."""
 
-    __slots__ = ("value",)
+    value: Value
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __call__(self, _thing: Any, _region: Any) -> Any:
+    def __call__(self, _thing: object, _region: RegionData) -> Value:
         """The value, as any reader gives it."""
         return self.value
 
 
-_Plan = tuple[dict[str, Any], tuple[tuple[str, Reader], ...]]
+_Plan = tuple[dict[str, Value], tuple[tuple[str, Reader[Thing]], ...]]
 """Every option in order, with the values that are constant; and the readers of the others."""
 
 
-def _no_type(_thing: Any) -> str:
+def _one_type(_thing: object) -> str:
     return ""
 
 
-def _anybody_may(_task: Any, _key: Any, _level: Access) -> None:
+def _anybody_may(_task: TaskBase, _key: object, _level: Access) -> None:
     """Resource security of a type that has none here."""
 
 
-def _always(_task: Any, _key: Any) -> bool:
+def _always(_task: TaskBase, _key: object) -> bool:
     return True
 
 
-def _plain(readers: Mapping[str, Reader]) -> Callable[[InquireOption, str], Reader]:
-    return lambda option, _type: readers[option.name]
-
-
-class ResourceType(NamedTuple):
+class ResourceType(Generic[Key, Thing, InfoT]):
     """A type of resource that can be inquired.
 
     Attributes:
         name: such as ``TDQUEUE``, as in the table.
-        plans: the rows of readers by type and options, as far as they were asked for.
-        readers: gives the reader of an option for things of a type (see ``type_of``).
+        info: the class of what is returned.
+        readers: gives the readers of all options for things of one type (see ``type_of``).
         keys: what there is, in the region's order: names, numbers, or whatever ``find`` takes.
         find: the thing of a key; None when there is none (any more).
-        identity: the option by which NEXT says which one it returned, and its value; an empty option for none.
+        identity: the value by which NEXT says which one it returned; None where it does not.
+        word: the option that has it: the type's name; empty where there is none.
         type_of: what decides, beside the options, which readers are used.
         check: resource security: raises NOTAUTH 101.
         visible: whether a browse shows it to the task.
-        info: the class of what is returned.
+        plans: the rows of readers by type and options, as far as they were asked for.
     """
 
-    name: str
-    plans: dict[tuple[str, tuple[str, ...]], _Plan]
-    readers: Callable[[InquireOption, str], Reader]
-    keys: Callable[[Any], Iterable[Any]]
-    find: Callable[[Any, Any], Any]
-    identity: tuple[str, Callable[[Any], Any]] = ("", _no_type)
-    type_of: Callable[[Any], str] = _no_type
-    check: Callable[[Any, Any, Access], None] = _anybody_may
-    visible: Callable[[Any, Any], bool] = _always
-    info: type[Info] = Info
+    __slots__ = ("check", "find", "identity", "info", "keys", "name", "plans", "readers", "type_of", "visible", "word")
 
-    @classmethod
-    def of(cls, name: str, readers: Mapping[str, Reader], **rest: Any) -> ResourceType:
-        """A type all of whose things have the same readers.
+    def __init__(
+        self,
+        name: str,
+        info: type[InfoT],
+        readers: Mapping[str, Reader[Thing]] | Callable[[str], Mapping[str, Reader[Thing]]],
+        *,
+        keys: Callable[[RegionData], Iterable[Key]],
+        find: Callable[[RegionData, Key], Thing | None],
+        identity: Callable[[Thing], Value] | None = None,
+        type_of: Callable[[Thing], str] = _one_type,
+        check: Callable[[TaskBase, Key, Access], None] = _anybody_may,
+        visible: Callable[[TaskBase, Key], bool] = _always,
+    ) -> None:
+        self.name, self.info = name, info
+        if isinstance(readers, Mapping):
+            if INQUIRE_OPTIONS[name].keys() != readers.keys():
+                raise ValueError(f"INQUIRE {name}: {sorted(INQUIRE_OPTIONS[name].keys() ^ readers.keys())}")
+            readers = _the_same(readers)
+        self.readers = readers
+        self.keys, self.find, self.identity = keys, find, identity
+        self.word = "" if identity is None else name
+        self.type_of, self.check, self.visible = type_of, check, visible
+        self.plans: dict[tuple[str, tuple[str, ...]], _Plan[Thing]] = {}
 
-        Raises:
-            ValueError: the table has an option without a reader, or the other way round.
-        """
-        if INQUIRE_OPTIONS[name].keys() != readers.keys():
-            raise ValueError(f"INQUIRE {name}: {sorted(INQUIRE_OPTIONS[name].keys() ^ readers.keys())}")
-        return cls(name, {}, _plain(readers), **rest)
+
+def _the_same(readers: Mapping[str, Reader[Thing]]) -> Callable[[str], Mapping[str, Reader[Thing]]]:
+    """The readers of a type all of whose things have the same."""
+    return lambda _type: readers
 
 
 def receivers(resource: str, **more: Opt) -> dict[str, Opt]:
@@ -127,31 +141,34 @@ def receivers(resource: str, **more: Opt) -> dict[str, Opt]:
     return {**more, **{option.name: Opt(_KINDS[option.receiver], option.length) for option in options}}
 
 
-def _padded(reader: Reader, length: int) -> Reader:
-    return lambda thing, region: reader(thing, region)[:length].ljust(length)
+def _padded(reader: Reader[Thing], length: int) -> Reader[Thing]:
+    return lambda thing, region: str(reader(thing, region))[:length].ljust(length)
 
 
-def _plan(resource: ResourceType, type_name: str, options: tuple[str, ...]) -> _Plan:
+def _plan(resource: ResourceType[Key, Thing, InfoT], type_name: str, options: tuple[str, ...]) -> _Plan[Thing]:
     known = INQUIRE_OPTIONS[resource.name]
-    template: dict[str, Any] = {}
-    readers = []
     names = [option.upper() for option in options] or list(known)
     check_options(f"INQUIRE {resource.name}", names, known)
+    template: dict[str, Value] = {}
+    read: dict[str, Reader[Thing]] = {}
+    every = resource.readers(type_name)
     for name in names:
-        reader, length = resource.readers(known[name], type_name), known[name].length
+        reader, length = every[name], known[name].length
         is_text = known[name].receiver == "CHAR"
         if isinstance(reader, Constant):
-            template[name] = reader.value[:length].ljust(length) if is_text else reader.value
+            template[name] = str(reader.value)[:length].ljust(length) if is_text else reader.value
         else:
-            template[name] = None
-            readers.append((name, _padded(reader, length) if is_text else reader))
-    plan = template, tuple(readers)
+            template[name] = ""  # what is read takes its place
+            read[name] = _padded(reader, length) if is_text else reader
+    plan = template, tuple(read.items())
     if len(resource.plans) < _PLANS_KEPT:  # a program names a few sets of options; one that names more pays each time
         resource.plans[type_name, options] = plan
     return plan
 
 
-def values_of(resource: ResourceType, thing: Any, region: Any, options: tuple[str, ...] = ()) -> dict[str, Any]:
+def values_of(
+    resource: ResourceType[Key, Thing, InfoT], thing: Thing, region: RegionData, options: tuple[str, ...] = ()
+) -> dict[str, Value]:
     """The values of the options named, or of all when none is.
 
     Raises:
@@ -165,7 +182,7 @@ def values_of(resource: ResourceType, thing: Any, region: Any, options: tuple[st
     return values
 
 
-def inquire_one(task: Any, resource: ResourceType, key: Any, options: tuple[str, ...]) -> Any:
+def inquire_one(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], key: Key, options: tuple[str, ...]) -> InfoT:
     """INQUIRE of one thing.
 
     Raises:
@@ -184,7 +201,7 @@ def inquire_one(task: Any, resource: ResourceType, key: Any, options: tuple[str,
     return resource.info(values_of(resource, thing, region, options))
 
 
-def _shown(key: Any) -> str:
+def _shown(key: object) -> str:
     return f"X'{bytes(key).hex().upper()}'" if isinstance(key, bytes | bytearray) else str(key)
 
 
@@ -192,21 +209,21 @@ def _shown(key: Any) -> str:
 
 
 def all_visible(
-    task: Any, resource: ResourceType, keys: Iterable[Any], options: tuple[str, ...] = ()
-) -> Iterator[dict[str, Any]]:
+    task: TaskBase, resource: ResourceType[Key, Thing, InfoT], keys: Iterable[Key], options: tuple[str, ...] = ()
+) -> Iterator[dict[str, Value]]:
     """The values of those of the keys that are still there and that the task may see, each with its identity."""
     region = task.region
-    word, identity = resource.identity
-    find, visible, guarded = resource.find, resource.visible, region.security is not None
+    identity, find, visible = resource.identity, resource.find, resource.visible
+    guarded = region.security is not None
     for key in keys:
         thing = find(region, key)
         if thing is None or (guarded and not visible(task, key)):
             continue
         values = values_of(resource, thing, region, options)
-        yield {word: identity(thing)} | values if word else values
+        yield values if identity is None else {resource.name: identity(thing), **values}
 
 
-def browse_start(task: Any, resource: ResourceType, keys: Iterable[Any] | None = None) -> None:
+def browse_start(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], keys: Iterable[Key] | None = None) -> None:
     """Start a browse of all, or of some.
 
     Raises:
@@ -219,31 +236,91 @@ def browse_start(task: Any, resource: ResourceType, keys: Iterable[Any] | None =
     browses[resource.name] = iter(list(resource.keys(task.region) if keys is None else keys))
 
 
-def browse_next(task: Any, resource: ResourceType, options: tuple[str, ...]) -> Any:
-    """The next of the browse.
+class BrowseCommands(Generic[OptionT, InfoT]):
+    """START, NEXT and END of a resource type: what :func:`browse_command` declares as commands.
 
-    Raises:
-        Condition: ILLOGIC 1: no browse is open; END 2: there are no more.
-        TdqError: there is no such option; the browse stays where it is.
+    Args:
+        resource: the type.
+        things: what a browse goes over, for the docstrings, such as ``queues``.
+        module: the module that has the commands.
+        name: the word of the commands; the name of the resource type when not given.
+        receives: the receiver by which NEXT says which one it returned; None for none.
+        start_raises: the conditions of START.
     """
-    name = f"INQUIRE {resource.name}"
-    browse = task.open_browses().get(resource.name)
-    if browse is None:
-        raise refusal(name, "browse sequence", f"no browse of {resource.name} is open; START one first")
-    for option in options:
-        if option.upper() not in INQUIRE_OPTIONS[resource.name]:
-            _plan(resource, "", options)
-    values = next(all_visible(task, resource, browse, options), None)
-    if values is None:
-        raise refusal(name, "no more", f"there is no more {resource.name}")
-    return resource.info(values)
+
+    def __init__(
+        self,
+        resource: ResourceType[Key, Thing, InfoT],
+        things: str,
+        module: str,
+        *,
+        name: str = "",
+        receives: Opt | None = None,
+        start_raises: str = "ILLOGIC NOTAUTH",
+    ) -> None:
+        self.resource: ResourceType[object, object, InfoT] = resource  # type: ignore[assignment]  # its keys go to itself
+        self.things, self.module, self.name = things, module, name or resource.name
+        identity = {} if receives is None else {resource.name: receives}
+        self.declaration: Final[Mapping[str, tuple[str, dict[str, Opt], InfoT | None]]] = {
+            "start": (start_raises, {}, None),
+            "next": ("END ILLOGIC", receivers(resource.name, **identity), resource.info()),
+            "end": ("ILLOGIC", {}, None),
+        }
+
+    def start(self, task: TaskBase, *, nohandle: Flag = False) -> None:
+        """Start a browse of {things}: all that there are now.
+
+        Raises:
+            Condition: ILLOGIC 1: a browse is open already; NOTAUTH 100.
+        """
+        browse_start(task, self.resource)
+
+    def next(self, task: TaskBase, *options: OptionT, nohandle: Flag = False) -> InfoT:
+        """Retrieve information about the next one of the browse of {things}, which the values name where it has a name.
+
+        Args:
+            options: the options wanted; all when none is named.
+            nohandle: return with the response in the EIB instead of raising.
+
+        Raises:
+            Condition: END 2: there are no more; ILLOGIC 1: no browse is open.
+            TdqError: there is no such option; the browse stays where it is.
+        """
+        resource = self.resource
+        name = f"INQUIRE {resource.name}"
+        browse = task.open_browses().get(resource.name)
+        if browse is None:
+            raise refusal(name, "browse sequence", f"no browse of {resource.name} is open; START one first")
+        known = INQUIRE_OPTIONS[resource.name]
+        check_options(name, [option.upper() for option in options], known)
+        values = next(all_visible(task, resource, browse, options), None)
+        if values is None:
+            raise refusal(name, "no more", f"there is no more {resource.name}")
+        return resource.info(values)
+
+    def end(self, task: TaskBase, *, nohandle: Flag = False) -> None:
+        """End the browse of {things}.
+
+        Raises:
+            Condition: ILLOGIC 1: no browse is open.
+        """
+        name = self.resource.name
+        if task.open_browses().pop(name, None) is None:
+            raise refusal(f"INQUIRE {name}", "browse sequence", f"no browse of {name} is open")
 
 
-def browse_end(task: Any, resource: ResourceType) -> None:
-    """End the browse.
+def browse_command(work: Callable[Concatenate[TaskBase, P], R]) -> Callable[Concatenate[TaskBase, P], R]:
+    """The command of one of a :class:`BrowseCommands`'s three methods."""
+    browse: BrowseCommands[str, Info] = getattr(work, "__self__")  # noqa: B009  (only a bound method has it)
+    verb = work.__name__
+    conditions, receives, otherwise = browse.declaration[verb]
 
-    Raises:
-        Condition: ILLOGIC 1: no browse is open.
-    """
-    if task.open_browses().pop(resource.name, None) is None:
-        raise refusal(f"INQUIRE {resource.name}", "browse sequence", f"no browse of {resource.name} is open")
+    def do(task: TaskBase, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return work(task, *args, **kwargs)
+
+    setattr(do, "__wrapped__", work)  # noqa: B010  (whence its signature is read)
+    do.__name__ = do.__qualname__ = f"inquire_{browse.name.lower()}_{verb}"
+    do.__doc__ = (work.__doc__ or "").replace("{things}", browse.things)
+    do.__module__ = browse.module
+    do.__annotations__ = dict(work.__annotations__)
+    return command(f"INQUIRE {browse.name} {verb.upper()}", conditions, receives, otherwise=otherwise)(do)

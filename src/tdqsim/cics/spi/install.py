@@ -12,18 +12,18 @@ when a site puts its own group into the list instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.handlers import TransactionEntry
-from tdqsim.cics.kernel.signature import Installer, Signature, Way, sign
-from tdqsim.cics.queues.ati import latch_key
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
+from tdqsim.cics.kernel.signature import Installer, Way, sign
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue, latch_key
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.unit import READS, Meta
 from tdqsim.cics.queues.making import InstallRefused, Moves, check_room, make_queue, open_initially
-from tdqsim.cics.spi.parts import SpiRegion
-from tdqsim.cics.uow.unit import READS, Meta
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.facts import Cvda
 
@@ -35,60 +35,142 @@ __all__ = ["install", "install_tdqueue", "remove_tdqueue", "why_no_replace"]
 _INVALID_USER: Final = "DFHTD1278"
 
 
-def install(region: SpiRegion, definitions: defs.Definitions, *, way: Way, user: str) -> None:
+def install(region: RegionData, definitions: defs.Definitions, *, way: Way, user: str) -> None:
     """Install everything that a region knows what to do with.
 
     Raises:
         InstallRefused: a queue, file, terminal or connection cannot be installed; nothing of the definitions was.
     """
-    terminals = [each for each in definitions.terminals if _has_valid_user(region, each, each.userid, way, user)]
-    connections = [
-        each for each in definitions.connections if _has_valid_user(region, each, each.securityname, way, user)
-    ]
-    files = [each for each in definitions.files if _may_replace(region, each, way)]
-    queues = _installable(region, definitions.tdqueues, way, user)
     who = installer(region, user)
     if way == "grplist":
         who = who._replace(now=who.start)  # a group list is installed in one moment, that of the cold start
-    _carry_out(region, [(queue, sign(way, queue, who)) for queue in queues], connections, terminals, files, definitions)
+    resources = definitions.resources
+    plan = _Plan(region, way, who)
+    plan.commit(resources)
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
-    facilities = {("TERMINAL", terminal.name) for terminal in terminals}
-    region.refresh_facilities(facilities | {("SYSTEM", connection.name) for connection in connections})
+    if plan.facilities:
+        region.terminal_control.refresh(plan.facilities)
 
 
-class _Installation(KeptChange):
-    """Queues, and other resources, that are installed together."""
+class _Plan(KeptChange):
+    """What is installed together, in three steps: it is planned, committed to the store, and finished here.
 
-    def __init__(self, region: SpiRegion) -> None:
-        self._region = region
-        self.moves = Moves(region)
-        self.others: list[Callable[[], object]] = []
+    Attributes:
+        facilities: kind and name of the terminals and connections.
+    """
+
+    def __init__(self, region: RegionData, way: Way, who: Installer) -> None:
+        self._region, self._way, self._who = region, way, who
+        self.facilities: set[tuple[str, str]] = set()
+        self._moves = Moves(region)
         self._queues: list[tuple[TdQueue, TdQueue | None]] = []
-        self.meta: Meta = {}
+        self._others: list[Callable[[], object]] = []
+        self._meta: Meta = {}
 
-    def add(self, definition: defs.Tdqueue, signature: Signature) -> None:
-        """A queue is to be installed; InstallRefused when its records cannot move."""
+    # -- plan -----------------------------------------------------------------------------------------------------
+
+    def commit(self, resources: Iterable[defs.Resource]) -> None:
+        """Plan all of it, then commit and finish it.
+
+        Raises:
+            InstallRefused: something cannot be installed, and this is no cold start; nothing was.
+        """
+        queues: list[defs.Tdqueue] = []
+        held = 0  # bytes that move to the durable store, all together
+        for resource in resources:
+            kind = resource.kind
+            try:
+                if kind == "TDQUEUE":
+                    queue = cast("defs.Tdqueue", resource)
+                    held += check_tdqueue(self._region, queue, self._who.user, held)
+                    queues.append(queue)
+                else:
+                    self._plan_other(resource)
+            except InstallRefused as refused:
+                if self._way != "grplist":
+                    raise
+                what = {"queue": refused.queue} if kind == "TDQUEUE" else {"resource": f"{kind}({refused.queue})"}
+                self._region.log.warning("not_installed", reason=str(refused), **what)
+        try:
+            for queue in queues:
+                self._make(queue)
+            carry_out(self._region.hardening, self, self._meta, self._moves.works)
+        except BaseException:
+            if not self.made:
+                self.forget()
+            raise
+
+    def _make(self, definition: defs.Tdqueue) -> None:
+        """Make the state of a queue; InstallRefused when its records cannot move."""
         region = self._region
         present = region.tdqueues.get(definition.name)
-        queue = make_queue(region, definition, signature, self.moves)
+        signature = sign(self._way, definition, self._who)
+        queue = make_queue(region, definition, definition.type_in(region.sysid), signature, self._moves)
         self._queues.append((queue, present))
-        self.meta.update(region.catalogue.queue_entry(queue))
+        self._meta.update(region.catalogue.queue_entry(queue))
         if isinstance(present, IntraTdQueue) and present.recovstatus != "NO":
-            self.meta[latch_key(present)] = None
+            self._meta[latch_key(present)] = None
+
+    def _plan_other(self, resource: defs.Resource) -> None:
+        """Plan a resource that is no queue; what a region does nothing with is left out."""
+        match resource.kind:
+            case "CONNECTION":
+                self._connection(cast("defs.Connection", resource))
+            case "TERMINAL":
+                self._terminal(cast("defs.Terminal", resource))
+            case "FILE":
+                self._file(cast("defs.File", resource))
+            case "TSMODEL":
+                model = cast("defs.Tsmodel", resource)
+                self._keep(model, (model.name,), partial(self._region.ts.install, model))
+            case "TRANSACTION":
+                region, transaction = self._region, cast("defs.Transaction", resource)
+                self._keep(transaction, region.transactions, partial(define_transaction, region, transaction))
+
+    def _keep(self, resource: defs.Resource, installed: Container[str], put_in: Callable[[], object]) -> None:
+        """Plan a resource of another kind: its entry in the catalogue, and what installs it."""
+        self._meta.update(self._region.catalogue.entry(resource, there=resource.resource_name in installed))
+        self._others.append(put_in)
+
+    def _connection(self, connection: defs.Connection) -> None:
+        region = self._region
+        _check_user(region, connection, connection.securityname, self._who.user)
+        self.facilities.add(("SYSTEM", connection.name))
+        known = region.connections
+        self._keep(connection, known, partial(known.__setitem__, connection.name, connection))
+
+    def _terminal(self, terminal: defs.Terminal) -> None:
+        region = self._region
+        _check_user(region, terminal, terminal.userid, self._who.user)
+        self.facilities.add(("TERMINAL", terminal.name))
+        known = region.terminals
+        self._keep(terminal, known, partial(known.__setitem__, terminal.name, terminal))
+        self._others.append(partial(region.terminal_control.get, "TERMINAL", terminal.name))
+
+    def _file(self, file: defs.File) -> None:
+        files = self._region.files
+        present = files.known.get(file.name)
+        if present is not None and present.enablestatus == "ENABLED":
+            why = "a file of that name is installed and ENABLED; it must be CLOSED or DISABLED"
+            raise InstallRefused(file.name, why, kind="FILE")
+        self._keep(file, files.known, partial(files.install, file))
+
+    # -- commit and finish ----------------------------------------------------------------------------------------
 
     def committed(self) -> None:
         """See the base."""
         self.made = True
-        for do in self.others:
-            do()
+        for put_in in self._others:
+            put_in()
         for queue, _ in self._queues:
-            self._region.put_in(queue)
+            self._region.directory.put_in(queue)
 
     def finish(self) -> None:
         """See the base."""
         region = self._region
-        self.moves.made()
+        if self._moves.left:
+            self._moves.made()
         for queue, present in self._queues:
             if isinstance(present, IntraTdQueue):
                 region.ati.gone(present)
@@ -98,129 +180,45 @@ class _Installation(KeptChange):
                     region.intra.close_queue(queue)
                 region.intra.open_queue(queue)
                 region.ati.arm(queue)
-            region.refresh(queue)
+            region.directory.show(queue)
             if isinstance(queue, ExtraTdQueue):
                 open_initially(region, queue)
 
     def forget(self) -> None:
         """See the base."""
-        self.moves.forget()
+        self._moves.forget()
 
 
-def _carry_out(
-    region: SpiRegion,
-    queues: Iterable[tuple[defs.Tdqueue, Signature]],
-    connections: Iterable[defs.Connection] = (),
-    terminals: Iterable[defs.Terminal] = (),
-    files: Iterable[defs.File] = (),
-    definitions: defs.Definitions | None = None,
-) -> None:
-    """Install what has been found to be installable."""
-    change = _Installation(region)
-    keep = region.catalogue.entry
-    for connection in connections:
-        change.meta.update(keep(connection, there=connection.name in region.connections))
-        change.others.append(partial(region.connections.__setitem__, connection.name, connection))
-    for terminal in terminals:
-        change.meta.update(keep(terminal, there=terminal.name in region.terminals))
-        change.others.append(partial(region.terminals.__setitem__, terminal.name, terminal))
-        change.others.append(partial(region.facility, "TERMINAL", terminal.name))
-    for model in definitions.tsmodels if definitions is not None else ():
-        change.meta.update(keep(model, there=True))
-        change.others.append(partial(region.ts.install, model))
-    for file in files:
-        change.meta.update(keep(file, there=file.name in region.files.known))
-        change.others.append(partial(region.files.install, file))
-    for transaction in definitions.transactions if definitions is not None else ():
-        change.meta.update(keep(transaction, there=transaction.name in region.transactions))
-        change.others.append(partial(define_transaction, region, transaction))
-    try:
-        for definition, signature in queues:
-            change.add(definition, signature)
-        carry_out(region.hardening, change, change.meta, change.moves.works)
-    except BaseException:
-        if not change.made:
-            change.forget()
-        raise
+def _check_user(region: RegionData, resource: defs.Terminal | defs.Connection, userid: str, user: str) -> None:
+    """Refuse a terminal or connection whose user id is not valid."""
+    if not _may_name(region, user, userid):
+        reason = f"user ID {userid} is not valid or may not be used"
+        raise InstallRefused(resource.name, reason, kind=type(resource).__name__.upper())
 
 
-def _has_valid_user(
-    region: SpiRegion, resource: defs.Terminal | defs.Connection, userid: str, way: Way, user: str
-) -> bool:
-    """Whether a terminal or connection can be installed with its user id; at a cold start it is left out.
-
-    Raises:
-        InstallRefused: it cannot be, and this is no cold start.
-    """
-    if _may_name(region, user, userid):
+def _may_name(region: RegionData, user: str, userid: str) -> bool:
+    if not userid:
         return True
-    kind = type(resource).__name__.upper()
-    refused = InstallRefused(resource.name, f"user ID {userid} is not valid or may not be used", kind=kind)
-    if way != "grplist":
-        raise refused
-    region.log.warning("not_installed", resource=f"{kind}({resource.name})", reason=str(refused))
-    return False
-
-
-def _may_replace(region: SpiRegion, file: defs.File, way: Way) -> bool:
-    """Whether a file can be installed: one that is there must be closed first; at a cold start it is left out.
-
-    Raises:
-        InstallRefused: it cannot be, and this is no cold start.
-    """
-    present = region.files.known.get(file.name)
-    if present is None or present.enablestatus != "ENABLED":
-        return True
-    refused = InstallRefused(
-        file.name, "a file of that name is installed and ENABLED; it must be CLOSED or DISABLED", kind="FILE"
-    )
-    if way != "grplist":
-        raise refused
-    region.log.warning("not_installed", resource=file.title, reason=str(refused))
-    return False
-
-
-def _may_name(region: SpiRegion, user: str, userid: str) -> bool:
     security = region.security
-    return not userid or security is None or (security.knows_user(userid) and security.may_act_for(user, userid))
+    return security is None or (security.knows_user(userid) and security.may_act_for(user, userid))
 
 
-def _installable(region: SpiRegion, queues: Iterable[defs.Tdqueue], way: Way, user: str) -> list[defs.Tdqueue]:
-    """The queues that can be installed: all of them, or at a cold start those that are not refused.
-
-    Raises:
-        InstallRefused: one cannot be, and this is no cold start.
-    """
-    found, held = [], 0
-    for queue in queues:
-        try:
-            check_tdqueue(region, queue, user)
-            held += check_room(region, queue, held)
-        except InstallRefused as refused:
-            if way != "grplist":
-                raise
-            region.log.warning("not_installed", queue=queue.name, reason=str(refused))
-        else:
-            found.append(queue)
-    return found
-
-
-def define_transaction(region: SpiRegion, definition: defs.Transaction) -> None:
+def define_transaction(region: RegionData, definition: defs.Transaction) -> None:
     """Install a transaction; a handler that is registered stays with it."""
     entry = region.transactions.get(definition.name)
     if entry is None:
-        region.transactions[definition.name] = TransactionEntry(definition)
+        region.transactions[definition.name] = TransactionEntry(definition, region.programs)
     else:
         entry.define(definition)
 
 
-def installer(region: SpiRegion, user: str, program: str = "") -> Installer:
+def installer(region: RegionData, user: str, program: str = "") -> Installer:
     """Who installs, and when, for the signature."""
     now = abstime(region.clock.time_ns(), region.zone)
     return Installer(now, region.cold_start_abstime, user, region.region_user, region.release, program)
 
 
-def install_tdqueue(region: SpiRegion, definition: defs.Tdqueue, *, way: Way, user: str, program: str = "") -> bool:
+def install_tdqueue(task: TaskBase, definition: defs.Tdqueue, *, way: Way) -> bool:
     """Install or replace one queue.
 
     Returns:
@@ -229,16 +227,24 @@ def install_tdqueue(region: SpiRegion, definition: defs.Tdqueue, *, way: Way, us
     Raises:
         InstallRefused: the queue that is there is in use, or the user id is not valid; nothing has changed.
     """
+    region = task.region
     replaced = definition.name in region.tdqueues
-    check_tdqueue(region, definition, user)
-    check_room(region, definition)
-    _carry_out(region, [(definition, sign(way, definition, installer(region, user, program)))])
-    region.messages.write("DFHTD0403" if replaced else "DFHTD0402", queue=definition.name)
+    _Plan(region, way, installer(region, task.userid, task.program)).commit([definition])
+    _log(task, "DFHTD0403" if replaced else "DFHTD0402", definition.name)
     return replaced
 
 
-def check_tdqueue(region: SpiRegion, definition: defs.Tdqueue, user: str) -> None:
-    """Whether the queue can be installed.
+def check_tdqueue(region: RegionData, definition: defs.Tdqueue, user: str, held: int) -> int:
+    """Whether a queue can be installed.
+
+    Args:
+        region: where.
+        definition: what is to be installed.
+        user: who installs it.
+        held: bytes that the records of others need which are installed with it.
+
+    Returns:
+        How many bytes its records need in the durable store when they move there.
 
     Raises:
         InstallRefused: it cannot.
@@ -249,9 +255,15 @@ def check_tdqueue(region: SpiRegion, definition: defs.Tdqueue, user: str) -> Non
         if reason:
             raise InstallRefused(definition.name, reason)
     userid = getattr(definition, "userid", "")
-    if not _may_name(region, user, userid):
+    if userid and not _may_name(region, user, userid):
         region.messages.write(_INVALID_USER, queue=definition.name, userid=userid)
         raise InstallRefused(definition.name, f"user ID {userid} is not valid or may not be used", _INVALID_USER)
+    jobuserid = getattr(definition, "jobuserid", "")
+    if jobuserid and not _may_name(region, user, jobuserid):
+        raise InstallRefused(definition.name, f"JOBUSERID {jobuserid} is not valid or may not be used")
+    if isinstance(present, IntraTdQueue):
+        return check_room(region, cast("defs.IntraQueue", definition), present, held)
+    return 0
 
 
 def why_no_replace(queue: TdQueue, new_type: str) -> str:
@@ -268,7 +280,7 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
 class _Removal(KeptChange):
     """A queue that is discarded, with its records."""
 
-    def __init__(self, region: SpiRegion, queue: TdQueue) -> None:
+    def __init__(self, region: RegionData, queue: TdQueue) -> None:
         self._region, self._queue = region, queue
         self._counted = region.statistics.of_discarded(queue)
         self.moves = Moves(region)
@@ -276,7 +288,7 @@ class _Removal(KeptChange):
     def committed(self) -> None:
         """See the base."""
         self.made = True
-        self._region.take_out(self._queue)
+        self._region.directory.take_out(self._queue)
 
     def finish(self) -> None:
         """See the base."""
@@ -286,19 +298,26 @@ class _Removal(KeptChange):
             region.ati.gone(queue)
             region.intra.close_queue(queue)
         self.moves.made()
-        region.refresh(queue)
+        region.directory.refresh(queue)
 
 
-def remove_tdqueue(region: SpiRegion, queue: TdQueue) -> None:
+def remove_tdqueue(task: TaskBase, queue: TdQueue) -> None:
     """Take a queue out with its records, and what the store knows of it; whether it may go was decided before."""
+    region = task.region
     change = _Removal(region, queue)
     meta: Meta = region.catalogue.no_queue(queue)
     if isinstance(queue, IntraTdQueue):
         if queue.recovstatus == "NO":
-            change.moves.leave(queue.stored)
+            change.moves.leave(queue.volatile)
         else:
-            change.moves.drop(queue.stored)
+            change.moves.drop(queue.durable)
             meta[latch_key(queue)] = None
             meta |= {key: None for key, _ in region.hardening.metas(READS + queue.name.encode() + b"/")}
     carry_out(region.hardening, change, meta, change.moves.works)
-    region.messages.write("DFHTD0401", queue=queue.name)
+    _log(task, "DFHTD0401", queue.name)
+
+
+def _log(task: TaskBase, message: str, name: str) -> None:
+    """Write to the audit log which terminal, user and transaction has changed a queue's definition."""
+    termid = "" if task.facility is None else task.facility.name
+    task.region.messages.write(message, termid=termid, userid=task.userid, transid=task.transid, queue=name)

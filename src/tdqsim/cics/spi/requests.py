@@ -11,8 +11,8 @@ from typing import Any, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import UNKNOWN_USER, Access, may_access, why_not_for
 from tdqsim.cics.kernel.security import may_issue as is_allowed
-from tdqsim.cics.queues.kinds import TdQueue
-from tdqsim.cics.spi.parts import SpiTask
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.queue import TdQueue
 from tdqsim.facts import Cvda, Resp, table
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "may_see",
     "queue_name",
     "refusal",
-    "to_cvda",
 ]
 
 RESERVED: Final = "C"
@@ -51,17 +50,7 @@ def is_null(value: Any) -> bool:
     return value is None or value in (-1, Cvda.IGNORE)
 
 
-def to_cvda(value: Any) -> Cvda | None:
-    """The CVDA that a name or number means; None when there is none."""
-    if isinstance(value, str):
-        return Cvda.__members__.get(value.strip().upper())
-    try:
-        return Cvda(value)
-    except ValueError:
-        return None
-
-
-def may_issue(task: SpiTask, resource_type: str, level: Access) -> None:
+def may_issue(task: TaskBase, resource_type: str, level: Access) -> None:
     """Command security, where the task's transaction asks for it.
 
     Raises:
@@ -73,7 +62,7 @@ def may_issue(task: SpiTask, resource_type: str, level: Access) -> None:
         )
 
 
-def may_see(task: SpiTask, queue: str, level: Access) -> None:
+def may_see(task: TaskBase, queue: str, level: Access) -> None:
     """Resource security, where the task's transaction asks for it.
 
     Raises:
@@ -94,7 +83,7 @@ def queue_name(value: object) -> str:
     return value.rstrip(" ")
 
 
-def find_queue(task: SpiTask, command: str, name: str, level: Access) -> TdQueue:
+def find_queue(task: TaskBase, command: str, name: str, level: Access) -> TdQueue:
     """The queue that a system programming command names, after the security checks.
 
     Raises:
@@ -108,7 +97,7 @@ def find_queue(task: SpiTask, command: str, name: str, level: Access) -> TdQueue
     return queue
 
 
-def check_userid(task: SpiTask, user: str, command_name: str) -> None:
+def check_userid(task: TaskBase, user: str, command_name: str) -> None:
     """Whether the issuer may let other tasks run for a user. RESSEC and CMDSEC have no say in that.
 
     Raises:

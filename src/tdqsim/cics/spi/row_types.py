@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 from typing import Final
 
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, InquireOption
@@ -43,6 +44,7 @@ _TYPES: Final = {
 }  # fmt: skip
 _IDENTITY: Final = {
     "TDQUEUE": "str", "CONNECTION": "str", "TASK": "int", "TRANSACTION": "str", "UOW": "bytes", "UOWLINK": "bytes",
+    "FILE": "str", "PROGRAM": "str", "TERMINAL": "str", "TSQUEUE": "str",
 }  # fmt: skip
 """Which one it was, as a browse says it; a thing of UOWENQ has no name of its own."""
 
@@ -81,7 +83,8 @@ def _words_name(resource: str) -> str:
 def _words(resource: str) -> str:
     """The options as words, which may be written in lower case too."""
     either = (spelt for option in INQUIRE_OPTIONS[resource] for spelt in (option, option.lower()))
-    return f"Literal[{', '.join(f'{chr(34)}{word}{chr(34)}' for word in either)}]"
+    words = fill(", ".join(f'"{word}"' for word in either), 116, initial_indent="    ", subsequent_indent="    ")
+    return f"Literal[\n{words},\n]  # fmt: skip"
 
 
 def _attributes(resource: str) -> Iterator[str]:

@@ -10,12 +10,20 @@ from tdqsim.facts import Cvda
 __all__ = [
     "ConnectionInfo",
     "ConnectionOption",
+    "FileInfo",
+    "FileOption",
+    "ProgramInfo",
+    "ProgramOption",
     "TaskInfo",
     "TaskOption",
     "TdqueueInfo",
     "TdqueueOption",
+    "TerminalInfo",
+    "TerminalOption",
     "TransactionInfo",
     "TransactionOption",
+    "TsqueueInfo",
+    "TsqueueOption",
     "UowInfo",
     "UowOption",
     "UowenqInfo",
@@ -25,222 +33,62 @@ __all__ = [
 ]
 
 TdqueueOption = Literal[
-    "ATIFACILITY",
-    "atifacility",
-    "ATITERMID",
-    "atitermid",
-    "ATITRANID",
-    "atitranid",
-    "ATIUSERID",
-    "atiuserid",
-    "BLOCKFORMAT",
-    "blockformat",
-    "BLOCKSIZE",
-    "blocksize",
-    "CHANGEAGENT",
-    "changeagent",
-    "CHANGEAGREL",
-    "changeagrel",
-    "CHANGETIME",
-    "changetime",
-    "CHANGEUSRID",
-    "changeusrid",
-    "DATABUFFERS",
-    "databuffers",
-    "DDNAME",
-    "ddname",
-    "DEFINESOURCE",
-    "definesource",
-    "DEFINETIME",
-    "definetime",
-    "DISPOSITION",
-    "disposition",
-    "DSNAME",
-    "dsname",
-    "EMPTYSTATUS",
-    "emptystatus",
-    "ENABLESTATUS",
-    "enablestatus",
-    "ERROROPTION",
-    "erroroption",
-    "INDIRECTNAME",
-    "indirectname",
-    "INDOUBT",
-    "indoubt",
-    "INDOUBTWAIT",
-    "indoubtwait",
-    "INSTALLAGENT",
-    "installagent",
-    "INSTALLTIME",
-    "installtime",
-    "INSTALLUSRID",
-    "installusrid",
-    "IOTYPE",
-    "iotype",
-    "MEMBER",
-    "member",
-    "NUMITEMS",
-    "numitems",
-    "OPENSTATUS",
-    "openstatus",
-    "PRINTCONTROL",
-    "printcontrol",
-    "RECORDFORMAT",
-    "recordformat",
-    "RECORDLENGTH",
-    "recordlength",
-    "RECOVSTATUS",
-    "recovstatus",
-    "REMOTENAME",
-    "remotename",
-    "REMOTESYSTEM",
-    "remotesystem",
-    "REWIND",
-    "rewind",
-    "SYSOUTCLASS",
-    "sysoutclass",
-    "TRIGGERLEVEL",
-    "triggerlevel",
-    "TYPE",
-    "type",
-]
+    "ATIFACILITY", "atifacility", "ATITERMID", "atitermid", "ATITRANID", "atitranid", "ATIUSERID", "atiuserid",
+    "BLOCKFORMAT", "blockformat", "BLOCKSIZE", "blocksize", "CHANGEAGENT", "changeagent", "CHANGEAGREL",
+    "changeagrel", "CHANGETIME", "changetime", "CHANGEUSRID", "changeusrid", "DATABUFFERS", "databuffers", "DDNAME",
+    "ddname", "DEFINESOURCE", "definesource", "DEFINETIME", "definetime", "DISPOSITION", "disposition", "DSNAME",
+    "dsname", "EMPTYSTATUS", "emptystatus", "ENABLESTATUS", "enablestatus", "ERROROPTION", "erroroption",
+    "INDIRECTNAME", "indirectname", "INDOUBT", "indoubt", "INDOUBTWAIT", "indoubtwait", "INSTALLAGENT",
+    "installagent", "INSTALLTIME", "installtime", "INSTALLUSRID", "installusrid", "IOTYPE", "iotype", "MEMBER",
+    "member", "NUMITEMS", "numitems", "OPENSTATUS", "openstatus", "PRINTCONTROL", "printcontrol", "RECORDFORMAT",
+    "recordformat", "RECORDLENGTH", "recordlength", "RECOVSTATUS", "recovstatus", "REMOTENAME", "remotename",
+    "REMOTESYSTEM", "remotesystem", "REWIND", "rewind", "SYSOUTCLASS", "sysoutclass", "TRIGGERLEVEL",
+    "triggerlevel", "TYPE", "type",
+]  # fmt: skip
 ConnectionOption = Literal[
-    "ACCESSMETHOD", "accessmethod", "CONNSTATUS", "connstatus", "NETNAME", "netname", "SERVSTATUS", "servstatus"
-]
+    "ACCESSMETHOD", "accessmethod", "CONNSTATUS", "connstatus", "NETNAME", "netname", "SERVSTATUS", "servstatus",
+]  # fmt: skip
 TaskOption = Literal[
-    "DTIMEOUT",
-    "dtimeout",
-    "FACILITY",
-    "facility",
-    "FACILITYTYPE",
-    "facilitytype",
-    "INDOUBT",
-    "indoubt",
-    "INDOUBTMINS",
-    "indoubtmins",
-    "INDOUBTWAIT",
-    "indoubtwait",
-    "PROGRAM",
-    "program",
-    "RUNSTATUS",
-    "runstatus",
-    "STARTCODE",
-    "startcode",
-    "SUSPENDTIME",
-    "suspendtime",
-    "SUSPENDTYPE",
-    "suspendtype",
-    "SUSPENDVALUE",
-    "suspendvalue",
-    "TRANSACTION",
-    "transaction",
-    "UOW",
-    "uow",
-    "USERID",
-    "userid",
-]
+    "DTIMEOUT", "dtimeout", "FACILITY", "facility", "FACILITYTYPE", "facilitytype", "INDOUBT", "indoubt",
+    "INDOUBTMINS", "indoubtmins", "INDOUBTWAIT", "indoubtwait", "PROGRAM", "program", "RUNSTATUS", "runstatus",
+    "STARTCODE", "startcode", "SUSPENDTIME", "suspendtime", "SUSPENDTYPE", "suspendtype", "SUSPENDVALUE",
+    "suspendvalue", "TRANSACTION", "transaction", "UOW", "uow", "USERID", "userid",
+]  # fmt: skip
 TransactionOption = Literal[
-    "CMDSEC",
-    "cmdsec",
-    "DTIMEOUT",
-    "dtimeout",
-    "PROGRAM",
-    "program",
-    "REMOTESYSTEM",
-    "remotesystem",
-    "RESSEC",
-    "ressec",
-    "STATUS",
-    "status",
-]
+    "CMDSEC", "cmdsec", "DTIMEOUT", "dtimeout", "PROGRAM", "program", "REMOTESYSTEM", "remotesystem", "RESSEC",
+    "ressec", "STATUS", "status",
+]  # fmt: skip
 UowOption = Literal[
-    "AGE",
-    "age",
-    "LINK",
-    "link",
-    "NETNAME",
-    "netname",
-    "NETUOWID",
-    "netuowid",
-    "OTSTID",
-    "otstid",
-    "SYSID",
-    "sysid",
-    "TASKID",
-    "taskid",
-    "TERMID",
-    "termid",
-    "TRANSID",
-    "transid",
-    "UOWSTATE",
-    "uowstate",
-    "USERID",
-    "userid",
-    "WAITCAUSE",
-    "waitcause",
-    "WAITSTATE",
-    "waitstate",
-]
+    "AGE", "age", "LINK", "link", "NETNAME", "netname", "NETUOWID", "netuowid", "OTSTID", "otstid", "SYSID",
+    "sysid", "TASKID", "taskid", "TERMID", "termid", "TRANSID", "transid", "UOWSTATE", "uowstate", "USERID",
+    "userid", "WAITCAUSE", "waitcause", "WAITSTATE", "waitstate",
+]  # fmt: skip
 UowenqOption = Literal[
-    "DURATION",
-    "duration",
-    "ENQFAILS",
-    "enqfails",
-    "ENQSCOPE",
-    "enqscope",
-    "NETUOWID",
-    "netuowid",
-    "QUALIFIER",
-    "qualifier",
-    "QUALLEN",
-    "quallen",
-    "RELATION",
-    "relation",
-    "RESLEN",
-    "reslen",
-    "RESOURCE",
-    "resource",
-    "STATE",
-    "state",
-    "TASKID",
-    "taskid",
-    "TRANSID",
-    "transid",
-    "TYPE",
-    "type",
-    "UOW",
-    "uow",
-]
+    "DURATION", "duration", "ENQFAILS", "enqfails", "ENQSCOPE", "enqscope", "NETUOWID", "netuowid", "QUALIFIER",
+    "qualifier", "QUALLEN", "quallen", "RELATION", "relation", "RESLEN", "reslen", "RESOURCE", "resource", "STATE",
+    "state", "TASKID", "taskid", "TRANSID", "transid", "TYPE", "type", "UOW", "uow",
+]  # fmt: skip
 UowlinkOption = Literal[
-    "BRANCHQUAL",
-    "branchqual",
-    "HOST",
-    "host",
-    "LINK",
-    "link",
-    "NETUOWID",
-    "netuowid",
-    "PORT",
-    "port",
-    "PROTOCOL",
-    "protocol",
-    "RESYNCSTATUS",
-    "resyncstatus",
-    "RMIQFY",
-    "rmiqfy",
-    "ROLE",
-    "role",
-    "SYSID",
-    "sysid",
-    "TYPE",
-    "type",
-    "UOW",
-    "uow",
-    "URID",
-    "urid",
-    "XID",
-    "xid",
-]
+    "BRANCHQUAL", "branchqual", "HOST", "host", "LINK", "link", "NETUOWID", "netuowid", "PORT", "port", "PROTOCOL",
+    "protocol", "RESYNCSTATUS", "resyncstatus", "RMIQFY", "rmiqfy", "ROLE", "role", "SYSID", "sysid", "TYPE",
+    "type", "UOW", "uow", "URID", "urid", "XID", "xid",
+]  # fmt: skip
+FileOption = Literal[
+    "ACCESSMETHOD", "accessmethod", "ADD", "add", "BROWSE", "browse", "DELETE", "delete", "DSNAME", "dsname",
+    "ENABLESTATUS", "enablestatus", "KEYLENGTH", "keylength", "KEYPOSITION", "keyposition", "OPENSTATUS",
+    "openstatus", "READ", "read", "RECORDFORMAT", "recordformat", "RECORDSIZE", "recordsize", "RECOVSTATUS",
+    "recovstatus", "TYPE", "type", "UPDATE", "update",
+]  # fmt: skip
+ProgramOption = Literal[
+    "STATUS", "status",
+]  # fmt: skip
+TerminalOption = Literal[
+    "SERVSTATUS", "servstatus", "TRANSACTION", "transaction", "USERID", "userid",
+]  # fmt: skip
+TsqueueOption = Literal[
+    "FLENGTH", "flength", "MAXITEMLEN", "maxitemlen", "MINITEMLEN", "minitemlen", "NUMITEMS", "numitems",
+    "RECOVSTATUS", "recovstatus",
+]  # fmt: skip
 
 
 class TdqueueInfo(Info):
@@ -431,3 +279,75 @@ class UowlinkInfo(Info):
     uow: bytes
     urid: str
     xid: bytes
+
+
+class FileInfo(Info):
+    """What one INQUIRE FILE returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["FILE"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
+
+    __slots__ = ()
+
+    file: str
+    accessmethod: Literal[Cvda.VSAM, Cvda.NOTAPPLIC]
+    add: Literal[Cvda.ADDABLE, Cvda.NOTADDABLE, Cvda.NOTAPPLIC]
+    browse: Literal[Cvda.BROWSABLE, Cvda.NOTBROWSABLE, Cvda.NOTAPPLIC]
+    delete: Literal[Cvda.DELETABLE, Cvda.NOTDELETABLE, Cvda.NOTAPPLIC]
+    dsname: str
+    enablestatus: Literal[Cvda.DISABLED, Cvda.ENABLED, Cvda.UNENABLED, Cvda.NOTAPPLIC]
+    keylength: int
+    keyposition: int
+    openstatus: Literal[Cvda.CLOSED, Cvda.OPEN, Cvda.NOTAPPLIC]
+    read: Literal[Cvda.NOTREADABLE, Cvda.READABLE, Cvda.NOTAPPLIC]
+    recordformat: Literal[Cvda.FIXED, Cvda.VARIABLE, Cvda.NOTAPPLIC]
+    recordsize: int
+    recovstatus: Literal[Cvda.NOTRECOVABLE, Cvda.RECOVERABLE, Cvda.NOTAPPLIC]
+    type: Literal[Cvda.ESDS, Cvda.KSDS, Cvda.RRDS, Cvda.NOTAPPLIC]
+    update: Literal[Cvda.NOTUPDATABLE, Cvda.UPDATABLE, Cvda.NOTAPPLIC]
+
+
+class ProgramInfo(Info):
+    """What one INQUIRE PROGRAM returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["PROGRAM"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
+
+    __slots__ = ()
+
+    program: str
+    status: Literal[Cvda.ENABLED, Cvda.NOTAPPLIC]
+
+
+class TerminalInfo(Info):
+    """What one INQUIRE TERMINAL returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["TERMINAL"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
+
+    __slots__ = ()
+
+    terminal: str
+    servstatus: Literal[Cvda.INSERVICE, Cvda.OUTSERVICE, Cvda.NOTAPPLIC]
+    transaction: str
+    userid: str
+
+
+class TsqueueInfo(Info):
+    """What one INQUIRE TSQUEUE returned; attributes are the options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["TSQUEUE"]`` tells each option. Those asked for are there, by
+    ``as_dict()`` too; none is after a condition that was not raised (NOHANDLE).
+    """
+
+    __slots__ = ()
+
+    tsqueue: str
+    flength: int
+    maxitemlen: int
+    minitemlen: int
+    numitems: int
+    recovstatus: Literal[Cvda.NOTRECOVABLE, Cvda.RECOVERABLE, Cvda.NOTAPPLIC]

@@ -23,12 +23,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from tdqsim.cics.kernel.command import FullwordOrNone, Name4, Name4OrNone, Name8OrNone, Opt, command
+from tdqsim.cics.kernel.command import FullwordOrNone, Name4, Name4OrNone, Name8OrNone, Opt, command, to_cvda
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
-from tdqsim.cics.spi.parts import SpiTask
-from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal, to_cvda
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
+from tdqsim.cics.queues.kinds import set_enablestatus
+from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
@@ -56,7 +57,7 @@ class _SetRequest(KeptChange):
         last: what may fail, and is done when all else is.
     """
 
-    def __init__(self, task: SpiTask, queue: TdQueue, values: Mapping[str, Any]) -> None:
+    def __init__(self, task: TaskBase, queue: TdQueue, values: Mapping[str, Any]) -> None:
         self.task = task
         self.queue = queue
         self.values = values
@@ -79,7 +80,7 @@ class _SetRequest(KeptChange):
             if self.attributes:
                 region.ati.trigger_changed(queue)
             region.ati.arm(queue)
-        region.refresh(queue)
+        region.directory.refresh(queue)
 
     def refuse(self, cause: str, detail: str) -> Condition:
         return refusal(_COMMAND, cause, f"queue {self.queue.name}: {detail}")
@@ -87,7 +88,7 @@ class _SetRequest(KeptChange):
 
 @command(_COMMAND, "INVREQ IOERR NOTAUTH QIDERR USERIDERR", resource="tdqueue")
 def set_tdqueue(
-    task: SpiTask,
+    task: TaskBase,
     tdqueue: Name4,
     *,
     atifacility: Facility = None,
@@ -139,7 +140,7 @@ def _leaves_alone(option: str, value: Any) -> bool:
     return is_null(value)
 
 
-def check_set(task: SpiTask, name: str, values: Mapping[str, Any]) -> _SetRequest:
+def check_set(task: TaskBase, name: str, values: Mapping[str, Any]) -> _SetRequest:
     """Everything about a SET that can be said before it is done; its steps do it.
 
     Raises:
@@ -270,13 +271,13 @@ def _plan_enablestatus(change: _SetRequest, value: Any) -> None:
 
     def step() -> None:
         if wanted is Cvda.ENABLED:
-            queue.enablestatus = Cvda.ENABLED
+            set_enablestatus(queue, Cvda.ENABLED)
         elif queue.type == "REMOTE":
-            queue.enablestatus = Cvda.DISABLED
+            set_enablestatus(queue, Cvda.DISABLED)
         else:
             if queue.enablestatus is Cvda.ENABLED:
-                queue.enablestatus = Cvda.DISABLING
-            region.settle_disable(queue)
+                set_enablestatus(queue, Cvda.DISABLING)
+            region.directory.settle_disable(queue)
 
     change.steps.append(step)
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.command import Flag, Name4OrNone, Opt, command
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
-from tdqsim.cics.spi.parts import SpiRegion, SpiTask
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.queue import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.requests import may_issue, may_see, queue_name, refusal
 from tdqsim.cics.spi.tdqueue_options import split_dsname
 from tdqsim.core.dispatch import Timer
@@ -85,7 +86,7 @@ def queue_record(queue: TdQueue) -> StatisticsRecord:
     return _record("TQR", values | _NOTHING | _type_values(queue) | queue.signature._asdict())
 
 
-def global_record(region: SpiRegion) -> StatisticsRecord:
+def global_record(region: RegionData) -> StatisticsRecord:
     """The statistics of all queues (DFHTQGDS).
 
     CI reads and writes are those of a data set with buffers; here they are not made, and are shown as 0.
@@ -151,7 +152,7 @@ class Statistics:
         collections: what was written, oldest first; the last 256 are kept.
     """
 
-    def __init__(self, region: SpiRegion) -> None:
+    def __init__(self, region: RegionData) -> None:
         self._region = region
         self.collections: deque[Collection] = deque(maxlen=_COLLECTIONS_KEPT)
         self._interval_ns = 0
@@ -218,7 +219,7 @@ class Statistics:
 
 @command("EXTRACT STATISTICS", "NOTAUTH NOTFND", {"SET": Opt("pointer", 0)}, resource="resid")
 def extract_statistics(
-    task: SpiTask,
+    task: TaskBase,
     resid: Name4OrNone = None,
     *,
     tdqueue: Flag = True,
@@ -252,7 +253,7 @@ def extract_statistics(
 
 @command("PERFORM STATISTICS", "NOTAUTH")
 def perform_statistics(
-    task: SpiTask, *, record: Flag = True, tdqueue: Flag = True, resetnow: Flag = False, nohandle: bool = False
+    task: TaskBase, *, record: Flag = True, tdqueue: Flag = True, resetnow: Flag = False, nohandle: bool = False
 ) -> None:
     """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE).
 

@@ -8,16 +8,20 @@ Queues that the user may not read are passed over in a browse. Source: INQUIRE T
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from operator import attrgetter
 from typing import Any, Final
 
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.signature import Signature
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.queue import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.spi.info import Value
 from tdqsim.cics.spi.inquiry import Constant, Reader, ResourceType
 from tdqsim.cics.spi.requests import may_access, may_see
 from tdqsim.cics.spi.rows import TdqueueInfo
-from tdqsim.facts import ATTRIBUTE_CVDA, Cvda, InquireOption
+from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, Cvda, InquireOption
 
 __all__ = ["TDQUEUE", "split_dsname"]
 
@@ -30,7 +34,7 @@ _CVDA: Final[Mapping[tuple[str, str], Cvda]] = {key: cvda for key, (_option, cvd
 """(attribute, value) of a definition -> CVDA."""
 
 
-def _atiuserid(queue: IntraTdQueue, region: Any) -> str:
+def _atiuserid(queue: IntraTdQueue, region: RegionData) -> str:
     if not queue.transid:
         return ""
     if region.security is None:
@@ -38,11 +42,11 @@ def _atiuserid(queue: IntraTdQueue, region: Any) -> str:
     return str(queue.userid or region.default_user)
 
 
-def _indoubt(queue: IntraTdQueue, _region: Any) -> Cvda:
+def _indoubt(queue: IntraTdQueue, _region: RegionData) -> Cvda:
     return Cvda.NOTAPPLIC if queue.wait == "NO" else _CVDA["WAITACTION", queue.waitaction]
 
 
-_INTRA: Final[Mapping[str, Reader]] = {
+_INTRA: Final[Mapping[str, Reader[IntraTdQueue]]] = {
     "ATIFACILITY": lambda queue, _region: _CVDA["ATIFACILITY", queue.atifacility],
     "ATITERMID": lambda queue, _region: "" if queue.atifacility == _NO_FACILITY else queue.facilityid,
     "ATITRANID": lambda queue, _region: queue.transid,
@@ -64,8 +68,8 @@ def split_dsname(dsname: str) -> tuple[str, str]:
     return name, inside
 
 
-def _attribute(attribute: str) -> Reader:
-    def read(queue: ExtraTdQueue, _region: Any) -> Cvda:
+def _attribute(attribute: str) -> Reader[ExtraTdQueue]:
+    def read(queue: ExtraTdQueue, _region: RegionData) -> Cvda:
         return _CVDA.get((attribute, getattr(queue.definition, attribute.lower())), Cvda.NOTAPPLIC)
 
     return read
@@ -73,7 +77,7 @@ def _attribute(attribute: str) -> Reader:
 
 _UNKNOWN: Final = -1  # the null value: BLOCKSIZE(0), RECORDSIZE(0) leave it to the data set
 
-_EXTRA: Final[Mapping[str, Reader]] = {
+_EXTRA: Final[Mapping[str, Reader[ExtraTdQueue]]] = {
     "BLOCKFORMAT": _attribute("BLOCKFORMAT"),
     "BLOCKSIZE": lambda queue, _region: queue.definition.blocksize or _UNKNOWN,
     "DATABUFFERS": lambda queue, _region: queue.definition.databuffers,
@@ -91,66 +95,77 @@ _EXTRA: Final[Mapping[str, Reader]] = {
     "REWIND": _attribute("REWIND"),
     "SYSOUTCLASS": lambda queue, _region: queue.definition.sysoutclass,
 }
-_OTHERS: Final[Mapping[str, Reader]] = {
-    "ENABLESTATUS": lambda queue, _region: queue.enablestatus,
+_INDIRECT: Final[Mapping[str, Reader[IndirectTdQueue]]] = {
     "INDIRECTNAME": lambda queue, _region: queue.indirectname,
+}
+_REMOTE: Final[Mapping[str, Reader[RemoteTdQueue]]] = {
     "REMOTENAME": lambda queue, _region: queue.remotename,
     "REMOTESYSTEM": lambda queue, _region: queue.remotesystem,
 }
 
 
-def _signature(option: str) -> Reader:
+def _signature(option: str) -> Reader[TdQueue]:
     place = Signature._fields.index(option.lower())
     return lambda queue, _region: queue.signature[place]
 
 
-def _of_the_data_set(option: str, defined: Reader) -> Reader:
-    """What is true of the open data set, where it can say so, else what is defined."""
+def _of_the_data_set(option: str, defined: Reader[ExtraTdQueue]) -> Reader[ExtraTdQueue]:
+    """What the open data set says of itself, where it can, else what is defined."""
 
-    def read(queue: ExtraTdQueue, region: Any) -> Any:
+    def read(queue: ExtraTdQueue, region: RegionData) -> Value:
         ask = getattr(queue.file, "inquire", None) if queue.openstatus is Cvda.OPEN else None
-        actual = ask(option) if ask is not None else None
+        actual: Value | None = ask(option) if ask is not None else None
         return defined(queue, region) if actual is None else actual
 
     return read
 
 
-def _when_open(reader: Reader) -> Reader:
+def _when_open(reader: Reader[ExtraTdQueue]) -> Reader[ExtraTdQueue]:
     return lambda queue, region: reader(queue, region) if queue.openstatus is Cvda.OPEN else Cvda.NOTAPPLIC
 
 
-def _own_reader(option: str, queue_type: str) -> Reader:
+_OF_TYPE: Final[Mapping[str, Mapping[str, Reader[Any]]]] = {
+    "INTRA": _INTRA,
+    "EXTRA": {option: _of_the_data_set(option, defined) for option, defined in _EXTRA.items()},
+    "INDIRECT": _INDIRECT,
+    "REMOTE": _REMOTE,
+}
+
+
+def _own_reader(option: str, queue_type: str) -> Reader[Any]:
     """Reads the value of an option that the queue type has."""
     if option == "TYPE":
         return Constant(Cvda[queue_type])
-    if option.lower() in Signature._fields:
-        return _signature(option)
-    if queue_type == "EXTRA" and option in _EXTRA:
-        return _of_the_data_set(option, _EXTRA[option])
-    return _INTRA[option] if option in _INTRA else _OTHERS[option]
+    if option == "ENABLESTATUS":
+        return lambda queue, _region: queue.enablestatus
+    return _signature(option) if option.lower() in Signature._fields else _OF_TYPE[queue_type][option]
 
 
-def _reader(option: InquireOption, queue_type: str) -> Reader:
+def _reader(option: InquireOption, queue_type: str) -> Reader[Any]:
     if queue_type not in option.types:
-        nothing = option.otherwise
-        return Constant(nothing)
+        return Constant(option.otherwise or "")
     reader = _own_reader(option.name, queue_type)
     return _when_open(reader) if option.closed_notapplic and queue_type == "EXTRA" else reader
 
 
-def _is_visible(task: Any, name: str) -> bool:
+@cache
+def _readers(queue_type: str) -> Mapping[str, Reader[TdQueue]]:
+    """The readers of all options for queues of a type."""
+    return {name: _reader(option, queue_type) for name, option in INQUIRE_TDQUEUE_OPTIONS.items()}
+
+
+def _is_visible(task: TaskBase, name: str) -> bool:
     return may_access(task, name, Access.READ)
 
 
-TDQUEUE: Final = ResourceType(
+TDQUEUE: Final = ResourceType[str, TdQueue, TdqueueInfo](
     "TDQUEUE",
-    {},
-    _reader,
+    TdqueueInfo,
+    _readers,
     keys=lambda region: region.tdqueues,
     find=lambda region, name: region.tdqueues.get(name),
-    identity=("TDQUEUE", lambda queue: queue.name.ljust(_NAME_LENGTH)),
+    identity=lambda queue: queue.name.ljust(_NAME_LENGTH),
     type_of=attrgetter("type"),
     check=may_see,
     visible=_is_visible,
-    info=TdqueueInfo,
 )

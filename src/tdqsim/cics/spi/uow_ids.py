@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from tdqsim.cics.kernel.command import Opt
-from tdqsim.cics.spi.parts import SpiRegion
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.uow.indoubt import kept_units, units_of_work
-from tdqsim.cics.uow.unit import UnitOfWork
 
 __all__ = ["NS", "UOW_LENGTH", "RequiredUowId", "UowId", "age", "find_uow", "long_id", "net_name", "uow_with_id"]
 
@@ -19,7 +19,7 @@ UowId = Annotated[bytes | None, Opt("data", UOW_LENGTH)]
 RequiredUowId = Annotated[bytes, Opt("data", UOW_LENGTH)]
 
 
-def find_uow(region: SpiRegion, command_name: str, uow_id: bytes, cause: str = "not found") -> UnitOfWork:
+def find_uow(region: RegionData, command_name: str, uow_id: bytes, cause: str = "not found") -> UnitOfWork:
     """The unit of work of an identifier, 16 bytes or the first 8.
 
     Raises:
@@ -37,19 +37,19 @@ def long_id(uow_id: bytes) -> bytes:
     return uow_id.ljust(UOW_LENGTH, b"\0")
 
 
-def net_name(region: SpiRegion, uow: UnitOfWork) -> str:
+def net_name(region: RegionData, uow: UnitOfWork) -> str:
     """NETUOWID: the name that a unit of work and the region that coordinates it both know it by."""
     if uow.link and uow.coordinator:  # another region's: its name for it
         return uow.coordinator
     return f"{region.applid}.{uow.id.hex().upper()}"
 
 
-def age(region: SpiRegion, since_ns: int) -> int:
+def age(region: RegionData, since_ns: int) -> int:
     """Whole seconds since a moment; 0 for no moment."""
     return (region.clock.time_ns() - since_ns) // NS if since_ns else 0
 
 
-def uow_with_id(region: SpiRegion, uow_id: bytes) -> UnitOfWork | None:
+def uow_with_id(region: RegionData, uow_id: bytes) -> UnitOfWork | None:
     """The unit of work as it is now; None when it is over and nobody waits for anything any more."""
     found = region.units.get(uow_id) or region.shunted.get(uow_id)
     return found or next((uow for uow in kept_units(region) if uow.id == uow_id), None)

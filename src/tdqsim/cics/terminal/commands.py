@@ -244,6 +244,8 @@ def send(
     length: HalfwordOrNone = None,
     *,
     erase: Flag = False,
+    fmh: Flag = False,
+    last: Flag = False,
     wait: Flag = False,  # noqa: ARG001  (nothing is sent later)
     nohandle: Flag = False,
 ) -> None:
@@ -253,6 +255,8 @@ def send(
         from_: the data, in the region's code page.
         length: how many bytes of ``from_``; all when not given.
         erase: kept with what was sent.
+        fmh: the data begin with a function management header; kept with what was sent.
+        last: the last output of the task; kept with what was sent.
         wait: accepted: nothing is sent later.
         nohandle: raise nothing; the response is in the EIB.
 
@@ -261,7 +265,7 @@ def send(
     """
     screen = _screen(task, Resp.NOTALLOC)
     text = task.region.screens.codepage.decode(bytes(from_ if length is None else from_[: max(length, 0)]))
-    screen.sent.append(Sent("SEND", text=text, options=_options(erase=erase)))
+    screen.sent.append(Sent("SEND", text=text, options=_options(erase=erase, fmh=fmh, last=last)))
 
 
 @command(

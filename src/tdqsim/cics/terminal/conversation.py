@@ -11,7 +11,8 @@ from typing import Annotated, Any, Final, NoReturn, Protocol
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4OrNone, Name16OrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.kernel.levels import ProgramLevel, passed
+from tdqsim.cics.kernel.levels import passed
+from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.terminal.screen import Screens
 from tdqsim.facts import Resp, table
 
@@ -29,8 +30,9 @@ class ConversationRegion(WatchedRegion, Protocol):
     def screens(self) -> Screens:
         """Its terminals."""
 
-    def when_free(self, terminal: str, attach: Any, /) -> None:
-        """Call ``attach`` with the facility once a terminal is in service and has no task."""
+    @property
+    def terminal_control(self) -> Any:
+        """Its facilities."""
 
 
 class ConversationTask(Issuer, Protocol):
@@ -95,5 +97,7 @@ def return_(
         screen.next_commarea = bytes(commarea or b"")[:size].ljust(size, b"\0")
         screen.next_channel = given
         if immediate:
-            task.region.when_free(screen.name, lambda _facility: task.region.screens.begin_next(screen))
+            task.region.terminal_control.when_free(
+                screen.name, lambda _facility: task.region.screens.begin_next(screen)
+            )
     raise TaskReturn(value)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import TdqError
@@ -97,7 +98,7 @@ class Screen:
         self.next_commarea = b""
         self.next_channel: Channel | None = None
 
-    def begun(self, task: Any, typed: Input) -> None:
+    def begun(self, task: TaskBase, typed: Input) -> None:
         """A task has begun with an input, which is its own, whether it receives it or not; its EIB shows the key."""
         self.first = {each: kept for each, kept in self.first.items() if not each.ended}
         self.first[task] = typed

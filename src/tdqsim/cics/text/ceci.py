@@ -13,13 +13,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tdqsim.cics.kernel.conditions import TaskReturn
+from tdqsim.cics.text.parts import task_of
 from tdqsim.cics.text.run_text import run_text
 from tdqsim.cics.text.translator import Resolved, resolve
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.text.parts import TextRegion
+    from tdqsim.cics.model.region import RegionData
 
 __all__ = ["CeciResult", "CeciSession", "session"]
 
@@ -77,13 +78,13 @@ class CeciSession:
         variables: the session's variables by name with their ``&``.
     """
 
-    region: TextRegion
+    region: RegionData
     variables: dict[str, Any] = field(default_factory=dict)
     _task: Any = None
 
     def __post_init__(self) -> None:
         if self._task is None:
-            self._task = self.region.task(transid="CECI")
+            self._task = task_of(self.region, "CECI")
             self._task.__enter__()
 
     def __enter__(self) -> Self:
@@ -176,7 +177,7 @@ def _shown(value: Any) -> str:
     return f"{int(value):+011d}" if isinstance(value, int) else f"'{value}'"
 
 
-def session(region: TextRegion, variables: dict[str, Any] | None = None, *, task: Any = None) -> CeciSession:
+def session(region: RegionData, variables: dict[str, Any] | None = None, *, task: Any = None) -> CeciSession:
     """Start a CECI transaction in a region.
 
     Args:

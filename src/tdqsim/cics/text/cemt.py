@@ -1,11 +1,12 @@
 """CEMT: ``cemt(region, "I TD(CS*)")`` does what the transaction does, and gives its screen.
 
 INQUIRE, SET and DISCARD with CEMT's abbreviations, generic names and lists (see
-:mod:`tdqsim.cics.text.cemt_request`), of TDQUEUE, TASK, TRANSACTION, UOW, UOWENQ, UOWLINK and CONNECTION. What is shown
-is what INQUIRE returns: the resource types, their options and the readers of their values are those of
-:mod:`tdqsim.cics.spi.inquiry`, and SET and DISCARD are the commands. One thing alone is shown as a panel, several as a
-line or two each; ``CEMT-`` always gives lines. The request runs in a task of its own, CEMT's, which INQUIRE TASK shows
-too. Source: CEMT INQUIRE, CEMT SET (IBM Docs).
+:mod:`tdqsim.cics.text.cemt_request`), of TDQUEUE, TASK, TRANSACTION, UOW, UOWENQ, UOWLINK and CONNECTION, and of FILE,
+PROGRAM, TERMINAL and TSQUEUE (:mod:`~tdqsim.cics.text.cemt_resources`). What is shown is what INQUIRE returns: the
+resource types, their options and the readers of their values are those of :mod:`tdqsim.cics.spi.inquiry`, and SET and
+DISCARD are the commands. One thing alone is shown as a panel, several as a line or two each; ``CEMT-`` always gives
+lines. The request runs in a task of its own, CEMT's, which INQUIRE TASK shows too. Source: CEMT INQUIRE, CEMT SET (IBM
+Docs).
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics.kernel.abstime import abstime, format_abstime
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquire_connection import CONNECTION
+from tdqsim.cics.spi.inquire_file import FILE
 from tdqsim.cics.spi.inquire_task import TASK
 from tdqsim.cics.spi.inquire_transaction import TRANSACTION
 from tdqsim.cics.spi.inquire_uow import UOW
@@ -29,6 +32,7 @@ from tdqsim.cics.spi.inquiry import ResourceType, all_visible, inquire_one
 from tdqsim.cics.spi.requests import may_issue
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.cics.text.cemt_request import CemtRequest, parse_cemt
+from tdqsim.cics.text.cemt_resources import PROGRAM, TERMINAL, TSQUEUE, set_terminal
 from tdqsim.cics.text.cemt_screen import (
     LINE_WIDTH,
     cemt_text,
@@ -39,7 +43,7 @@ from tdqsim.cics.text.cemt_screen import (
     syntax_panel,
     thing_lines,
 )
-from tdqsim.cics.text.parts import TextRegion
+from tdqsim.cics.text.parts import task_of
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -49,10 +53,13 @@ __all__ = ["CemtResult", "CemtRow", "cemt"]
 
 _WORDS: Final = {
     Resp.QIDERR: "not_found", Resp.TASKIDERR: "not_found", Resp.TRANSIDERR: "not_found", Resp.UOWNOTFOUND: "not_found",
+    Resp.FILENOTFOUND: "not_found", Resp.PGMIDERR: "not_found", Resp.TERMIDERR: "not_found",
     Resp.UOWLNOTFOUND: "not_found", Resp.SYSIDERR: "not_found", Resp.NOTAUTH: "not_authorized",
 }  # fmt: skip
 _TRANSID: Final = "CEMT"
-_NAME_LENGTH: Final = 4
+_NAME_LENGTHS: Final = {
+    "TDQUEUE": 4, "TRANSACTION": 4, "CONNECTION": 4, "TERMINAL": 4, "FILE": 8, "PROGRAM": 8, "TSQUEUE": 16,
+}  # fmt: skip
 _NUMBER_LENGTH: Final = 7
 _UOW_LENGTH: Final = 16
 
@@ -70,10 +77,14 @@ def _bytes(name: str) -> bytes:
 
 
 def _set_tdqueue(task: Task, name: str, settings: dict[str, Any]) -> None:
-    level = settings.get("triggerlevel")
-    if isinstance(level, str) and level.isdigit():
-        settings["triggerlevel"] = int(level)
+    if "triggerlevel" in settings:
+        settings["triggerlevel"] = _number(settings["triggerlevel"])
     task.set_tdqueue(name, **settings)
+
+
+def _number(text: str) -> int | str:
+    """The number that decimal digits are; other text as it is, which no number equals and SET refuses."""
+    return int(text) if text.isascii() and text.isdigit() else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,7 @@ class _Kind:
         discard: does a DISCARD; None where there is none.
     """
 
-    resource: ResourceType
+    resource: ResourceType[Any, Any, Any]
     key: Callable[[str], Any] = _text
     shown: Callable[[Any], str] = _text
     change: Callable[[Task, Any, dict[str, Any]], None] | None = None
@@ -96,7 +107,11 @@ class _Kind:
 
 
 _KINDS: Final[Mapping[str, _Kind]] = {
-    "CONNECTION": _Kind(CONNECTION, shown=lambda name: name.ljust(_NAME_LENGTH)),
+    "CONNECTION": _Kind(CONNECTION),
+    "FILE": _Kind(FILE, change=lambda task, name, settings: task.set_file(name, **settings)),
+    "PROGRAM": _Kind(PROGRAM),
+    "TERMINAL": _Kind(TERMINAL, change=set_terminal),
+    "TSQUEUE": _Kind(TSQUEUE, change=lambda task, name, _settings: task.deleteq_ts(name)),
     "TASK": _Kind(
         TASK,
         int,
@@ -105,13 +120,11 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     ),
     "TDQUEUE": _Kind(
         TDQUEUE,
-        shown=lambda name: name.ljust(_NAME_LENGTH),
         change=_set_tdqueue,
         discard=lambda task, name: task.discard_tdqueue(name),
     ),
     "TRANSACTION": _Kind(
         TRANSACTION,
-        shown=lambda name: name.ljust(_NAME_LENGTH),
         change=lambda task, name, settings: task.set_transaction(name, **settings),
     ),
     "UOW": _Kind(
@@ -190,7 +203,7 @@ def _jsonable(value: Any) -> Any:
     return _hex(value) if isinstance(value, bytes) else value
 
 
-def cemt(region: TextRegion, text: str, *, height: int = 0, page: int = 1, userid: str = "") -> CemtResult:
+def cemt(region: RegionData, text: str, *, height: int = 0, page: int = 1, userid: str = "") -> CemtResult:
     """Do what an operator's request says.
 
     Args:
@@ -210,7 +223,7 @@ def cemt(region: TextRegion, text: str, *, height: int = 0, page: int = 1, useri
     if request.syntax_only:
         lines = page_of(syntax_panel(request.verb, request.resource), height, page)
         return CemtResult(request, (), _screen(region, request, lines, cemt_text("normal"), heading="syntax_heading"))
-    with region.task(transid=_TRANSID, userid=userid) as task:
+    with task_of(region, _TRANSID, userid) as task:
         rows = tuple(_rows(task, _KINDS[request.resource], request))
     lines = page_of(_body(request, rows), height, page)
     return CemtResult(request, rows, _screen(region, request, lines, _response(rows)))
@@ -251,7 +264,7 @@ def _inquired(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[CemtRow
         for values in _matching(task, kind, request):
             if _fits(values, request):
                 name = _name_of(kind, values)
-                values.pop(kind.resource.identity[0], None)
+                values.pop(kind.resource.word, None)
                 yield CemtRow(name, kind.resource.info(values), "")
         return
     for name in request.names:
@@ -278,7 +291,7 @@ def _matching(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[dict[st
 
 
 def _name_of(kind: _Kind, values: Mapping[str, Any]) -> str:
-    word = kind.resource.identity[0]
+    word = kind.resource.word
     return kind.shown(values[word]).rstrip() if word else ""
 
 
@@ -295,7 +308,7 @@ def _equal(value: Any, wanted: Cvda | str) -> bool:
     if isinstance(wanted, Cvda):
         return bool(value == wanted)
     if isinstance(value, int):
-        return wanted.isdigit() and value == int(wanted)
+        return value == _number(wanted)
     return bool(value.rstrip() == wanted)
 
 
@@ -337,17 +350,17 @@ def _body(request: CemtRequest, rows: tuple[CemtRow, ...]) -> list[str]:
             begin = f"  {label_of(resource)}({_padded(resource, row.name)})"
             lines.append(f"{begin} {row.outcome:>{LINE_WIDTH - len(begin) - 2}}")
         else:
-            named = {kind.resource.identity[0]: kind.key(row.name)} if row.name else {}
+            named = {kind.resource.word: kind.key(row.name)} if row.name else {}
             lines += thing_lines(resource, named | row.values.as_dict(), row.outcome)
     return lines
 
 
 def _padded(resource: str, name: str) -> str:
-    return name.ljust(_NAME_LENGTH) if resource in ("TDQUEUE", "TRANSACTION", "CONNECTION") else name
+    return name.ljust(_NAME_LENGTHS.get(resource, 0))
 
 
 def _screen(
-    region: TextRegion, request: CemtRequest, body: list[str], response: str, *, heading: str = "heading"
+    region: RegionData, request: CemtRequest, body: list[str], response: str, *, heading: str = "heading"
 ) -> str:
     now = format_abstime(abstime(region.clock.time_ns(), region.zone), datesep=".", timesep=".")
     identity = (region.sysid, region.applid)

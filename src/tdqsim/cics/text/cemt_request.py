@@ -21,6 +21,7 @@ _HEX: Final = "0123456789ABCDEF"
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _GENERIC: Final = "*+"
 _TOKEN: Final = re.compile(r"\s*(?:([^\s()=,?]+)\s*(?:\(([^()]*)\))?|([,?]))")
+_OPEN: Final = re.compile(r"\s*\([^()]*$")
 _LABEL: Final = re.compile(r"CEMT(?:(-)|(?=\s|\?|$))", re.IGNORECASE)
 
 
@@ -113,6 +114,8 @@ def _words(text: str, offset: int) -> tuple[list[_Word], bool]:
     end = len(text.rstrip())
     while offset < end:
         match = _TOKEN.match(text, offset)
+        if match is None and _OPEN.match(text, offset):
+            raise CemtError("'(' cannot stand here: its ')' is missing", text.index("(", offset) + 1)
         if match is None:
             raise CemtError(f"{text[offset:].strip()[0]!r} cannot stand here", offset + 1)
         if match[1]:

@@ -1,19 +1,25 @@
-"""What the text forms ask of the region: a task to issue commands in."""
+"""The task in which a text form issues its commands."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, cast
 
-from tdqsim.cics.spi.parts import SpiRegion
+from tdqsim.cics.model.region import RegionData
+from tdqsim.errors import RegionClosed
 
 if TYPE_CHECKING:
     from tdqsim.cics.commands import Task
 
-__all__ = ["TextRegion"]
+__all__ = ["task_of"]
 
 
-class TextRegion(SpiRegion, Protocol):
-    """What CECI and CEMT need of a region."""
+def task_of(region: RegionData, transid: str, userid: str = "") -> Task:
+    """A task for commands of CECI or CEMT.
 
-    def task(self, *, transid: str = "", userid: str = "") -> Task:
-        """A task for the program outside."""
+    Raises:
+        RegionClosed: the region is closed.
+    """
+    region.dispatcher.check_thread()
+    if region.closed:
+        raise RegionClosed(f"{transid}: the region {region.applid} is closed")
+    return cast("Task", region.task_manager.outside(transid, userid))

@@ -14,7 +14,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.text.exec_text import Reference
 from tdqsim.cics.text.host_variables import HostVariables
 from tdqsim.cics.text.statement import statement
-from tdqsim.cics.text.translator import BoundCommand, bind, brought, deliver
+from tdqsim.cics.text.translator import BoundCommand, bind, brought, deliver, give_back
 
 __all__ = ["run_text"]
 
@@ -39,7 +39,8 @@ def run_text(
         quiet: as if NOHANDLE were given.
 
     Returns:
-        What was received, by option; empty after a condition that was not raised, but for a truncated record.
+        What was received, by option, and the contents of storage that the command may change (COMMAREA of LINK); after
+        a condition that was not raised only that storage and a truncated record.
 
     Raises:
         TranslationError: the text is no command, or a host variable is missing or unfit; nothing was executed.
@@ -60,7 +61,10 @@ def run_text(
         positional = [*(keywords.pop(name) for name in known.before), *known.wanted]
     task.condition = None
     try:
-        result = getattr(task, known.method)(*positional, **keywords)
+        try:
+            result = getattr(task, known.method)(*positional, **keywords)
+        finally:
+            changed = {} if call is None else give_back(call, variables, page)
     except Condition as condition:
         truncated = brought(condition)
         if abend_code(condition):  # the others are ignored, as CICS does, and the program looks at its EIB
@@ -73,7 +77,7 @@ def run_text(
         result = brought(met)
     received = known.receive(result, variables) if call is None else None
     if received is None:
-        received = deliver(call or known.bound(keywords), result, variables, page)
+        received = deliver(call or known.bound(keywords), result, variables, page) | changed
     if call is None:
         for word, name in known.responses:
             variables[name] = int(task.eib.eibresp) if word == "RESP" else task.eib.eibresp2

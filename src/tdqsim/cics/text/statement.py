@@ -2,8 +2,9 @@
 
 Most statements of a program name plain host variables that are there, and no area is among their receivers. For those a
 row of getters, one for each option, gives the arguments, and a row of names takes what comes back. Whatever is unlike
-that, qualified names, subscripts, areas, variables that are spelled otherwise or not there yet, labels, goes through
-:func:`~tdqsim.cics.text.translator.bind` and :func:`~tdqsim.cics.text.translator.deliver`, which do the same for all.
+that, qualified names, subscripts, areas, storage that a command changes, variables that are spelled otherwise or not
+there yet, labels, goes through :func:`~tdqsim.cics.text.translator.bind` and
+:func:`~tdqsim.cics.text.translator.deliver`, which do the same for all.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class TranslatedStatement:
         command = resolved.command
         self.resolved = resolved
         self.method = command.method
-        self._is_plain = not resolved.names and all(declared.kind != "label" for declared, _ in resolved.sends)
+        self._is_plain = not resolved.names and all(
+            declared.kind not in ("label", "storage") for declared, _ in resolved.sends
+        )
         self._constants: dict[str, Any] = {declared.parameter: cvda for declared, cvda in resolved.keywords}
         self._inputs: list[_Input] = []
         host = HostVariables({}, page)

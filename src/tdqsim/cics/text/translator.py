@@ -4,9 +4,10 @@ Nothing here knows a single command by heart: the words of a command, their kind
 (:mod:`tdqsim.cics.kernel.command`), so a command that is declared can be written as text. Translation has three steps:
 
 1. *Resolve* (once for each distinct text): which command is it, is every word one of its options, is nothing missing.
-2. *Bind*: read the host variables, converted by kind (name, data, number, CVDA).
+2. *Bind*: read the host variables, converted by kind (name, data, storage, number, CVDA).
 3. *Deliver*: give receivers their values. After an exception receivers stay as they were, but for READQ TD with
-   LENGERR, whose INTO holds the truncated record and whose LENGTH the true length.
+   LENGERR, whose INTO holds the truncated record and whose LENGTH the true length. Storage that the command may
+   change (COMMAREA of LINK) is given back however the command ended.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ __all__ = [
     "convert",
     "deliver",
     "fits_from",
+    "give_back",
     "resolve",
 ]
 
@@ -451,7 +453,7 @@ def _value(declared: CommandOption, option: Option, host: HostVariables, *, also
     assert argument is not None
     if also_received and isinstance(argument, Reference) and (not host.knows(argument) or host.value(argument) is None):
         return _MISSING
-    if isinstance(argument, NumberLiteral) and argument.bare and declared.kind in ("name", "data"):
+    if isinstance(argument, NumberLiteral) and argument.bare and declared.kind in ("name", "data", "storage"):
         return convert(declared, argument.text, host)
     raw = _raw(argument, host)
     if also_received and isinstance(raw, bytearray) and declared.kind in _RANGES:
@@ -471,6 +473,8 @@ def convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
         return text[: declared.length] if declared.length else text  # moved to a field of that length
     if declared.kind == "data":
         return host.as_bytes(raw, what)
+    if declared.kind == "storage":
+        return raw if isinstance(raw, bytearray) else bytearray(host.as_bytes(raw, what))
     if declared.kind == "abstime" and isinstance(raw, (bytes, bytearray)):
         try:
             return unpack_abstime(bytes(raw))
@@ -487,6 +491,8 @@ def convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
     if declared.kind == "cvda":
         if isinstance(raw, str) and raw.strip().upper() in Cvda.__members__:
             return Cvda[raw.strip().upper()]
+        if isinstance(raw, str):
+            raise HostVariableError(f"{what} must be a CVDA, by its name or number, not {raw!r}")
         return host.as_number(raw, what)
     return raw
 
@@ -529,6 +535,25 @@ def deliver(call: BoundCommand, result: Any, variables: MutableMapping[str, Any]
             except HostVariableError as error:
                 raise call.resolved.source.error(f"{option.word}: {error}", option.argument_offset) from error
     return received
+
+
+def give_back(call: BoundCommand, variables: MutableMapping[str, Any], page: CodePage) -> dict[str, Any]:
+    """Give the host variables of storage options what the command left there: text where there was text, else bytes.
+
+    Returns:
+        The contents, by option.
+    """
+    host = HostVariables(variables, page)
+    changed: dict[str, Any] = {}
+    for declared, option in call.resolved.sends:
+        if declared.kind != "storage" or not isinstance(option.argument, Reference):
+            continue
+        contents = bytes(call.keywords[declared.parameter])
+        held = host.value(option.argument)
+        if isinstance(held, str) or bytes(held) != contents:
+            host.store(option.argument, page.decode(contents) if isinstance(held, str) else contents)
+        changed[declared.word] = contents
+    return changed
 
 
 def _returned(declared: CommandOption, result: Any, call: BoundCommand, page: CodePage) -> Any:

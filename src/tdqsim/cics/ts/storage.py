@@ -26,6 +26,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
@@ -199,7 +200,7 @@ class TemporaryStorage:
         found = self._changes.get(name.rstrip(" "))
         return None if found is None else found[0]
 
-    def change(self, name: str, uow: Any) -> None:
+    def change(self, name: str, uow: UnitOfWork) -> None:
         """A unit of work is about to change a recoverable queue that no other one has changed."""
         name = name.rstrip(" ")
         if name not in self._changes:
@@ -228,7 +229,7 @@ class TemporaryStorage:
             "added": [item.hex() for item in items[change.count :]],
         }
 
-    def restore(self, uow: Any, image: Mapping[str, Any]) -> None:
+    def restore(self, uow: UnitOfWork, image: Mapping[str, Any]) -> None:
         """A unit of work in doubt of an earlier run has changed a queue: it has so again."""
         name = image["name"]
         queue = self.queues.get(name) or TsQueue(name, recoverable=True)

@@ -30,13 +30,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Abend
-from tdqsim.cics.uow.unit import UOW_ID_LENGTH, Facts, Meta, UnitOfWork
+from tdqsim.cics.model.unit import UOW_ID_LENGTH, Facts, Meta, UnitOfWork
 from tdqsim.errors import RegionClosed, StoreDamaged, StoreError, TdqError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.task import TaskBase
-    from tdqsim.cics.uow.parts import UowRegion as Region
+    from tdqsim.cics.model.region import RegionData as Region
+    from tdqsim.cics.model.task import TaskData
 
 __all__ = [
     "LOG_BEGAN",
@@ -102,7 +102,7 @@ class HeuristicDamage(NamedTuple):
 class Subordinate:
     """A region's part in a unit of work that somebody else coordinates: another region, or a program outside.
 
-    The states are those of :mod:`~tdqsim.cics.uow.unit`. A middle region of a chain passes each phase on to the regions
+    The states are those of :mod:`~tdqsim.cics.model.unit`. A middle region of a chain passes each phase on to those
     behind it, and keeps their names, so that they hear the decision after a restart too.
 
     Attributes:
@@ -121,7 +121,7 @@ class Subordinate:
     @property
     def region(self) -> Region:
         """Where it is."""
-        return self.uow.region  # type: ignore[no-any-return]
+        return self.uow.region
 
     @property
     def state(self) -> Cvda:
@@ -219,7 +219,7 @@ class Subordinate:
         return coordinator_lost(uow)
 
 
-def hand_over(task: TaskBase, name: str) -> Subordinate:
+def hand_over(task: TaskData, name: str) -> Subordinate:
     """Hand a task's unit of work to a coordinator outside CICS; the task begins another.
 
     Args:
@@ -229,7 +229,7 @@ def hand_over(task: TaskBase, name: str) -> Subordinate:
     Raises:
         TdqError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
     """
-    region: Any = task.region
+    region = task.region
     if task.ended:
         raise TdqError(f"task {task.number} {task.transid} has ended; it has no unit of work to hand over")
     if not name:
@@ -237,7 +237,7 @@ def hand_over(task: TaskBase, name: str) -> Subordinate:
     if any(uow.coordinator == name for uow in units_of_work(region)):
         raise TdqError(f"a unit of work that its coordinator calls {name} is unfinished; each needs a name of its own")
     uow = task.uow
-    task.detach_uow()
+    task.unit = None
     return Subordinate(uow, name)
 
 
@@ -247,16 +247,18 @@ def tell_participants(uow: UnitOfWork, *, commit: bool) -> None:
     A region that has failed tells nobody anything.
     """
     if uow.region.failed:
+        uow.told = True
         return
-    late: Exception | None = None
+    late: BaseException | None = None
     for participant in uow.participants:
         try:
             if commit:
                 participant.commit()
             else:
                 participant.back_out()
-        except Exception as error:  # noqa: BLE001  (raised when all have been told)
+        except BaseException as error:  # noqa: BLE001  (raised when all have been told)
             late = late or error
+    uow.told = late is None
     if late is not None:
         raise late
 
@@ -268,13 +270,13 @@ def _end_together(uow: UnitOfWork, end: Callable[[], None]) -> None:
         StoreError: the store did not take it. A unit of work in doubt is so still, and nobody was told; any other was
             backed out.
     """
-    late: Exception | None = None
+    late: BaseException | None = None
     try:
         end()
-    except Exception as error:
+    except BaseException as error:
         if not uow.ended:
             raise
-        late = error  # a purge that came while the end was made permanent was too late to change anything
+        late = error  # it came too late to change anything: a purge while the end was made permanent, an interrupt
     tell_participants(uow, commit=uow.state is Cvda.COMMIT)
     if late is not None:
         raise late
@@ -451,7 +453,7 @@ def _load_undecided(region: Region) -> None:
             uow.waitstate, uow.ended, uow.finished = Cvda.SHUNTED, False, False
             uow.coordinator, uow.link, uow.decision = kept["coordinator"], kept["link"], tuple(kept["decision"])
             region.shunted[uow_id] = uow
-            region.uow_seen(uow_id)
+            region.recovery.seen(uow_id)
 
 
 def heard(region: Region, uow_id: bytes, name: str) -> None:
@@ -581,4 +583,4 @@ def resume(region: Region) -> None:
             uow.at_commit = (partial(decision_kept, uow),)
         _start_waittime(uow)
     for uow_id in (*decisions(region), *heuristics(region)):
-        region.uow_seen(uow_id)
+        region.recovery.seen(uow_id)

@@ -29,19 +29,18 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.signature import Signature
-from tdqsim.cics.queues.ati import Latch
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, TdQueue
+from tdqsim.cics.model.lock import READ_END
+from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, Latch, TdQueue
+from tdqsim.cics.model.unit import READS, Facts, Meta, UnitOfWork
+from tdqsim.cics.model.work import LogicalWork
 from tdqsim.cics.queues.making import Moves, make_queue, open_initially
 from tdqsim.cics.uow.indoubt import LOG_BEGAN
-from tdqsim.cics.uow.locks import READ_END
-from tdqsim.cics.uow.logical import LogicalWork
-from tdqsim.cics.uow.unit import READS, Facts, Meta, UnitOfWork
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
-    from tdqsim.cics.uow.parts import UowRegion as Region
+    from tdqsim.cics.model.region import RegionData as Region
 
 __all__ = [
     "ResourceCatalogue",
@@ -73,6 +72,7 @@ _KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN, _FILES)
 _COLD: Final = b"region/cold_start_under_way"
 _MOMENTS: Final = ("definetime", "changetime")
 _IDS_OF_A_RUN: Final = 2**32
+_SEPARATORS: Final = (",", ":")
 _SIGNATURES_KEPT: Final = 1024
 
 
@@ -91,6 +91,10 @@ class ResourceCatalogue:
         self._order = 0
         self._orders: dict[bytes, int] = {}
         self._moves = Moves(region)
+
+    def __contains__(self, resource: object) -> bool:
+        """Whether there is an entry for a resource, given by kind and name."""
+        return isinstance(resource, tuple) and "cat/{}/{}".format(*resource).encode() in self._orders
 
     def entry(self, resource: defs.Resource, *, there: bool) -> Meta:
         """What keeps a transaction, terminal, connection, file or model of temporary storage.
@@ -115,15 +119,16 @@ class ResourceCatalogue:
         if not self.kept:
             return {}
         key = _QUEUES + queue.name.encode()
+        place, fields = self._place(key, there=queue.name in self._region.tdqueues), _fields(queue.definition)
         record: dict[str, Any] = {
             "kind": queue.definition.type,
-            "order": self._place(key, there=queue.name in self._region.tdqueues),
-            "fields": _fields(queue.definition),
+            "order": place,
+            "fields": fields,
             "signature": [int(value) if isinstance(value, Cvda) else value for value in queue.signature],
         }
         if changed is not None:
             record["set"] = {name: changed.get(name, getattr(queue, name)) for name in _SETTABLE}
-        return {key: _json(record)}
+        return {key: json.dumps(record, separators=_SEPARATORS).encode()}
 
     def _place(self, key: bytes, *, there: bool) -> int:
         """The number in the order of installation: SET and a replacement leave a resource where it is."""
@@ -154,13 +159,13 @@ class ResourceCatalogue:
         if self._moves.works:
             region.hardening.commit(self._moves.works)
         self._moves.made()
-        region.refresh_all()
-        region.refresh_facilities()
+        region.directory.refresh_all()
+        region.terminal_control.refresh()
 
     def _load(self, record: dict[str, Any], resource: Any) -> None:
         region, kind = self._region, record["kind"]
         if kind == "TRANSACTION":
-            region.transactions[resource.name] = TransactionEntry(resource)
+            region.transactions[resource.name] = TransactionEntry(resource, region.programs)
         elif kind == "TERMINAL":
             region.terminals[resource.name] = resource
         elif kind == "CONNECTION":
@@ -174,7 +179,7 @@ class ResourceCatalogue:
 
     def _load_queue(self, definition: defs.Tdqueue, signature: Signature, changed: dict[str, Any] | None) -> None:
         region = self._region
-        queue = make_queue(region, definition, signature, self._moves)
+        queue = make_queue(region, definition, definition.type_in(region.sysid), signature, self._moves)
         region.tdqueues[queue.name] = queue
         if isinstance(queue, IntraTdQueue):
             region.intra.open_queue(queue)
@@ -196,7 +201,7 @@ def _fields(resource: defs.Resource) -> dict[str, Any]:
 
 
 def _json(record: Any) -> bytes:
-    return json.dumps(record, separators=(",", ":")).encode()
+    return json.dumps(record, separators=_SEPARATORS).encode()
 
 
 def _damaged(region: Region, key: bytes, error: Exception) -> StoreDamaged:
@@ -316,7 +321,7 @@ def begin_numbering(region: Region) -> None:
     """Make sure that no unit of work gets an id of an earlier run, whatever the clock says: others may ask about it."""
     before = region.store.durable.get_meta(_NUMBERING)
     if before is not None:
-        region.uow_seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
+        region.recovery.seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
     refused = region.store.durable.room_for(len(_NUMBERING) + len(region.last_uow_id))
     if refused:  # a full store must start too; the clock still tells the runs apart
         region.log.warning("numbering_not_recorded", reason=refused)
@@ -332,7 +337,7 @@ def begin_log(region: Region) -> None:
 # -- what was going on ------------------------------------------------------------------------------------------------
 
 
-def give_back_reads(region: Any) -> None:
+def give_back_reads(region: Region) -> None:
     """Put back the last record that each unfinished unit of work had read of a PHYSICAL queue, the newest first."""
     gone: dict[bytes, bytes | None] = {}
     found: dict[str, list[tuple[int, bytes]]] = {}
@@ -344,7 +349,7 @@ def give_back_reads(region: Any) -> None:
     for name, records in found.items():
         queue = region.tdqueues.get(name)
         if isinstance(queue, IntraTdQueue) and queue.recovstatus == "PHYSICAL":
-            work = queue.stored.work()
+            work = queue.durable.work()
             for _, data in sorted(records, reverse=True):
                 work.give_back(data)
             works.append((queue, work))
@@ -432,10 +437,12 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
     if isinstance(cycle, IntraTdQueue):
         region.ati.hold_again(uow, cycle)
     region.shunted[uow_id] = uow
-    region.uow_seen(uow_id)
+    region.recovery.seen(uow_id)
 
 
-def _restore(region: Any, queue: IntraTdQueue, work: LogicalWork, part: dict[str, Any], written: list[bytes]) -> None:
+def _restore(
+    region: Region, queue: IntraTdQueue, work: LogicalWork, part: dict[str, Any], written: list[bytes]
+) -> None:
     """Become what a prepared unit of work had done to a queue; of what it read some may be gone after a salvage."""
     reads = min(part["reads"], max(0, part["through"] - queue.gone), queue.stored.count)
     if written or part["deleted"]:
@@ -449,14 +456,14 @@ def _restore(region: Any, queue: IntraTdQueue, work: LogicalWork, part: dict[str
         queue.ci_left -= len(data)
 
 
-def save_latches(region: Any) -> None:
+def save_latches(region: Region) -> None:
     """At a normal end: which non-recoverable queues have a cycle on (the others' are on the store already)."""
     for queue in region.intra_queues():
         if queue.latched is not None and queue.recovstatus == "NO":
             region.hardening.note(_LATCHES + queue.name.encode(), queue.latched.stored())
 
 
-def show_latches(region: Any) -> None:
+def show_latches(region: Region) -> None:
     """For a region that only looks: the cycles that the store says are on."""
     for key, kept in region.store.durable.metas(_LATCHES):
         queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
@@ -465,7 +472,7 @@ def show_latches(region: Any) -> None:
             region.ati.arm(queue)
 
 
-def pending_triggers(region: Any) -> list[IntraTdQueue]:
+def pending_triggers(region: Region) -> list[IntraTdQueue]:
     """The queues whose cycle was on when the last run ended. Recoverable queues' stay on record until it is over.
 
     A non-recoverable queue's are those of a normal end: after any other it is empty.
@@ -481,15 +488,15 @@ def pending_triggers(region: Any) -> list[IntraTdQueue]:
     return found
 
 
-def empty_intrapartition(region: Any) -> None:
+def empty_intrapartition(region: Region) -> None:
     """TDINTRA=EMPTY: no records, no cycles, nothing indoubt."""
     store = region.store
-    for queue in store.volatile.queues():
-        queue.clear()
+    for volatile in store.volatile.queues():
+        volatile.clear()
     works = []
-    for queue in store.durable.queues():
-        work = queue.work()
+    for durable in store.durable.queues():
+        work = durable.work()
         work.clear()
         works.append(work)
-    gone = {key: None for prefix in (_LATCHES, READS, _UNITS) for key, _ in store.durable.metas(prefix)}
+    gone: Meta = {key: None for prefix in (_LATCHES, READS, _UNITS) for key, _ in store.durable.metas(prefix)}
     region.hardening.commit(works, gone)

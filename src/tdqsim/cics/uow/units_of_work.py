@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tdqsim.cics.kernel.enqueue import release_all
-from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.model.unit import UOW_ID_LENGTH, UnitOfWork
 from tdqsim.cics.uow import indoubt
-from tdqsim.cics.uow.parts import UowRegion
-from tdqsim.cics.uow.unit import UOW_ID_LENGTH, UnitOfWork
+from tdqsim.facts import Cvda
 
 __all__ = ["UnitsOfWork"]
 
@@ -24,7 +25,7 @@ class UnitsOfWork:
             before it; None for nothing.
     """
 
-    def __init__(self, region: UowRegion, now_ns: int) -> None:
+    def __init__(self, region: RegionData, now_ns: int) -> None:
         self._region = region
         self._last = now_ns
         self.inflight: dict[bytes, UnitOfWork] = {}
@@ -32,7 +33,7 @@ class UnitsOfWork:
         self.damage: list[indoubt.HeuristicDamage] = []
         self.before_commit: Callable[[UnitOfWork], object] | None = None
 
-    def new(self, task: TaskBase) -> UnitOfWork:
+    def new(self, task: TaskData) -> UnitOfWork:
         """A unit of work for a task, which has it before it is known: one that nobody has would never end."""
         self._last += 1
         uow_id = self._last.to_bytes(UOW_ID_LENGTH, "big")
@@ -66,7 +67,13 @@ class UnitsOfWork:
         """Undo a unit of work, with those who take part in it."""
         indoubt.back_out_together(uow)
 
-    def coordinate(self, task: TaskBase, name: str) -> indoubt.Subordinate:
+    def complete(self, uow: UnitOfWork) -> None:
+        """Do what an exception left undone after the end of a unit of work."""
+        uow.finish()
+        if uow.participants and not uow.told:
+            indoubt.tell_participants(uow, commit=uow.state is Cvda.COMMIT)
+
+    def coordinate(self, task: TaskData, name: str) -> indoubt.Subordinate:
         """Hand a task's unit of work to a coordinator outside CICS, which then drives it; the task begins another.
 
         Args:
@@ -91,6 +98,13 @@ class UnitsOfWork:
         if found is None:
             found = indoubt.decided_alone(self._region, name)
         return None if found is None else indoubt.Subordinate(found, name, found.link)
+
+    def shunt(self, uow: UnitOfWork) -> None:
+        """A unit of work waits for its coordinator without a task; its ENQs are free."""
+        self.inflight.pop(uow.id, None)
+        self.shunted[uow.id] = uow
+        if self._region.enqueued:
+            release_all(self._region, uow)
 
     def ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """Count its QZEROs, start what waited for its commit, free its ENQs."""

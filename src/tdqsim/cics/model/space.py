@@ -18,9 +18,10 @@ from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import repeat
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.core.store import DurableQueue, VolatileQueue
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import LIMITS, Resp
 
@@ -75,12 +76,13 @@ class IntervalAccount(Protocol):
     free_at: int
     peak: int
     peak_cis: int
-    stored: Any
 
     @property
     def gone(self) -> int: ...  # noqa: D102
     @property
-    def uncommitted(self) -> Any: ...  # noqa: D102
+    def uncommitted(self) -> IntervalsTaken | None: ...  # noqa: D102
+    @property
+    def stored(self) -> VolatileQueue | DurableQueue: ...  # noqa: D102
 
 
 def check_size(longest: int, size: int, length: int | None = None) -> None:
@@ -284,8 +286,8 @@ class IntraSpace:
             queue.bounds.clear()
         if work.starts:
             self._take_over(queue, work)
-        first, _, count, _, _ = queue.stored.now
-        if first > queue.free_at:
+        count = queue.stored.count
+        if queue.gone >= queue.free_at:
             self.freed(queue)
         if count > queue.peak:
             queue.peak = count

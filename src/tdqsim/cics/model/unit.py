@@ -27,13 +27,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from tdqsim.cics.kernel.enqueue import release_all
-from tdqsim.cics.queues.intra import NEVER
-from tdqsim.cics.uow.logical import LogicalWork
+from tdqsim.cics.model.space import NEVER
+from tdqsim.cics.model.work import LogicalWork
 from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
+    from tdqsim.cics.model.lock import Lock
+    from tdqsim.cics.model.queue import IntraTdQueue, Latch
+    from tdqsim.cics.model.region import RegionData
+    from tdqsim.cics.model.task import TaskData
     from tdqsim.core.store import Work
 
 __all__ = [
@@ -52,6 +55,7 @@ UOW_ID_LENGTH: Final = 8
 READS: Final = b"read/"
 """What the keys of the last reads of PHYSICAL queues begin with."""
 Meta = dict[bytes, bytes | None]
+"""Meta data for a commit of the store: None removes a key."""
 
 
 class Facts(NamedTuple):
@@ -73,12 +77,12 @@ class Facts(NamedTuple):
 
 _INFLIGHT: Final = Cvda.INFLIGHT  # a member costs more when it is looked up in its class
 _INDOUBT: Final = Cvda.INDOUBT
-_COMMIT: Final = Cvda.COMMIT
 _BACKOUT: Final = Cvda.BACKOUT
+_COMMIT: Final = Cvda.COMMIT
 _ACTIVE: Final = Cvda.ACTIVE
 _NOTAPPLIC: Final = Cvda.NOTAPPLIC
 _NONE: Final[dict[Any, Any]] = {}
-_NO_ACTIONS: Final[list[Any]] = []
+_NO_ACTIONS: Final[list[Callable[[bool], None]]] = []
 """These two are what most units of work have, and are replaced where there is a first."""
 
 
@@ -99,10 +103,10 @@ class Participant(Protocol):
         """Get ready to do either; False refuses, and everything is backed out."""
 
     def commit(self) -> None:
-        """Make its part permanent."""
+        """Make its part permanent. Called again if an exception came before its end."""
 
     def back_out(self) -> None:
-        """Undo its part."""
+        """Undo its part. Called again if an exception came before its end."""
 
 
 class _Unfinished:
@@ -145,34 +149,35 @@ class UnitOfWork:
         kept: what a prepared unit of work keeps beside queues, by whose it is: gives what that takes to be there again.
         at_end: called when it has ended, with whether it committed: START PROTECT and the like.
         recorded: whether the region's recorder has been told of its end.
+        told: whether all who take part have been told of its end.
     """
 
     __slots__ = (
         "_due", "_facts", "_outcome", "at_commit", "at_end", "coordinator", "decision", "ended", "ends", "finished",
         "id", "kept", "link", "participants", "physical", "qzero", "recorded", "region", "since_ns", "state", "task",
-        "waitcause", "waitstate", "works",
+        "told", "waitcause", "waitstate", "works",
     )  # fmt: skip
 
-    def __init__(self, region: Any, uow_id: bytes, task: Any = None) -> None:
+    def __init__(self, region: RegionData, uow_id: bytes, task: TaskData | None = None) -> None:
         self.region = region
         self.id = uow_id
-        self.task: Any = task
+        self.task: TaskData | None = task
         self.state: Cvda = _INFLIGHT
-        self.ended = self.finished = self.recorded = False
+        self.ended = self.finished = self.recorded = self.told = False
         self.waitstate: Cvda = _ACTIVE
         self.waitcause: Cvda = _NOTAPPLIC
         self.since_ns = 0
         self.link = self.coordinator = ""
-        self.works: dict[Any, LogicalWork] = {}
-        self.ends: list[Any] = []
+        self.works: dict[IntraTdQueue, LogicalWork] = {}
+        self.ends: list[Lock] = []
         self.decision: tuple[str, ...] = ()
-        self.participants: tuple[Any, ...] = ()
-        self.physical: dict[Any, None] = _NONE
-        self.qzero: dict[Any, int] = _NONE
+        self.participants: tuple[Participant, ...] = ()
+        self.physical: dict[IntraTdQueue, None] = _NONE
+        self.qzero: dict[IntraTdQueue, int] = _NONE
         self.at_commit: tuple[Callable[[], Meta], ...] = ()
         self.kept: tuple[tuple[str, Callable[[], Any]], ...] = ()
         self.at_end: list[Callable[[bool], None]] = _NO_ACTIONS
-        self._due: Sequence[Any] = ()
+        self._due: Sequence[Latch] = ()
         self._outcome: Cvda = _COMMIT
         self._facts: Facts | None = None
 
@@ -234,15 +239,15 @@ class UnitOfWork:
 
     # -- queues and others ----------------------------------------------------------------------------------------
 
-    def on(self, queue: Any) -> LogicalWork:
+    def on(self, queue: IntraTdQueue) -> LogicalWork:
         """What it has done to a queue; a record of nothing the first time."""
         work = self.works.get(queue)
         if work is None:
-            work = self.works[queue] = LogicalWork(queue.stored)
+            work = self.works[queue] = LogicalWork(queue.durable)
         return work
 
     @property
-    def locks(self) -> list[Any]:
+    def locks(self) -> list[Lock]:
         """The ends that it has, in the order in which it got them; also those that its end has just freed."""
         return [lock for lock in dict.fromkeys(self.ends) if lock.taken_by is self]
 
@@ -261,13 +266,13 @@ class UnitOfWork:
             self.at_end = []
         self.at_end.append(action)
 
-    def saw_qzero(self, queue: Any) -> None:
+    def saw_qzero(self, queue: IntraTdQueue) -> None:
         """It has read a queue to QZERO, or deleted it: that ends the cycle that is on now, when it commits."""
         if not self.qzero:
             self.qzero = {}
         self.qzero[queue] = queue.cycle
 
-    def remember_read(self, queue: Any, number: int, data: bytes) -> Meta:
+    def remember_read(self, queue: IntraTdQueue, number: int, data: bytes) -> Meta:
         """What keeps the last record read of a physically recoverable queue, in the commit that removes it."""
         if not self.physical:
             self.physical = {}
@@ -337,31 +342,27 @@ class UnitOfWork:
         region = self.region
         if outcome is _COMMIT and region.is_watched and region.recorder is not None:
             region.recorder.unit_of_work_ends(self)
-        self._outcome = self.state = outcome
-        if works or meta:
-            share = region.hardening.share  # what an attribute holds costs more when it is called by its name
-            try:
-                late = share(works, meta, self)
-            except BaseException as error:
-                self._not_made(before, meta, error)
-                raise
+        try:
+            self._outcome = self.state = outcome
+            if works or meta:
+                late = region.hardening.share(works, meta, self)
+        except BaseException as error:
+            self._not_made(before, meta, error)
+            raise
         if not self.ended:
             self.committed()
         self.finish()
         return late
 
     def _not_made(self, before: Cvda, meta: Meta, error: BaseException) -> None:
-        """The commit of its end was not made, as far as is known; an interrupt may have come after it was."""
+        """An exception left the commit of its end: if that was made all the same, follow it; else it goes on."""
+        self.region.hardening.settle()
         if self.ended:
             self.finish()
             return
         undone = self.state is _BACKOUT or isinstance(error, StoreError)
         self.state = before
-        if before is _INDOUBT:
-            self._outcome = before
-            if isinstance(error, StoreError):
-                self._stay_in_doubt()
-        elif undone:  # nothing of it is on the store: that it is over need not be said there
+        if undone and before is not _INDOUBT:  # nothing of it is on the store: that it is over need not be said there
             self._forget_later(meta)
             self._outcome = _BACKOUT
             self.committed()
@@ -395,14 +396,13 @@ class UnitOfWork:
                     space.backed_out(queue, work)
             for latch in self._due if committed else ():
                 region.ati.begin(latch)
-        unit_of_work_ended = region.unit_of_work_ended
-        unit_of_work_ended(self, committed=committed)
+        region.recovery.ended(self, committed=committed)
         for lock in self.ends:  # whoever waits for one tries again, and a pending disable may complete
             if lock.taken_by is self:
                 lock.give_back()
         for queue in self.works:
             if queue.released():
-                region.settle_disable(queue)
+                region.directory.settle_disable(queue)
         self.works = {}
         self.finished = True
 
@@ -450,8 +450,8 @@ class UnitOfWork:
         if late is not None:
             raise late
 
-    def _stay_in_doubt(self) -> None:
-        """The store did not take the decision: the promise still holds, and the decision can be made again."""
+    def stay_in_doubt(self) -> None:
+        """The decision was not carried out: the promise still holds, and the decision can be made again."""
         self._become_shunted(Cvda.NOTAPPLIC)
         self.retain_locks()
 
@@ -461,10 +461,7 @@ class UnitOfWork:
         self.waitstate, self.waitcause = Cvda.SHUNTED, waitcause
         self.since_ns = region.clock.time_ns()
         self.task = None
-        region.units.pop(self.id, None)
-        region.shunted[self.id] = self
-        if region.enqueued:
-            release_all(region, self)
+        region.recovery.shunt(self)
 
     def retain_locks(self) -> None:
         """Whoever waits for a lock that is retained now tries again, and is refused."""
@@ -478,15 +475,22 @@ class UnitOfWork:
         """End one that is INDOUBT as its coordinator, or somebody in its place, says."""
         if self.state is not _INDOUBT:
             raise TdqError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be decided")
-        self.region.shunted.pop(self.id, None)
-        self.waitstate, self.waitcause = _ACTIVE, Cvda.NOTAPPLIC
-        if commit:
-            self.commit(also)
-        else:
-            self.back_out(also)
+        try:
+            self.region.shunted.pop(self.id, None)
+            self.waitstate, self.waitcause = _ACTIVE, Cvda.NOTAPPLIC
+            if commit:
+                self.commit(also)
+            else:
+                self.back_out(also)
+        except BaseException:
+            if self.ended:
+                self.finish()
+            else:
+                self.stay_in_doubt()
+            raise
 
 
-def facts_of(task: Any) -> Facts:
+def facts_of(task: TaskData | None) -> Facts:
     """What its units of work say of a task, and what its TRANSACTION says of them."""
     if task is None:
         return Facts()

@@ -8,9 +8,9 @@ and Restart Guide (the log holds cursors, no images).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
-from tdqsim.core.store import Work
+from tdqsim.core.store import DurableQueue, Work
 from tdqsim.errors import StoreDamaged, StoreFull
 
 __all__ = ["LogicalWork"]
@@ -26,7 +26,7 @@ class LogicalWork(Work):
 
     __slots__ = ("left_before", "starts")
 
-    def __init__(self, stored: Any) -> None:
+    def __init__(self, stored: DurableQueue) -> None:
         Work.__init__(self, stored)
         self.starts: list[int] = []
         self.left_before: int | None = None
@@ -37,9 +37,9 @@ class LogicalWork(Work):
         return len(self.items)
 
     @property
-    def written(self) -> list[Any]:
+    def written(self) -> list[bytes]:
         """The records written and not read back."""
-        return self.items[self.own :]
+        return cast("list[bytes]", self.items[self.own :])  # entries with keys are for IBM i
 
     @property
     def deleted(self) -> bool:

@@ -16,13 +16,18 @@ the write end. The commands go by these tables, and so does whoever foresees wha
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.facts import Cvda, Resp
 
-__all__ = ["ASKED", "READ_END", "READ_OUT", "WRITE_END", "Lock", "LockOwner", "LockStanding"]
+if TYPE_CHECKING:
+    from tdqsim.cics.model.queue import IntraTdQueue
+    from tdqsim.cics.model.task import TaskData
+    from tdqsim.cics.model.unit import UnitOfWork
+
+__all__ = ["ASKED", "READ_END", "READ_OUT", "WRITE_END", "Enqueue", "Lock", "LockStanding"]
 
 READ_END: Final = "FROMQ"
 WRITE_END: Final = "TOQ"
@@ -57,24 +62,6 @@ READ_OUT: Final[dict[LockStanding, Resp | None]] = {
 }
 
 
-class LockOwner(Protocol):
-    """What a lock knows of the unit of work that has it.
-
-    Attributes:
-        ended: whether it is over, and holds nothing any more.
-        waitstate: SHUNTED when it waits for its coordinator without a task.
-        title: for people.
-        ends: what it has taken, in order.
-    """
-
-    ends: list[Any]
-    ended: bool
-    waitstate: Cvda
-
-    @property
-    def title(self) -> str: ...  # noqa: D102
-
-
 class Lock:
     """One end of one queue.
 
@@ -88,10 +75,10 @@ class Lock:
 
     __slots__ = ("_waiting", "end", "fails", "queue", "since_ns", "taken_by")
 
-    def __init__(self, queue: Any, end: str) -> None:
+    def __init__(self, queue: IntraTdQueue, end: str) -> None:
         self.queue = queue
         self.end = end
-        self.taken_by: Any = None
+        self.taken_by: UnitOfWork | None = None
         self.since_ns = 0
         self.fails = 0
         self._waiting: WaitQueue | None = None
@@ -100,7 +87,7 @@ class Lock:
         return f"<Lock {self.queue.name} {self.end}: {self.holder()}>"
 
     @property
-    def owner(self) -> Any:
+    def owner(self) -> UnitOfWork | None:
         """The unit of work that holds it, or None."""
         owner = self.taken_by
         return None if owner is None or owner.ended else owner
@@ -125,7 +112,7 @@ class Lock:
             return "nobody holds it"
         return f"held by {owner.title}{', retained' if self.retained else ''}"
 
-    def standing(self, uow: LockOwner | None) -> LockStanding:
+    def standing(self, uow: UnitOfWork | None) -> LockStanding:
         """How it stands to a unit of work; None for one that has not begun."""
         owner = self.owner
         if owner is None:
@@ -139,7 +126,7 @@ class Lock:
         """Whether anybody holds it or waits for it."""
         return self.owner is not None or bool(self._waiting)
 
-    def take_free(self, uow: LockOwner, clock: Clock) -> bool:
+    def take_free(self, uow: UnitOfWork, clock: Clock) -> bool:
         """Give it to a unit of work if it is FREE for everybody: nobody has it or waits for it."""
         owner = self.taken_by
         if (owner is not None and not owner.ended) or self._waiting:
@@ -148,7 +135,7 @@ class Lock:
         self.since_ns, self.fails, self.taken_by = clock.time_ns(), 0, uow
         return True
 
-    def take(self, uow: LockOwner, now_ns: int) -> None:
+    def take(self, uow: UnitOfWork, now_ns: int) -> None:
         """Give it to a unit of work; nobody has it."""
         assert self.taken_by is None or self.taken_by.ended, self
         uow.ends.append(self)
@@ -168,3 +155,24 @@ class Lock:
         """Every waiter tries again."""
         if self._waiting:
             self._waiting.wake_all()
+
+
+class Enqueue:
+    """A name of ENQ that is held or waited for; see :mod:`~tdqsim.cics.kernel.enqueue`.
+
+    Attributes:
+        resource: the name.
+        owner: the task that has it, or None.
+        holds: how often it was got for a unit of work, and for the task itself.
+        since_ns: since when the owner has it.
+        waiting: who waits for it.
+    """
+
+    __slots__ = ("holds", "owner", "resource", "since_ns", "waiting")
+
+    def __init__(self, resource: bytes) -> None:
+        self.resource = resource
+        self.owner: TaskData | None = None
+        self.holds: dict[object, int] = {}
+        self.since_ns = 0
+        self.waiting = WaitQueue(f"ENQ {resource!r}", lambda: f"held by {self.owner}")

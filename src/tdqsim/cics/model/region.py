@@ -1,0 +1,428 @@
+"""The region as its parts know it: what it holds, and for each part a small protocol of what others ask of it.
+
+The parts are made and put together by :mod:`tdqsim.cics.region_parts`; :class:`~tdqsim.cics.region.Region` documents
+the attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from typing_extensions import TypeVar
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.encoding import encode
+from tdqsim.cics.kernel.region_log import RegionLog
+from tdqsim.cics.kernel.security import SecurityPolicy
+from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.cics.model.space import IntraSpace
+from tdqsim.core.argument_types import types_told
+from tdqsim.core.clock import Clock
+from tdqsim.core.codepage import CodePage
+from tdqsim.core.dispatch import Dispatcher, Strand
+from tdqsim.core.store import DurableQueue, Store, VolatileQueue, Work
+from tdqsim.facts import Cvda, Resp
+
+if TYPE_CHECKING:
+    from tdqsim import definitions as defs
+    from tdqsim.cics.kernel.handlers import TransactionEntry
+    from tdqsim.cics.model.level import ProgramLevel
+    from tdqsim.cics.model.lock import Enqueue
+    from tdqsim.cics.model.queue import Latch, RequestTarget, TdQueue
+    from tdqsim.cics.model.task import Facility, TaskData
+    from tdqsim.cics.model.unit import Meta, UnitOfWork
+
+__all__ = [
+    "AtiPart",
+    "DirectoryPart",
+    "HardeningPart",
+    "Hook",
+    "MessagesPart",
+    "NearLink",
+    "Party",
+    "Recorder",
+    "RecoveryPart",
+    "RegionData",
+    "RegionLink",
+    "TasksPart",
+    "TerminalsPart",
+]
+
+
+Task_contra = TypeVar("Task_contra", contravariant=True, default=Any)
+"""The task as whoever looks on sees it, with all its commands."""
+
+
+class Hook(Protocol[Task_contra]):
+    """What may look at every command, and break it: history, fault plans, schedule exploration."""
+
+    def before(self, task: Task_contra, command: str, arguments: Mapping[str, Any]) -> None:
+        """Called before the work; a Condition or Abend raised here is the command's outcome."""
+
+    def after(self, task: Task_contra, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """Called after it, with what it returned or the Condition it ended with."""
+
+
+class Recorder(Protocol[Task_contra]):
+    """What writes down what happens. Unlike a hook it changes nothing.
+
+    Transient data requests and SYNCPOINT that go well may take a short way, and tell :attr:`trace`; whatever else ends,
+    with a result or a condition, tells :meth:`command`.
+    """
+
+    @property
+    def trace(self) -> Callable[[tuple[Any, ...]], object] | None:
+        """Told of each request that went well on a short way; None when that is not wanted.
+
+        As (command, task number, queue, record, nanoseconds), on a logically recoverable queue with transid and the
+        unit of work's id behind these; and of SYNCPOINT, without a queue.
+        """
+
+    def command(self, task: Task_contra, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+        """A command on the long way has ended: what it returned, or its Condition."""
+
+    def task_waits(self, task: Task_contra, what: str, holder: str) -> None:
+        """A task begins to wait inside a command, as its ``suspended`` says: for what, and who has it, for people."""
+
+    def task_goes_on(self, task: Task_contra) -> None:
+        """A task waits no longer, however its wait has ended."""
+
+    def unit_of_work_ends(self, uow: UnitOfWork) -> None:
+        """A unit of work is about to be committed; others may be committed before it, or with it."""
+
+    def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
+        """A unit of work was committed or backed out; its locks are still held."""
+
+    def task_started(self, task: Task_contra) -> None:
+        """A task was attached; ``task.request`` says for which queue's cycle, if for any."""
+
+    def task_ended(self, task: Task_contra, *, normal: bool) -> None:
+        """A task has ended; its unit of work is settled."""
+
+    def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
+        """Records were put on a queue outside any task."""
+
+
+class RegionLink(Protocol):
+    """A way to another region: what remote queues and SYSID need of it."""
+
+    @property
+    def netname(self) -> str:
+        """The APPLID of the other region."""
+
+    @property
+    def acquired(self) -> bool:
+        """Whether the other region is there and the way is open."""
+
+    def resyncstatus(self, uow: UnitOfWork) -> Cvda:
+        """What can be said of a unit of work over it: OK, UNAVAILABLE, or COLD: its coordinator has forgotten it."""
+
+    def ship(
+        self,
+        task: TaskData,
+        command: str,
+        queue: str,
+        *,
+        data: bytes = b"",
+        length: int | None = None,
+        nosuspend: bool = False,
+    ) -> bytes:
+        """Do READQ TD, WRITEQ TD or DELETEQ TD over there.
+
+        Args:
+            task: who asks; its unit of work becomes distributed when the queue is recoverable.
+            command: the command's name.
+            queue: the queue's name in the other region.
+            data: the record of WRITEQ.
+            length: LENGTH of READQ; None for the whole record. With a negative one nothing is sent.
+            nosuspend: NOSUSPEND of READQ.
+
+        Returns:
+            The record of READQ, else nothing.
+
+        Raises:
+            Condition: as the other region answered, or SYSIDERR when it cannot be reached; else LENGERR for a
+                negative length.
+        """
+
+    def leave(self) -> None:
+        """This region ends, or has failed: the link is gone."""
+
+
+@runtime_checkable
+class NearLink(RegionLink, Protocol):
+    """A way to a region of this process, which can be asked what a request would meet there."""
+
+    far: Any
+
+    def foresee(self, task: TaskData) -> Any:
+        """The task that the next request would run in over there."""
+
+
+class Party(Protocol):
+    """Whom a commit is made for."""
+
+    def committed(self) -> None:
+        """The commit is made. Assignments only, since it may be called more than once."""
+
+    def finish(self) -> None:
+        """Do what follows from it."""
+
+
+class HardeningPart(Protocol):
+    """The commits of a region; see :class:`~tdqsim.cics.uow.hardening.Hardening`."""
+
+    urgent: bool
+
+    @property
+    def share(self) -> Callable[[Collection[Work], Meta, Party], BaseException | None]: ...
+    def settle(self) -> None: ...
+    def commit(self, works: Collection[Work] = ..., meta: Meta = ..., party: Party | None = ...) -> None: ...
+    def note(self, key: bytes, value: bytes | None) -> None: ...
+    def get_meta(self, key: bytes) -> bytes | None: ...
+    def metas(self, prefix: bytes) -> list[tuple[bytes, bytes]]: ...
+    def force(self) -> None: ...
+    def at_once(self) -> AbstractContextManager[None]: ...
+
+
+class AtiPart(Protocol):
+    """The trigger cycles; see :class:`~tdqsim.cics.queues.ati.Ati`."""
+
+    def arm(self, queue: IntraTdQueue) -> None: ...
+    def due(
+        self, queue: IntraTdQueue, items: int, task: int, transid: str, termid: str, uow: str = ""
+    ) -> Latch | None: ...
+    def begin(self, latch: Latch) -> None: ...
+    def would_start(self, queue: IntraTdQueue, items: int) -> bool: ...
+    def why_no_cycle(self, queue: IntraTdQueue) -> tuple[str, str] | None: ...
+    def schedule(self, queue: IntraTdQueue) -> None: ...
+    def serve(self, facility: Facility) -> None: ...
+    def emptied(self, queue: IntraTdQueue, cycle: int | None = None) -> None: ...
+    def trigger_changed(self, queue: IntraTdQueue) -> None: ...
+    def gone(self, queue: IntraTdQueue) -> None: ...
+    def task_ended(self, latch: Latch, *, normal: bool) -> None: ...
+    def cycle_of(self, uow: UnitOfWork) -> str: ...
+    def hold(self, uow: UnitOfWork) -> None: ...
+    def hold_again(self, uow: UnitOfWork, queue: IntraTdQueue) -> None: ...
+    def resume(self, queue: IntraTdQueue) -> bool: ...
+
+
+class DirectoryPart(Protocol):
+    """How requests find queues; see :class:`~tdqsim.cics.queues.directory.Directory`."""
+
+    queues: dict[str, RequestTarget]
+
+    def put_in(self, queue: TdQueue) -> None: ...
+    def take_out(self, queue: TdQueue) -> None: ...
+    def refresh(self, queue: TdQueue) -> None: ...
+    def refresh_all(self) -> None: ...
+    def show(self, queue: TdQueue) -> None: ...
+    def settle_disable(self, queue: TdQueue) -> None: ...
+    def find(self, name: object, sysid: str | None) -> RequestTarget: ...
+
+
+class RecoveryPart(Protocol):
+    """The units of work; see :class:`~tdqsim.cics.model.units_of_work.UnitsOfWork`."""
+
+    @property
+    def last_id(self) -> bytes: ...
+    def all(self) -> tuple[UnitOfWork, ...]: ...
+    def seen(self, uow_id: bytes) -> None: ...
+    def complete(self, uow: UnitOfWork, /) -> None:
+        """Do what an exception left undone after the end of a unit of work."""
+
+    def back_out(self, uow: UnitOfWork) -> None: ...
+    def commit(self, uow: UnitOfWork) -> bool: ...
+    def new(self, task: TaskData) -> UnitOfWork: ...
+    def ended(self, uow: UnitOfWork, *, committed: bool) -> None: ...
+    def shunt(self, uow: UnitOfWork) -> None: ...
+
+
+class TerminalsPart(Protocol):
+    """Terminals and connections; see :class:`~tdqsim.cics.queues.facilities.Facilities`."""
+
+    def get(self, kind: str, name: str) -> Facility: ...
+    def defined(self, terminal: str) -> Facility: ...
+    def refresh(self, installed: Container[tuple[str, str]] | None = None) -> None: ...
+    def set_terminal(self, name: str, *, inservice: bool) -> None: ...
+    def when_free(self, terminal: str, attach: Callable[[Facility], object]) -> None: ...
+
+
+class MessagesPart(Protocol):
+    """What CICS writes to its own queues; see :class:`~tdqsim.cics.queues.messages.Messages`."""
+
+    def write(self, message: str, **inserts: object) -> None: ...
+    def text(self, destination: str, text: str) -> None: ...
+
+
+class TasksPart(Protocol):
+    """The tasks; see :class:`~tdqsim.cics.kernel.tasks.Tasks`."""
+
+    unfinished: dict[TaskData, None]
+
+    def next_number(self) -> int: ...
+    def outside(self, transid: str, userid: str) -> TaskData: ...
+    def system(self) -> TaskData: ...
+    def user_for(self, userid: str) -> str: ...
+    def purge(self, handle: Strand | TaskData, code: str = ...) -> bool: ...
+    def attach(
+        self,
+        entry: TransactionEntry,
+        *,
+        startcode: str,
+        userid: str,
+        facility: Facility | None = None,
+        request: Latch | None = None,
+        data: bytes | None = None,
+        args: tuple[Any, ...] = (),
+        level: ProgramLevel | None = None,
+        reqid: str = "",
+    ) -> Strand: ...
+
+
+class RegionData:
+    """What a region holds; :class:`~tdqsim.cics.region.Region` documents the attributes that programs use.
+
+    Attributes:
+        started: whether its start is over.
+        is_watched: whether there is a hook or a recorder.
+        enqueues: the names of ENQ that are held or waited for.
+        enqueued: what each task or unit of work holds of them.
+        aside: a temporary store for queues that the store looked at does not show yet, or None.
+        cold_start_abstime: when it was last started without what was there before, as an ABSTIME.
+    """
+
+    applid: str
+    sysid: str
+    default_user: str
+    region_user: str
+    release: str
+    cmdsec: str
+    ressec: str
+    start_type: str
+    zone: tzinfo
+    codepage: CodePage
+    clock: Clock
+    dispatcher: Dispatcher
+    log: RegionLog
+    settings: Mapping[str, Any]
+    groups: Mapping[str, Collection[str]]
+    closed: bool
+    failed: bool
+    why_closed: str
+    started: bool
+    readonly: bool
+    open_data_sets: bool
+    is_watched: bool
+    hook: Hook[Any] | None
+    recorder: Recorder[Any] | None
+    security: SecurityPolicy | None
+    cold_start_abstime: int
+    aside: Store | None
+
+    transactions: dict[str, TransactionEntry]
+    terminals: dict[str, defs.Terminal]
+    connections: dict[str, defs.Connection]
+    links: Mapping[str, RegionLink]
+    tdqueues: dict[str, TdQueue]
+    tasks: dict[int, TaskData]
+    facilities: dict[tuple[str, str], Facility]
+    units: dict[bytes, UnitOfWork]
+    shunted: dict[bytes, UnitOfWork]
+    image_of: Callable[[UnitOfWork], bytes]
+    enqueues: dict[bytes, Enqueue]
+    enqueued: dict[object, dict[bytes, Enqueue]]
+    abends: dict[str, int]
+    browses: dict[str, Any]
+    damage: list[Any]
+
+    store: Store
+    hardening: HardeningPart
+    directory: DirectoryPart
+    intra: IntraSpace
+    ati: AtiPart
+    recovery: RecoveryPart
+    task_manager: TasksPart
+    terminal_control: TerminalsPart
+    messages: MessagesPart
+    # The parts of rooms further up, which alone know their types.
+    starts: Any
+    statistics: Any
+    programs: Any
+    diagnostics: Any
+    ts: Any
+    files: Any
+    screens: Any
+    data_sets: Any
+    catalogue: Any
+
+    def intra_queues(self) -> Iterator[IntraTdQueue]:
+        """The intrapartition queues in the order of installation."""
+        self.dispatcher.check_thread()
+        return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraTdQueue))
+
+    @property
+    def looks_at_store(self) -> bool:
+        """Whether it only looks at a store that is there."""
+        return self.readonly and not self.store.created
+
+    @property
+    def looks_from_outside(self) -> bool:
+        """Whether the store that it only looks at belongs to a region that runs, or was not closed."""
+        return self.looks_at_store and not self.store.closed_clean
+
+    def nothing_stored(self, name: bytes, *, durable: bool) -> VolatileQueue | DurableQueue:
+        """An empty queue, in place of one that the store looked at does not show yet."""
+        self.dispatcher.check_thread()
+        if self.aside is None:
+            self.aside = Store()
+        return self.aside.durable.create_queue(name) if durable else self.aside.volatile.create_queue(name)
+
+    @types_told
+    def link(self, sysid: str) -> RegionLink:
+        """The way to another system.
+
+        Raises:
+            Condition: SYSIDERR: it is not defined or not connected.
+        """
+        self.dispatcher.check_thread()
+        link = self.links.get(sysid)
+        if link is None:
+            raise Condition(Resp.SYSIDERR, detail=f"there is no connection to system {sysid}")
+        return link
+
+    def force(self) -> None:
+        """Make all durable changes permanent now."""
+        self.dispatcher.check_thread()
+        self.hardening.force()
+
+    @property
+    def last_uow_id(self) -> bytes:
+        """The highest id given to a unit of work, or known of an earlier run."""
+        return self.recovery.last_id
+
+    @types_told
+    def encode(self, text: str) -> bytes:
+        """Text in the region's code page; characters it does not have become substitutes."""
+        return encode(self.codepage, text)
+
+    @types_told
+    def text(self, record: bytes) -> str:
+        """A record as text, by the region's code page.
+
+        Raises:
+            ConversionError: a byte of it is no character there.
+        """
+        return self.codepage.decode(bytes(record))
+
+    def units_of_work(self) -> tuple[UnitOfWork, ...]:
+        """Those that tasks have begun, then the shunted ones, each in order of age."""
+        self.dispatcher.check_thread()
+        return self.recovery.all()
+
+    def task_ended(self, task: TaskData, *, normal: bool) -> None:
+        """Settle what a task leaves."""
+        raise NotImplementedError

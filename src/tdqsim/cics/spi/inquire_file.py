@@ -1,0 +1,158 @@
+"""INQUIRE FILE and SET FILE: what a file is, and opening, closing, enabling and disabling it.
+
+A file that is closed by SET is UNENABLED, and requests for it meet NOTOPEN; one that is closed and ENABLED is opened by
+the first request. Of one that was never open, its definition is shown.
+
+Source: INQUIRE FILE, SET FILE (IBM Docs); RESP2 1 and 18 as public tables have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+from tdqsim.cics.files.table import FileEntry
+from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.spi.inquiry import (
+    BrowseCommands,
+    Constant,
+    Reader,
+    ResourceType,
+    browse_command,
+    inquire_one,
+    receivers,
+)
+from tdqsim.cics.spi.rows import FileInfo, FileOption
+from tdqsim.facts import Cvda, Resp
+
+__all__ = [
+    "FILE",
+    "inquire_file",
+    "inquire_file_end",
+    "inquire_file_next",
+    "inquire_file_start",
+    "set_file",
+]
+
+FileName = Annotated[str, Opt("name", 8, "FILE")]
+CvdaOrNone = Annotated[int | None, Opt("cvda", 4)]
+_NAME_LENGTH: Final = 8
+_STATES: Final = {
+    "openstatus": (Cvda.OPEN, Cvda.CLOSED),
+    "enablestatus": (Cvda.ENABLED, Cvda.DISABLED),
+}
+
+
+def _allows(operation: str, yes: Cvda, no: Cvda) -> Reader[FileEntry]:
+    return lambda file, _region: yes if operation in file.operations else no
+
+
+def _recordformat(file: FileEntry, _region: RegionData) -> Cvda:
+    fixed = file.definition.recordformat == "F" if file.definition else file.data.fixed
+    return Cvda.FIXED if fixed else Cvda.VARIABLE
+
+
+def _keylength(file: FileEntry, _region: RegionData) -> int:
+    return file.definition.keylength if file.definition else file.view.key_length
+
+
+def _keyposition(file: FileEntry, _region: RegionData) -> int:
+    return file.definition.keyposition if file.definition else getattr(file.view, "key_position", 0)
+
+
+def _recordsize(file: FileEntry, _region: RegionData) -> int:
+    return file.definition.recordsize if file.definition else file.data.longest
+
+
+def _named(region: RegionData, name: str) -> FileEntry | None:
+    known: Mapping[str, FileEntry] = region.files.known
+    return known.get(name)
+
+
+FILE: Final = ResourceType[str, FileEntry, FileInfo](
+    "FILE",
+    FileInfo,
+    {
+        "ACCESSMETHOD": Constant(Cvda.VSAM),
+        "ADD": _allows("ADD", Cvda.ADDABLE, Cvda.NOTADDABLE),
+        "BROWSE": _allows("BROWSE", Cvda.BROWSABLE, Cvda.NOTBROWSABLE),
+        "DELETE": _allows("DELETE", Cvda.DELETABLE, Cvda.NOTDELETABLE),
+        "DSNAME": lambda file, _region: file.dsname or file.name,
+        "ENABLESTATUS": lambda file, _region: Cvda[file.enablestatus],
+        "KEYLENGTH": _keylength,
+        "KEYPOSITION": _keyposition,
+        "OPENSTATUS": lambda file, _region: Cvda[file.openstatus],
+        "READ": _allows("READ", Cvda.READABLE, Cvda.NOTREADABLE),
+        "RECORDFORMAT": _recordformat,
+        "RECORDSIZE": _recordsize,
+        "RECOVSTATUS": lambda file, _region: Cvda.RECOVERABLE if file.recoverable else Cvda.NOTRECOVABLE,
+        "TYPE": lambda file, _region: Cvda.NOTAPPLIC if file.definition else Cvda[file.data.organisation],
+        "UPDATE": _allows("UPDATE", Cvda.UPDATABLE, Cvda.NOTUPDATABLE),
+    },
+    keys=lambda region: region.files.known,
+    find=_named,
+    identity=lambda file: file.name.ljust(_NAME_LENGTH),
+)
+
+
+@command("INQUIRE FILE", "FILENOTFOUND NOTAUTH", receivers("FILE"), resource="file", otherwise=FileInfo())
+def inquire_file(task: TaskBase, file: FileName, *options: FileOption, nohandle: Flag = False) -> FileInfo:
+    """Retrieve information about a file.
+
+    Args:
+        file: 1 to 8 characters.
+        options: the options wanted; all when none is named.
+        nohandle: return with the response in the EIB instead of raising.
+
+    Raises:
+        Condition: FILENOTFOUND 1; NOTAUTH 100.
+    """
+    return inquire_one(task, FILE, file.rstrip(" ").upper(), options)
+
+
+_BROWSE: Final = BrowseCommands[FileOption, FileInfo](FILE, "files", __name__, receives=Opt("name", _NAME_LENGTH))
+inquire_file_start = browse_command(_BROWSE.start)
+inquire_file_next = browse_command(_BROWSE.next)
+inquire_file_end = browse_command(_BROWSE.end)
+
+
+@command("SET FILE", "FILENOTFOUND INVREQ IOERR NOTAUTH", resource="file")
+def set_file(
+    task: TaskBase,
+    file: FileName,
+    *,
+    openstatus: CvdaOrNone = None,
+    enablestatus: CvdaOrNone = None,
+    nohandle: Flag = False,
+) -> None:
+    """Open, close, enable or disable a file.
+
+    Args:
+        file: 1 to 8 characters.
+        openstatus: OPEN or CLOSED, as a CVDA.
+        enablestatus: ENABLED or DISABLED, as a CVDA.
+        nohandle: raise nothing; the response is in the EIB.
+
+    Raises:
+        Condition: FILENOTFOUND 18. INVREQ: another CVDA. IOERR: its data set is not known, and cannot be opened.
+    """
+    found = _named(task.region, file.rstrip(" ").upper())
+    if found is None:
+        raise Condition(Resp.FILENOTFOUND, 18, f"file {file} is not defined")
+    for word, value in (("openstatus", openstatus), ("enablestatus", enablestatus)):
+        if value is not None and value not in _STATES[word]:
+            allowed = " and ".join(state.name for state in _STATES[word])
+            raise Condition(Resp.INVREQ, 0, f"{word.upper()}: CVDA {int(value)}; allowed are {allowed}")
+    if openstatus == Cvda.OPEN and not task.region.files.open(found):
+        raise Condition(Resp.IOERR, 0, f"file {file}: data set {found.dsname} is not known")
+    if openstatus is not None:
+        found.openstatus = Cvda(openstatus).name
+        if found.openstatus == "CLOSED" and found.enablestatus == "ENABLED":
+            found.enablestatus = "UNENABLED"
+        elif found.openstatus == "OPEN" and found.enablestatus == "UNENABLED":
+            found.enablestatus = "ENABLED"
+    if enablestatus is not None:
+        found.enablestatus = Cvda(enablestatus).name
