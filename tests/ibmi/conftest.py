@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.ibmi import Job, System
+from tdqsim.ibmi import RDQS0100, RDQS0200, Job, System
 
 USERS = ("ANNA", "BERT", "BOB", "CARL", "CLARA", "DORA", "EVE")
 
@@ -45,3 +45,24 @@ def drain(job: Job, name: str) -> list[bytes]:
     while (entry := job.qrcvdtaq(name, "APPLIB")) is not None:
         found.append(entry.data)
     return found
+
+
+def retrieved(
+    job: Job, name: str, library: str, form: str, selection: RDQS0100 | RDQS0200, room: int | None = None
+) -> bytes:
+    """The bytes of QMHRDQM in a receiver of so much room; None for one that holds the whole answer."""
+    if room is None:
+        room = int.from_bytes(retrieved(job, name, library, form, selection, 8)[4:8], "big")
+    longest = job.qmhrdqm(name, library, "RDQM0100", RDQS0100("F", 0)).maximum_message_text_length_available
+    text = selection.number_of_message_text_bytes_to_retrieve
+    text = longest if text is None else text
+    if isinstance(selection, RDQS0100):
+        raw = e(f"{selection.selection_type}   ") + b4(text)
+    else:
+        keys = selection.number_of_message_key_bytes_to_retrieve
+        raw = e(f"{selection.selection_type}{selection.key_search_order} ") + b4(text)
+        raw += b4(len(selection.key) if keys is None else keys) + b4(len(selection.key)) + selection.key
+    receiver = bytearray(max(room, 8))
+    job.call("QMHRDQM", receiver, b4(room), e(form), name20(name, library), raw, b4(len(raw)),
+             e(type(selection).__name__), b4(0))  # fmt: skip
+    return bytes(receiver[: int.from_bytes(receiver[:4], "big")])

@@ -21,7 +21,7 @@ from tdqsim.ibmi import (
     parse_seed,
     seed_entries,
 )
-from tests.ibmi.conftest import b4, e, fill, name20
+from tests.ibmi.conftest import b4, e, fill, name20, retrieved
 from tests.rules import expect_rule
 
 ZERO = bytes(8)
@@ -411,5 +411,5 @@ def test_records_and_bytes_tell_the_same(job, form, senderid):
         RDQS0100("A"), RDQS0100("R", 4), RDQS0100("F", 0), RDQS0100("L", 100), RDQS0200(b"11", "GT"),
         RDQS0200(b"22", "EQ", 5, 1), RDQS0200(b"11", "GE", 60, 4), RDQS0200(b"11", "LT"),
     ):  # fmt: skip
-        answer = job.retrieve("K", "APPLIB", form, selection, None)
+        answer = retrieved(job, "K", "APPLIB", form, selection)
         assert job.qmhrdqm("K", "APPLIB", form, selection) == parse_messages(answer, form)

@@ -113,9 +113,9 @@ def test_names_are_taken_as_they_are(job, fifo):
 
 
 def test_only_the_first_eight_bytes_of_a_format_count(job, fifo):
-    job.call(
-        "QMHQRDQD", bytearray(8), b4(8), e("RDQD0100  "), name20("WORK", "*CURLIB").replace(e("*CURLIB"), e("APPLIB "))
-    )
+    receiver = bytearray(8)
+    job.call("QMHQRDQD", receiver, b4(8), e("RDQD0100  "), name20("WORK", "APPLIB"))
+    assert receiver == b4(8) + b4(120)  # bytes returned, bytes available
 
 
 def test_qwccvtdt_in_bytes(job):

@@ -177,7 +177,7 @@ def test_commands_do_what_their_methods_do(system, officer):
     assert (officer.user_libraries, officer.current_library) == (("ONE",), "ONE")
     run("CHGCURLIB *CRTDFT")
     run("CHGLIBL *NONE")
-    assert (officer.user_libraries, officer.current()) == ((), "QGPL")
+    assert (officer.user_libraries, officer.current_library) == ((), "")
     run("ALCOBJ OBJ((ONE/Q *DTAQ *EXCL) (ONE/R *DTAQ *SHRRD)) WAIT(0)")
     assert [one.state for one in officer.wrkobjlck("ONE/Q")] == ["*EXCL"]
     run("DLCOBJ ((ONE/Q *DTAQ *EXCL) (ONE/R *DTAQ *SHRRD))")

@@ -7,6 +7,7 @@ import pytest
 from tdqsim.definitions import define_dtaq, parse_definitions
 from tdqsim.errors import DefinitionError
 from tdqsim.ibmi import DECLARATIONS, EscapeMessage, MessagePlan
+from tests.ibmi.conftest import b4, e, name20
 from tests.rules import expect_rule
 
 
@@ -63,6 +64,16 @@ def test_dltdtaq(job):
     expect_rule("DTAQ-DLT-LIBRARY", job.dltdtaq, "NOLIB/WORK")
     job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
     assert job.qrcvdtaq("WORK", "APPLIB") is None  # the old entries are gone
+
+
+@pytest.mark.parametrize("keylen", [1, 255, 256])
+@pytest.mark.parametrize("force", ["*NO", "*YES"])
+def test_a_key_has_1_to_256_bytes(job, keylen, force):
+    job.crtdtaq(dtaq="APPLIB/KEYS", maxlen=10, seq="*KEYED", keylen=keylen, force=force)
+    for key in (b"B" * keylen, b"A" * keylen):
+        job.qsnddtaq("KEYS", "APPLIB", key[:10], key=key)
+    found = job.qrcvdtaq("KEYS", "APPLIB", key_order="GE", key=b"\0" * keylen)
+    assert (found.data, found.key) == ((b"A" * keylen)[:10], b"A" * keylen)
 
 
 def test_cl_text(job):
@@ -166,7 +177,9 @@ def test_escapes_of_rtvdtaqxcl(system, job):
 def test_describe_refuses(job):
     job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
     expect_rule("DTAQ-DESCRIBE-FORMAT", job.qmhqrdqd, "WORK", "APPLIB", "RDQD0300")
-    expect_rule("DTAQ-DESCRIBE-LENGTH", job.describe, "WORK", "APPLIB", "RDQD0100", 7)
+    expect_rule(
+        "DTAQ-DESCRIBE-LENGTH", job.call, "QMHQRDQD", bytearray(7), b4(7), e("RDQD0100"), name20("WORK", "APPLIB")
+    )
     expect_rule("DTAQ-DESCRIBE-NOT-DDM", job.qmhqrdqd, "WORK", "APPLIB", "RDQD0200")
 
 

@@ -6,8 +6,8 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.messages import MessageFrame, encode
 from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.errors import TdqError
-from tdqsim.ibmi import System
-from tdqsim.ibmi._ddm import DdmLink, InProcessLink
+from tdqsim.ibmi import EscapeMessage, System
+from tdqsim.ibmi.remote import DdmLink, InProcessLink
 from tests.rules import expect_rule
 
 
@@ -227,3 +227,19 @@ def test_what_is_no_answer_is_a_lost_link(kind, fields, answers):
         pipe.ends[0].open(lambda _question: pipe.ends[0].send(wrong), lambda _why: None)
         with pytest.raises(LinkDown, match="the link is gone"):
             link.clear("ANNA", "Q", "QGPL")
+
+
+def test_a_user_without_a_profile_on_the_other_system_gets_messages_with_ids(pair):
+    job, _ = pair
+    job.system.crtusrprf("GUEST")
+    with job.system.job(user="QSECOFR") as owner:
+        owner.command("GRTOBJAUT OBJ(APPLIB/FAR) OBJTYPE(*DTAQ) USER(GUEST) AUT(*ALL)")
+        owner.command("GRTOBJAUT OBJ(APPLIB) OBJTYPE(*LIB) USER(GUEST) AUT(*USE)")
+    with job.system.job(user="GUEST") as guest, pytest.raises(EscapeMessage, match="CPF9510") as caught:
+        guest.qsnddtaq("FAR", "APPLIB", b"x")
+    (reason,) = caught.value.diagnostics
+    assert (reason.message_id, reason.kind, reason.message_data) == (
+        "CPF2204",
+        "diagnostic",
+        "GUEST     ".encode("cp037"),
+    )

@@ -23,7 +23,6 @@ from hypothesis.stateful import (
 
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, JobEnded, System
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.testing import History
 
 NAMES = ["ONE", "TWO", "THREE"]
@@ -365,7 +364,7 @@ def forget_addresses(open_queue):
     """The planted bug: the name is resolved each time."""
 
     def planted(self, *arguments):
-        self._addresses.clear()
+        self.addresses.clear()
         return open_queue(self, *arguments)
 
     return planted
@@ -375,7 +374,7 @@ def remember_for_all(open_queue):
     """The planted bug: QCLRDTAQ and QMHQCDQ go by the remembered address too."""
 
     def planted(self, operation, name, library):
-        known = self._addresses.get((name, library))
+        known = self.addresses.get((name, library))
         return known if known is not None and not known.gone else open_queue(self, operation, name, library)
 
     return planted
@@ -383,7 +382,9 @@ def remember_for_all(open_queue):
 
 @pytest.mark.parametrize("plant", [forget_addresses, remember_for_all])
 def test_the_machine_finds_a_planted_bug(plant, monkeypatch):
-    monkeypatch.setattr(JobCore, "open_queue", plant(JobCore.open_queue))
+    with System() as system, system.job() as job:
+        core = type(job._core)  # what finds a queue for every command
+    monkeypatch.setattr(core, "open_queue", plant(core.open_queue))
     quick = settings(Machine.TestCase.settings, max_examples=200, phases=[Phase.generate], database=None,
                      derandomize=True, report_multiple_bugs=False, print_blob=False)  # fmt: skip
     with pytest.raises(AssertionError):

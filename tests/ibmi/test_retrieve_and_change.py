@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdqsim.ibmi import RDQS0100, RDQS0200, Change, System, parse_messages
-from tests.ibmi.conftest import b4, e, fill, name20
+from tests.ibmi.conftest import b4, e, fill, name20, retrieved
 from tests.rules import expect_rule
 
 
@@ -79,7 +79,7 @@ def test_retrieve_refuses(job, keyed):
         return lambda: job.qmhrdqm(name, "APPLIB", form, selection)
 
     expect_rule("DTAQ-RETRIEVE-FORMAT", get(RDQS0100(), form="RDQM0300"))
-    expect_rule("DTAQ-RETRIEVE-LENGTH", job.retrieve, "WORK", "APPLIB", "RDQM0100", RDQS0100(), 7)
+    expect_rule("DTAQ-RETRIEVE-LENGTH", retrieved, job, "WORK", "APPLIB", "RDQM0100", RDQS0100(), 7)
     expect_rule("DTAQ-RETRIEVE-TYPE", get(RDQS0100("K")))
     expect_rule("DTAQ-RETRIEVE-TYPE", get(RDQS0200(b"AAA", selection_type="A")))
     expect_rule("DTAQ-RETRIEVE-ORDER", get(RDQS0200(b"AAA", "XX")))
@@ -166,7 +166,7 @@ def test_retrieve_against_a_plain_sort(entries, form, text, keys, room, order, w
         stamps = [one.message_enqueue_date_and_time for one in answer.messages]
         assert len(set(stamps)) == len(stamps)
         selection = RDQS0200(wanted, order, text, keys)
-        short = job.retrieve("K", "QGPL", form, selection, room)
+        short = retrieved(job, "K", "QGPL", form, selection, room)
         assert len(short) <= room
         if room >= 56:
             part = parse_messages(short, form)

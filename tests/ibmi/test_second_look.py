@@ -25,7 +25,7 @@ from tdqsim.ibmi import (
     unpack_binary,
     unpack_decimal,
 )
-from tests.ibmi.conftest import fill
+from tests.ibmi.conftest import fill, retrieved
 from tests.rules import expect_rule, rule
 
 
@@ -109,7 +109,7 @@ def test_the_library_list(system, anna):
     anna.chglibl(["ONE", "TWO"], curlib="THREE")
     assert (anna.user_libraries, anna.current_library) == (("ONE", "TWO"), "THREE")
     anna.chglibl("*SAME", "*CRTDFT")
-    assert (anna.user_libraries, anna.current()) == (("ONE", "TWO"), "QGPL")
+    assert (anna.user_libraries, anna.current_library) == (("ONE", "TWO"), "")
     anna.addlible("THREE", ("*AFTER", "ONE"))
     anna.addlible("QGPL", "*LAST")
     assert anna.user_libraries == ("ONE", "THREE", "TWO", "QGPL")
@@ -325,7 +325,7 @@ def test_nobody_comes_into_being_by_a_mistyped_name(system, officer):
     for wrong in (
         lambda: system.job(user="ANNNA"),
         lambda: system.start(print, user="ANNNA"),
-        lambda: system.profile("ANNNA"),
+        lambda: system.chgusrprf("ANNNA"),
         lambda: system.grant_profile("ANNA", "ANNNA"),
         lambda: system.crtautl("LIST", {"ANNNA": "*USE"}),
         lambda: setattr(officer, "current_user", "ANNNA"),
@@ -477,9 +477,9 @@ def test_a_short_look_says_what_a_long_one_says(officer, form, keywords):
     for kind in "ARFL":
         for text in (None, 2):
             selection = RDQS0100(kind, text)
-            whole = layout(form).parse(officer.retrieve("Q", "APPLIB", form, selection, None), officer.page)
+            whole = layout(form).parse(retrieved(officer, "Q", "APPLIB", form, selection), officer.page)
             for room in (8, 54, 80, 120):
-                short = layout(form).parse(officer.retrieve("Q", "APPLIB", form, selection, room), officer.page)
+                short = layout(form).parse(retrieved(officer, "Q", "APPLIB", form, selection, room), officer.page)
                 assert short["bytes_available"] == whole["bytes_available"]
                 if room > 54:
                     said = "number_of_messages_available"

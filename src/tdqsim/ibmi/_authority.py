@@ -1,8 +1,8 @@
-"""Who may do what: authorities by name, user profiles with their groups, and authorization lists.
+"""Authorities by name, user profiles with their groups, and authorization lists.
 
 An authority is kept as the words that a command takes: one system-defined name such as ``*CHANGE`` where that says it
 all, else single ones such as ``*OBJOPR *ADD``. Granting adds to what is there, revoking takes away, and *EXCLUDE, which
-is no authority at all, gives way to whatever is granted after it.
+is no authority at all, is replaced by what is granted after it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SINGLE = {next(iter(grants)): word for word, grants in AUTHORITIES.items() if l
 
 
 class PasswordKeeper(Protocol):
-    """Who keeps the passwords that sign-ons are checked by: a server, not the system itself."""
+    """What keeps the passwords for sign-on: a server, not the system itself."""
 
     def keep(self, user: str, password: str | None) -> None:
         """Keep a user's password; None for none.
@@ -69,7 +69,7 @@ ALL_IN_ORDER: Final = tuple(next(iter(grants)) for grants in AUTHORITIES.values(
 
 
 def added(before: str, words: str) -> str:
-    """What a user has after ``words`` were granted beside ``before`` (empty for none); *EXCLUDE takes all away."""
+    """What a user has after ``words`` are granted in addition to ``before`` (empty for none); *EXCLUDE removes all."""
     grants = granted_names(words)
     return _words(grants | granted_names(before) if before and grants else grants)
 
@@ -78,7 +78,7 @@ def revoked(before: str, words: str) -> str:
     """What is left of ``before`` when ``words`` are revoked; empty when nothing is, *EXCLUDE included."""
     left = granted_names(before) - granted_names(words)
     if not left and not granted_names(before) and "*EXCLUDE" not in words.split():
-        return "*EXCLUDE"  # to take authorities from somebody excluded changes nothing
+        return "*EXCLUDE"  # revoking authorities from an excluded user changes nothing
     return _words(left) if left else ""
 
 
@@ -90,8 +90,8 @@ class Profile:
         name: its name.
         allobj: it has the special authority *ALLOBJ.
         groups: names of the group profiles whose authorities it has too, GRPPRF first, then SUPGRPPRF.
-        disabled: STATUS(*DISABLED): nobody can sign on with it.
-        expired: PWDEXP(*YES): its password has to be changed before somebody can.
+        disabled: STATUS(*DISABLED): sign-on is refused.
+        expired: PWDEXP(*YES): its password has to be changed before a sign-on.
     """
 
     name: str

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from tdqsim.ibmi._declare import ApiParameter, Declaration
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS
-from tdqsim.ibmi._job_core import NAME_LENGTH, JobCore
+from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._names import NAME_LENGTH
 from tdqsim.ibmi.layouts import pack_binary, pack_decimal, qualified_name, unpack_binary, unpack_decimal
 
 __all__ = ["Arguments", "Passed", "Storage", "in_bytes"]
@@ -20,9 +21,9 @@ Passed = Storage | str | int
 
 
 def in_bytes(job: JobCore, value: Passed) -> Passed:
-    """What was passed, a memoryview as one of single bytes: whatever its items are, a program sees storage.
+    """The parameter, a memoryview as one of single bytes: a program sees storage, not items.
 
-    One that cannot be changed is a literal, as bytes are.
+    A read-only view is a literal, as bytes are.
     """
     if not isinstance(value, memoryview):
         return value
@@ -69,7 +70,7 @@ def _packed(place: str, kind: str, length: int, value: int) -> bytes:
 
 
 class Arguments:
-    """The parameters of one call, by position from 0. Whatever cannot be read or written is CPF24B4 or CPF3C90."""
+    """The parameters of one call, by position from 0. What cannot be read or written is CPF24B4 or CPF3C90."""
 
     def __init__(self, job: JobCore, declaration: Declaration, parameters: Sequence[Passed]) -> None:
         self._job = job
@@ -117,7 +118,7 @@ class Arguments:
         return self._bytes(at, None if length is None else max(length, 0))
 
     def key(self, length_at: int, at: int) -> bytes:
-        """Key data. A length below 0 gives more bytes than any key has, so that whatever the queue is refuses it."""
+        """Key data. A length below 0 gives more bytes than any key has, so that every queue refuses it."""
         length = self.number(length_at)
         return self.data(at, length) if length >= 0 else bytes(LIMITS["key_bytes_maximum"] + 1)
 

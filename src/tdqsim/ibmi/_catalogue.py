@@ -1,4 +1,4 @@
-"""The catalogue: what a system keeps of its libraries, objects, profiles and lists over a restart.
+"""The catalogue: the records of libraries, objects, profiles and lists that a system keeps over a restart.
 
 Each record is a JSON text in the store's durable meta data, committed by the command that changed it. The entries of
 FORCE(*YES) queues and of journals are durable too, those of other queues volatile.
@@ -25,7 +25,7 @@ _KINDS = frozenset(
     {KEPT_BY.decode(), "system", "object", "profile", "profileaut", "private", "autl", "allocation", "stream"}
 )
 _ASIDE = frozenset({"system", "profile"})
-"""What a job that only looks may come upon, and need not be kept."""
+"""Kinds of records that jobs of a system open for reading only may change; the change is not kept."""
 _QUEUE_NAME = re.compile(rb"J?[0-9]+")
 
 
@@ -57,10 +57,10 @@ class Catalogue:
             yield key[len(prefix) :].decode(), json.loads(value)
 
     def check_ours(self) -> None:
-        """Refuse a store that something else has been keeping its things in.
+        """Refuse a store that another program uses.
 
         Raises:
-            StoreError: the store belongs to a region, or to nobody we know.
+            StoreError: the store belongs to a region or another program.
         """
         for key, _ in self._durable.metas():
             if key.partition(b"/")[0].decode("latin-1") not in _KINDS:
@@ -72,7 +72,7 @@ class Catalogue:
         claim(self._store, "an IBM i system", readonly=self._readonly)
 
     def counters(self) -> dict[str, int]:
-        """The numbers to go on with."""
+        """The next numbers of objects and jobs."""
         return dict(self._records("system")).get("counters", {"object": 1, "job": 1})
 
     def profiles(self) -> Iterator[Profile]:
@@ -93,13 +93,22 @@ class Catalogue:
             yield AuthorizationList(name, **record)
 
     def objects(self) -> Iterator[SystemObject]:
-        """Libraries, journals and data queues, these two attached to their entries."""
+        """Libraries, journals and data queues, these two attached to their entries.
+
+        Stores of format 4 may have private authorities in the records of the objects; these are put in their own.
+        """
         private: dict[str, dict[str, str]] = {}
         for name, record in self._records("private"):
             number, _, user = name.partition("/")
             private.setdefault(number, {})[user] = record["authority"]
+        moved: dict[bytes, bytes | None] = {}
         for number, record in self._records("object"):
-            yield self._object(int(number), record, private.get(number, {}))
+            inside = record.pop("private", {})
+            if inside and not self._readonly:
+                moved |= self.record("object", number, record) | self.private(int(number), inside)
+            yield self._object(int(number), record, inside | private.get(number, {}))
+        if moved:
+            self._durable.commit(meta=moved)
 
     def private(self, number: int, given: Mapping[str, str]) -> dict[bytes, bytes | None]:
         """The records of what users have privately to an object; of those with nothing, that they go."""
@@ -120,7 +129,7 @@ class Catalogue:
         attributes = Attributes(**record.pop("attributes"))
         queue = DataQueue(number, **record, private=private, attributes=attributes)
         if queue.ddm:
-            queue.settle()
+            queue.bind()
         else:
             self.attach(queue)
         return queue
@@ -132,7 +141,7 @@ class Catalogue:
         queue.attach(self._store, aside=self._scratch)
 
     def close(self) -> None:
-        """Let go of what a look at another process's store needed."""
+        """Close what reading another process's store needed."""
         if self._scratch is not None:
             self._scratch.close()
 

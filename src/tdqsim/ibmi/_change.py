@@ -9,10 +9,11 @@ from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import check_flags
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.layouts import layout
 
-__all__ = ["AUTOMATIC_RECLAIM", "ENFORCE_DATA_QUEUE_LOCKS", "Change", "ChangeApi", "parse_changes"]
+__all__ = ["AUTOMATIC_RECLAIM", "ENFORCE_DATA_QUEUE_LOCKS", "Change", "change", "parse_changes", "qmhqcdq"]
 
 AUTOMATIC_RECLAIM = LIMITS["reclaim_key"]
 ENFORCE_DATA_QUEUE_LOCKS = LIMITS["enforce_key"]
@@ -25,78 +26,79 @@ class Change(NamedTuple):
     value: bytes
 
 
-class ChangeApi(JobCore):
-    """The API that changes a data queue."""
+@declare("QMHQCDQ")
+def qmhqcdq(
+    job: JobCore,
+    name: str,
+    library: str = "",
+    changes: Sequence[Change] = (),
+    *,
+    automatic_reclaim: bool | None = None,
+    enforce_data_queue_locks: bool | None = None,
+) -> None:
+    """Change attributes of a standard data queue.
 
-    @declare("QMHQCDQ")
-    def qmhqcdq(
-        self,
-        name: str,
-        library: str = "",
-        changes: Sequence[Change] = (),
-        *,
-        automatic_reclaim: bool | None = None,
-        enforce_data_queue_locks: bool | None = None,
-    ) -> None:
-        """Change attributes of a standard data queue.
+    Args:
+        name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        changes: records of key and value as in the byte form; of a key given twice the last counts.
+        automatic_reclaim: what key 100 sets: shrink to the initial number of entries when the queue becomes empty.
+        enforce_data_queue_locks: what key 200 sets: data queue operations respect ALCOBJ.
 
-        Args:
-            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
-            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-            changes: records of key and value as in the byte form; of a key given twice the last counts.
-            automatic_reclaim: what key 100 sets: shrink to the initial number of entries when the queue becomes empty.
-            enforce_data_queue_locks: what key 200 sets: data queue operations respect ALCOBJ.
+    Raises:
+        EscapeMessage: CPF3C88 no record, CPF3C82 key, CPF3C81 value, CPF9511 DDM queue, CPF9803 locked, CPF9503 a
+            job waits in a receive that removes, and those of finding it.
+        ParameterError: a value is neither True nor False.
+    """
+    named = (
+        (AUTOMATIC_RECLAIM, automatic_reclaim),
+        (ENFORCE_DATA_QUEUE_LOCKS, enforce_data_queue_locks),
+    )
+    check_flags(**{f"key {key}": on for key, on in named if on is not None})
+    digits = job.page.encode("01")
+    records = [*changes, *(Change(key, digits[on : on + 1]) for key, on in named if on is not None)]
+    change(job, name, library, records)
+    job.give_turn()
 
-        Raises:
-            EscapeMessage: CPF3C88 no record, CPF3C82 key, CPF3C81 value, CPF9511 DDM queue, CPF9803 locked, CPF9503 a
-                job waits in a receive that removes, and those of finding it.
-            ParameterError: a value is neither True nor False.
-        """
-        named = (
-            (AUTOMATIC_RECLAIM, automatic_reclaim),
-            (ENFORCE_DATA_QUEUE_LOCKS, enforce_data_queue_locks),
-        )
-        check_flags(**{f"key {key}": on for key, on in named if on is not None})
-        digits = self.page.encode("01")
-        records = [*changes, *(Change(key, digits[on : on + 1]) for key, on in named if on is not None)]
-        self.change(name, library, records)
-        self.give_turn()
 
-    def change(self, name: str, library: str, records: Sequence[Change]) -> None:
-        """Check every record, then apply them all; the one implementation below both forms."""
-        name, library = self.place(name, library)
-        self.begin("QMHQCDQ", name, library)
-        values = self._checked(records)
-        queue = self.open_queue("QMHQCDQ", name, library)
-        if queue.ddm:
-            self.fail("CPF9511", queue.name)
-        self.await_lock("QMHQCDQ", queue)
-        if any(waiter.remove for waiter in queue.waiters):
-            self.fail("CPF9503", queue.name, queue.library)
-        self._apply(queue, values)
+def change(job: JobCore, name: str, library: str, records: Sequence[Change]) -> None:
+    """Check every record, then apply them all; the one implementation below both forms."""
+    name, library = place(name, library)
+    job.begin("QMHQCDQ", name, library)
+    values = _checked(job, records)
+    queue = job.open_queue("QMHQCDQ", name, library)
+    if queue.ddm:
+        job.fail("CPF9511", queue.name)
+    job.await_lock("QMHQCDQ", queue)
+    if any(waiter.remove for waiter in queue.waiters):
+        job.fail("CPF9503", queue.name, queue.library)
+    _apply(job, queue, values)
 
-    def _checked(self, records: Sequence[Change]) -> dict[int, bool]:
-        if not records:
-            self.fail("CPF3C88", 0)
-        last: dict[int, bytes] = {}
-        for key, raw in records:
-            if key not in (AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS):
-                self.fail("CPF3C82", key, "QMHQCDQ")
-            last[key] = raw
-        return {key: self._value(key, raw) for key, raw in last.items()}  # of a repeated key only the last counts
 
-    def _value(self, key: int, raw: bytes) -> bool:
-        # Longer than CHAR(1) is cut, shorter is padded with a blank, and a blank is no valid value.
-        value = self.page.printable(raw[:1])
-        if value not in ("0", "1"):
-            self.fail("CPF3C81", key)
-        return value == "1"
+def _checked(job: JobCore, records: Sequence[Change]) -> dict[int, bool]:
+    if not records:
+        job.fail("CPF3C88", 0)
+    last: dict[int, bytes] = {}
+    for key, raw in records:
+        if key not in (AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS):
+            job.fail("CPF3C82", key, "QMHQCDQ")
+        last[key] = raw
+    return {key: _value(job, key, raw) for key, raw in last.items()}  # of a repeated key only the last counts
 
-    def _apply(self, queue: DataQueue, values: dict[int, bool]) -> None:
-        autorcl = values.get(AUTOMATIC_RECLAIM, queue.autorcl)
-        enforce = values.get(ENFORCE_DATA_QUEUE_LOCKS, queue.enforce)
-        self.system.change_object(queue, {"autorcl": autorcl, "enforce": enforce})
-        self.note("QMHQCDQ", queue, autorcl=queue.autorcl, enforce=queue.enforce)
+
+def _value(job: JobCore, key: int, raw: bytes) -> bool:
+    # Longer than CHAR(1) is cut, shorter is padded with a blank, and a blank is no valid value.
+    value = job.page.printable(raw[:1])
+    if value not in ("0", "1"):
+        job.fail("CPF3C81", key)
+    return value == "1"
+
+
+def _apply(job: JobCore, queue: DataQueue, values: dict[int, bool]) -> None:
+    autorcl = values.get(AUTOMATIC_RECLAIM, queue.autorcl)
+    enforce = values.get(ENFORCE_DATA_QUEUE_LOCKS, queue.enforce)
+    job.system.objects.change(queue, {"autorcl": autorcl, "enforce": enforce})
+    job.note("QMHQCDQ", queue, autorcl=queue.autorcl, enforce=queue.enforce)
 
 
 def parse_changes(job: JobCore, data: bytes) -> list[Change]:

@@ -1,4 +1,4 @@
-"""CL commands for who may do what: GRTOBJAUT, RVKOBJAUT and CRTUSRPRF, for data queues and libraries."""
+"""CL commands for authority: GRTOBJAUT, RVKOBJAUT, CRTUSRPRF and CHGUSRPRF, for data queues and libraries."""
 
 from __future__ import annotations
 
@@ -10,183 +10,187 @@ from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact import OPERATIONS
 from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._names import place
 from tdqsim.ibmi._objects import SystemObject, new_name
 
-__all__ = ["AuthorityCommands"]
+__all__ = ["chgusrprf", "crtusrprf", "grtobjaut", "rvkobjaut"]
 
 _TYPES = ("*DTAQ", "*LIB")
 
 
-class AuthorityCommands(JobCore):
-    """The commands that secure data queues and libraries."""
+@declare("GRTOBJAUT")
+def grtobjaut(
+    job: JobCore,
+    obj: str,
+    user: str | Sequence[str],
+    aut: str = "*CHANGE",
+    *,
+    library: str = "",
+    objtype: str = "*DTAQ",
+    replace: bool = False,
+) -> None:
+    """Grant users, or ``*PUBLIC``, authority to an object, beside what they have.
 
-    @declare("GRTOBJAUT")
-    def grtobjaut(
-        self,
-        obj: str,
-        user: str | Sequence[str],
-        aut: str = "*CHANGE",
-        *,
-        library: str = "",
-        objtype: str = "*DTAQ",
-        replace: bool = False,
-    ) -> None:
-        """Grant users, or ``*PUBLIC``, authority to an object, beside what they have.
+    Args:
+        obj: ``LIB/NAME``, or a name; of a library its name.
+        user: a user profile or ``*PUBLIC``, or several.
+        aut: ``*USE``, ``*CHANGE``, ``*ALL``, ``*EXCLUDE``, or single ones such as ``"*OBJOPR *ADD"``. *EXCLUDE
+            removes the authorities there are, and is itself replaced by what is granted later.
+        library: the object's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        objtype: ``*DTAQ`` or ``*LIB``.
+        replace: REPLACE(*YES): what there was goes.
 
-        Args:
-            obj: ``LIB/NAME``, or a name; of a library its name.
-            user: a user profile or ``*PUBLIC``, or several.
-            aut: ``*USE``, ``*CHANGE``, ``*ALL``, ``*EXCLUDE``, or single ones such as ``"*OBJOPR *ADD"``. *EXCLUDE
-                takes away what there was, and whatever is granted after it takes its place.
-            library: the object's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-            objtype: ``*DTAQ`` or ``*LIB``.
-            replace: REPLACE(*YES): what there was goes.
+    Raises:
+        EscapeMessage: CPF2189 not authorized to grant, CPF2204 no such profile, and those of finding it.
+        ParameterError: an authority or object type that does not exist; ``replace`` is neither True nor False.
+    """
+    job.begin("GRTOBJAUT")
+    check_flags(replace=replace)
+    granted_names(aut)
+    target, users = _secured(job, obj, library, objtype), _users(job, user)
+    given = {one: added("" if replace else _authority(target, one), aut) for one in users}
+    _secure(job, "GRTOBJAUT", target, given, "CPC2201", user=" ".join(users), aut=aut)
 
-        Raises:
-            EscapeMessage: CPF2189 not authorized to grant, CPF2204 no such profile, and those of finding it.
-            ParameterError: an authority or object type that does not exist; ``replace`` is neither True nor False.
-        """
-        self.begin("GRTOBJAUT")
-        check_flags(replace=replace)
-        granted_names(aut)
-        target, users = self._secured(obj, library, objtype), self._users(user)
-        given = {one: added("" if replace else self._authority(target, one), aut) for one in users}
-        self._secure("GRTOBJAUT", target, given, "CPC2201", user=" ".join(users), aut=aut)
 
-    @declare("RVKOBJAUT")
-    def rvkobjaut(
-        self,
-        obj: str,
-        user: str | Sequence[str],
-        aut: str = "*CHANGE",
-        *,
-        library: str = "",
-        objtype: str = "*DTAQ",
-    ) -> None:
-        """Revoke authorities of users, or of ``*PUBLIC``. Jobs that have used the queue go on until they end.
+@declare("RVKOBJAUT")
+def rvkobjaut(
+    job: JobCore,
+    obj: str,
+    user: str | Sequence[str],
+    aut: str = "*CHANGE",
+    *,
+    library: str = "",
+    objtype: str = "*DTAQ",
+) -> None:
+    """Revoke authorities of users, or of ``*PUBLIC``. Jobs that have used the queue go on until they end.
 
-        A user who has nothing left is no longer named by the object, so that the public authority is his again.
+    A user who has nothing left is no longer named by the object, so that the public authority is his again.
 
-        Args:
-            obj: ``LIB/NAME``, or a name; of a library its name.
-            user: a user profile or ``*PUBLIC``, or several.
-            aut: what is taken away, as for GRTOBJAUT; ``*ALL`` takes everything, ``*EXCLUDE`` an exclusion.
-            library: the object's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-            objtype: ``*DTAQ`` or ``*LIB``.
+    Args:
+        obj: ``LIB/NAME``, or a name; of a library its name.
+        user: a user profile or ``*PUBLIC``, or several.
+        aut: what is taken away, as for GRTOBJAUT; ``*ALL`` takes everything, ``*EXCLUDE`` an exclusion.
+        library: the object's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        objtype: ``*DTAQ`` or ``*LIB``.
 
-        Raises:
-            EscapeMessage: CPF2189 not authorized to revoke, CPF2204 no such profile, and those of finding it.
-            ParameterError: an authority or object type that does not exist.
-        """
-        self.begin("RVKOBJAUT")
-        granted_names(aut)
-        target, users = self._secured(obj, library, objtype), self._users(user)
-        had = {one: self._authority(target, one) for one in users}
-        given = {one: revoked(before, aut) for one, before in had.items() if before}
-        if "*PUBLIC" in given:
-            given["*PUBLIC"] = given["*PUBLIC"] or "*EXCLUDE"
-        self._secure("RVKOBJAUT", target, given, "CPC2202", user=" ".join(users), aut=aut)
+    Raises:
+        EscapeMessage: CPF2189 not authorized to revoke, CPF2204 no such profile, and those of finding it.
+        ParameterError: an authority or object type that does not exist.
+    """
+    job.begin("RVKOBJAUT")
+    granted_names(aut)
+    target, users = _secured(job, obj, library, objtype), _users(job, user)
+    had = {one: _authority(target, one) for one in users}
+    given = {one: revoked(before, aut) for one, before in had.items() if before}
+    if "*PUBLIC" in given:
+        given["*PUBLIC"] = given["*PUBLIC"] or "*EXCLUDE"
+    _secure(job, "RVKOBJAUT", target, given, "CPC2202", user=" ".join(users), aut=aut)
 
-    def _secured(self, obj: str, library: str, objtype: str) -> SystemObject:
-        operation = OPERATIONS["GRTOBJAUT"]
-        if objtype not in _TYPES:
-            raise ParameterError(f"objtype {objtype!r}: allowed are {', '.join(_TYPES)}")
-        target: SystemObject
-        if objtype == "*LIB":
-            name = self.place(obj, library, default="QSYS")[0]
-            found = self.library(name)
-            if found is None:
-                self.fail("CPF9810", name)
-            target = found
-        else:
-            target = self._locate(operation, *self.place(obj, library))[1]
-        self._authorize(operation, target)
-        return target
 
-    def _users(self, user: str | Sequence[str]) -> list[str]:
-        names = user.split() if isinstance(user, str) else list(user)
-        if not names:
-            raise ParameterError("user: a user profile or *PUBLIC is needed")
-        found = [name if name == "*PUBLIC" else new_name(name, "user") for name in names]
-        for name in found:
-            if name != "*PUBLIC" and name not in self.system.profiles:
-                self.fail("CPF2204", name)
-        return found
+def _secured(job: JobCore, obj: str, library: str, objtype: str) -> SystemObject:
+    operation = OPERATIONS["GRTOBJAUT"]
+    if objtype not in _TYPES:
+        raise ParameterError(f"objtype {objtype!r}: allowed are {', '.join(_TYPES)}")
+    target: SystemObject
+    if objtype == "*LIB":
+        name = place(obj, library, default="QSYS")[0]
+        found = job.library(name)
+        if found is None:
+            job.fail("CPF9810", name)
+        target = found
+    else:
+        target = job.locate(operation, *place(obj, library))[1]
+    job.authorize(operation, target)
+    return target
 
-    @staticmethod
-    def _authority(target: SystemObject, user: str) -> str:
-        if user != "*PUBLIC":
-            return target.private.get(user, "")
-        return "" if target.public == "*AUTL" else target.public
 
-    def _secure(
-        self, command: str, target: SystemObject, given: dict[str, str], completion: str, *, user: str, aut: str
-    ) -> None:
-        self.system.change_authorities(target, given)
-        self.note(command, target, user=user, aut=aut)
-        self.log(self.message(completion))
-        self.give_turn()
+def _users(job: JobCore, user: str | Sequence[str]) -> list[str]:
+    names = user.split() if isinstance(user, str) else list(user)
+    if not names:
+        raise ParameterError("user: a user profile or *PUBLIC is needed")
+    found = [name if name == "*PUBLIC" else new_name(name, "user") for name in names]
+    for name in found:
+        if name != "*PUBLIC" and name not in job.system.profiles.by_name:
+            job.fail("CPF2204", name)
+    return found
 
-    @declare("CRTUSRPRF")
-    def crtusrprf(
-        self, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: Sequence[str] = (),
-        status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
-    ) -> None:  # fmt: skip
-        """Create a user profile, as far as data queues need one.
 
-        Args:
-            usrprf: its name.
-            allobj: SPCAUT(*ALLOBJ).
-            grpprf: the group whose authorities the user has too, or ``*NONE``.
-            supgrpprf: more such groups.
-            status: ``*ENABLED``, or ``*DISABLED``: nobody can sign on with it.
-            pwdexp: its password has to be changed before somebody can.
-            password: for sign-ons to a server of the system; ``*USRPRF`` is the name. ``*NONE`` gives none.
+def _authority(target: SystemObject, user: str) -> str:
+    if user != "*PUBLIC":
+        return target.private.get(user, "")
+    return "" if target.public == "*AUTL" else target.public
 
-        Raises:
-            EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only who has *ALLOBJ may give it, or a
-                password (*SECADM, which every profile takes really, is not modelled).
-            ParameterError: a password that cannot be one, or that nobody keeps.
-        """
-        self.begin("CRTUSRPRF")
-        check_flags(allobj=allobj, pwdexp=pwdexp)
-        name = new_name(usrprf, "usrprf")
-        if name in self.system.profiles:
-            self.fail("CPF2214", name)
-        for group in (*supgrpprf, *(() if grpprf == "*NONE" else (grpprf,))):
-            if capitals(group) not in self.system.profiles:
-                self.fail("CPF2204", capitals(group))
-        if (allobj or password != NONE) and not self.system.profile(self.current_user).allobj:
-            self.fail("CPF2292")
-        self.system.crtusrprf(
-            name, allobj=allobj, grpprf=grpprf, supgrpprf=tuple(supgrpprf), status=status, pwdexp=pwdexp,
-            password=password,
-        )  # fmt: skip
-        self.log(self.message("CPC2205", name))
-        self.give_turn()
 
-    @declare("CHGUSRPRF")
-    def chgusrprf(
-        self, usrprf: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME
-    ) -> None:
-        """Change who can sign on with a user profile: enable it after too many wrong passwords, for instance.
+def _secure(
+    job: JobCore, command: str, target: SystemObject, given: dict[str, str], completion: str, *, user: str, aut: str
+) -> None:
+    job.system.objects.change_authorities(target, given)
+    job.note(command, target, user=user, aut=aut)
+    job.log(job.message(completion))
+    job.give_turn()
 
-        Args:
-            usrprf: its name.
-            status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
-            pwdexp: whether its password has to be changed first; None leaves it.
-            password: another one, ``*USRPRF``, ``*NONE`` or ``*SAME``.
 
-        Raises:
-            EscapeMessage: CPF2204 there is none, CPF2292 only who has *ALLOBJ may change another's.
-            ParameterError: a status that does not exist, or a password that cannot be kept.
-        """
-        self.begin("CHGUSRPRF")
-        name = new_name(usrprf, "usrprf")
-        if name not in self.system.profiles:
-            self.fail("CPF2204", name)
-        if not self.system.profile(self.current_user).allobj:
-            self.fail("CPF2292")
-        self.system.chgusrprf(name, status=status, pwdexp=pwdexp, password=password)
-        self.log(self.message("CPC2206", name))
-        self.give_turn()
+@declare("CRTUSRPRF")
+def crtusrprf(
+    job: JobCore, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: Sequence[str] = (),
+    status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
+) -> None:  # fmt: skip
+    """Create a user profile, as far as data queues need one.
+
+    Args:
+        usrprf: its name.
+        allobj: SPCAUT(*ALLOBJ).
+        grpprf: the group whose authorities the user has too, or ``*NONE``.
+        supgrpprf: more such groups.
+        status: ``*ENABLED``, or ``*DISABLED``: sign-on is refused.
+        pwdexp: its password has to be changed before a sign-on.
+        password: for sign-ons to a server of the system; ``*USRPRF`` is the name. ``*NONE`` gives none.
+
+    Raises:
+        EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only who has *ALLOBJ may give it, or a
+            password (*SECADM, which every profile takes really, is not modelled).
+        ParameterError: a password that is not valid, or there is no server that keeps passwords.
+    """
+    job.begin("CRTUSRPRF")
+    check_flags(allobj=allobj, pwdexp=pwdexp)
+    name = new_name(usrprf, "usrprf")
+    if name in job.system.profiles.by_name:
+        job.fail("CPF2214", name)
+    for group in (*supgrpprf, *(() if grpprf == "*NONE" else (grpprf,))):
+        if capitals(group) not in job.system.profiles.by_name:
+            job.fail("CPF2204", capitals(group))
+    if (allobj or password != NONE) and not job.system.profiles.find(job.current_user).allobj:
+        job.fail("CPF2292")
+    job.system.profiles.crtusrprf(
+        name, allobj=allobj, grpprf=grpprf, supgrpprf=tuple(supgrpprf), status=status, pwdexp=pwdexp,
+        password=password,
+    )  # fmt: skip
+    job.log(job.message("CPC2205", name))
+    job.give_turn()
+
+
+@declare("CHGUSRPRF")
+def chgusrprf(
+    job: JobCore, usrprf: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME
+) -> None:
+    """Change who can sign on with a user profile: enable it after too many wrong passwords, for instance.
+
+    Args:
+        usrprf: its name.
+        status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
+        pwdexp: whether its password has to be changed first; None leaves it.
+        password: another one, ``*USRPRF``, ``*NONE`` or ``*SAME``.
+
+    Raises:
+        EscapeMessage: CPF2204 there is none, CPF2292 only who has *ALLOBJ may change another's.
+        ParameterError: a status that does not exist, or a password that cannot be kept.
+    """
+    job.begin("CHGUSRPRF")
+    name = new_name(usrprf, "usrprf")
+    if name not in job.system.profiles.by_name:
+        job.fail("CPF2204", name)
+    if not job.system.profiles.find(job.current_user).allobj:
+        job.fail("CPF2292")
+    job.system.profiles.chgusrprf(name, status=status, pwdexp=pwdexp, password=password)
+    job.log(job.message("CPC2206", name))
+    job.give_turn()

@@ -6,143 +6,148 @@ from collections.abc import Sequence
 
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._job_core import JobCore, object_values
+from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._names import object_values, place
 from tdqsim.ibmi._objects import Library, described, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.journals import Journal, JournalEntry
 
-__all__ = ["JournalCommands"]
+__all__ = ["crtjrn", "crtjrnrcv", "dspjrn", "endjrnobj", "strjrnobj"]
 
 
-class JournalCommands(JobCore):
-    """The commands that journal data queues and read journals."""
+@declare("CRTJRNRCV")
+def crtjrnrcv(job: JobCore, jrnrcv: str, library: str = "") -> None:
+    """Create a journal receiver: the library and the name are checked, nothing is made.
 
-    @declare("CRTJRNRCV")
-    def crtjrnrcv(self, jrnrcv: str, library: str = "") -> None:
-        """Create a journal receiver: the library and the name are checked, nothing is made.
+    A journal has all its entries itself, so that scripts which make receivers run as they are.
 
-        A journal has all its entries itself, so that scripts which make receivers run as they are.
+    Args:
+        jrnrcv: ``LIB/NAME``, or a name.
+        library: its library; the current one when neither says one.
 
-        Args:
-            jrnrcv: ``LIB/NAME``, or a name.
-            library: its library; the current one when neither says one.
+    Raises:
+        EscapeMessage: CPF9810 no library.
+        ParameterError: no name for a receiver, or QTEMP, which can have none.
+    """
+    job.begin("CRTJRNRCV")
+    _new_in(job, "jrnrcv", jrnrcv, library)
 
-        Raises:
-            EscapeMessage: CPF9810 no library.
-            ParameterError: no name for a receiver, or QTEMP, which can have none.
-        """
-        self.begin("CRTJRNRCV")
-        self._new_in("jrnrcv", jrnrcv, library)
 
-    @declare("CRTJRN")
-    def crtjrn(self, jrn: str, library: str = "", *, jrnrcv: Sequence[str] = (), text: str = "") -> None:
-        """Create a journal, which needs no receivers here.
+@declare("CRTJRN")
+def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: Sequence[str] = (), text: str = "") -> None:
+    """Create a journal, which needs no receivers here.
 
-        Args:
-            jrn: ``LIB/NAME``, or a name.
-            library: its library; the current one when neither says one.
-            jrnrcv: one or two receivers: their libraries and names are checked.
-            text: its description, at most 50 characters; ``*BLANK`` for none.
+    Args:
+        jrn: ``LIB/NAME``, or a name.
+        library: its library; the current one when neither says one.
+        jrnrcv: one or two receivers: their libraries and names are checked.
+        text: its description, at most 50 characters; ``*BLANK`` for none.
 
-        Raises:
-            EscapeMessage: CPF9870 it exists, CPF9810 no library.
-            ParameterError: no name for a journal or a receiver, or QTEMP, which can have none.
-        """
-        name, library = self.place(jrn, library, default=self.current())
-        self.begin("CRTJRN", name, library)
-        holder, name = self._new_in("jrn", name, library)
-        for receiver in jrnrcv:
-            self._new_in("jrnrcv", receiver.removeprefix("*LIBL/"))
-        if ("*JRN", name) in holder.objects:
-            self.fail("CPF9870", *object_values("CPF9870", name, holder.name, "*JRN"))
-        owner = self.current_user
-        self.system.add_object(
-            holder, lambda number: Journal(number, name, holder.name, owner, public="*USE", text=described(text))
-        )
+    Raises:
+        EscapeMessage: CPF9870 it exists, CPF9810 no library.
+        ParameterError: no name for a journal or a receiver, or QTEMP, which can have none.
+    """
+    name, library = place(jrn, library, default=job.current())
+    job.begin("CRTJRN", name, library)
+    holder, name = _new_in(job, "jrn", name, library)
+    for receiver in jrnrcv:
+        _new_in(job, "jrnrcv", receiver.removeprefix("*LIBL/"))
+    if ("*JRN", name) in holder.objects:
+        job.fail("CPF9870", *object_values("CPF9870", name, holder.name, "*JRN"))
+    owner = job.current_user
+    job.system.objects.add(
+        holder, lambda number: Journal(number, name, holder.name, owner, public="*USE", text=described(text))
+    )
 
-    def _new_in(self, keyword: str, name: str, library: str = "") -> tuple[Library, str]:
-        """The library that something of journaling is to be in, and its name."""
-        name, library = self.place(name, library, default=self.current())
-        wanted = self.current() if library == "*CURLIB" else library
-        holder = self.library(wanted)
+
+def _new_in(job: JobCore, keyword: str, name: str, library: str = "") -> tuple[Library, str]:
+    """The library that something of journaling is to be in, and its name."""
+    name, library = place(name, library, default=job.current())
+    wanted = job.current() if library == "*CURLIB" else library
+    holder = job.library(wanted)
+    if holder is None:
+        job.fail("CPF9810", wanted)
+    new_name(name, keyword)
+    if not holder.number:
+        raise ParameterError(f"{keyword}: journals and receivers cannot be in QTEMP")
+    return holder, name
+
+
+def _journal(job: JobCore, jrn: str, library: str = "") -> Journal:
+    name, library = place(jrn, library)
+    named = job.current() if library == "*CURLIB" else library
+    for one in job.library_list() if library == "*LIBL" else (named,):
+        holder = job.library(one)
         if holder is None:
-            self.fail("CPF9810", wanted)
-        new_name(name, keyword)
-        if not holder.number:
-            raise ParameterError(f"{keyword}: journals and receivers cannot be in QTEMP")
-        return holder, name
+            job.fail("CPF9810", one)
+        found = holder.objects.get(("*JRN", name))
+        if isinstance(found, Journal):
+            return found
+    return job.fail("CPF9801", *object_values("CPF9801", name, library, "*JRN"))
 
-    def _journal(self, jrn: str, library: str = "") -> Journal:
-        name, library = self.place(jrn, library)
-        named = self.current() if library == "*CURLIB" else library
-        for one in self.library_list() if library == "*LIBL" else (named,):
-            holder = self.library(one)
-            if holder is None:
-                self.fail("CPF9810", one)
-            found = holder.objects.get(("*JRN", name))
-            if isinstance(found, Journal):
-                return found
-        return self.fail("CPF9801", *object_values("CPF9801", name, library, "*JRN"))
 
-    def _journaled(self, dtaq: str, library: str = "") -> DataQueue:
-        name, library = self.place(dtaq, library)
-        found = self._open_alone("STRJRNOBJ", name, library)[1]
-        if found.ddm:
-            self.fail("CPF9511", found.name)
-        return found
+def _journaled(job: JobCore, dtaq: str, library: str = "") -> DataQueue:
+    name, library = place(dtaq, library)
+    found = job.open_alone("STRJRNOBJ", name, library)[1]
+    if found.ddm:
+        job.fail("CPF9511", found.name)
+    return found
 
-    @declare("STRJRNOBJ")
-    def strjrnobj(self, dtaq: str, jrn: str, *, library: str = "") -> None:
-        """Start journaling a standard data queue.
 
-        Args:
-            dtaq: ``LIB/NAME``, or a name.
-            library: the queue's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-            jrn: the journal, ``LIB/NAME``, or a name in the library list.
+@declare("STRJRNOBJ")
+def strjrnobj(job: JobCore, dtaq: str, jrn: str, *, library: str = "") -> None:
+    """Start journaling a standard data queue.
 
-        Raises:
-            EscapeMessage: CPF7030 it is journaled already, CPF9511 DDM queue, CPF9801 and CPF9810 not found, CPF2114 in
-                use, CPF2189 not authorized.
-        """
-        self.begin("STRJRNOBJ")
-        journal, queue = self._journal(jrn), self._journaled(dtaq, library)
-        if queue.journal:
-            self.fail("CPF7030", queue.name, "DTAQ", queue.library)
-        journals = self.system.journals
-        self.system.change_object(queue, {"journal": journal.number}, lambda after: journals.entry(self, after, "QB"))
-        self.note("STRJRNOBJ", queue, jrn=journal.qualified)
+    Args:
+        dtaq: ``LIB/NAME``, or a name.
+        library: the queue's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        jrn: the journal, ``LIB/NAME``, or a name in the library list.
 
-    @declare("ENDJRNOBJ")
-    def endjrnobj(self, dtaq: str, library: str = "", *, jrn: str = "*OBJ") -> None:
-        """End journaling a data queue.
+    Raises:
+        EscapeMessage: CPF7030 it is journaled already, CPF9511 DDM queue, CPF9801 and CPF9810 not found, CPF2114 in
+            use, CPF2189 not authorized.
+    """
+    job.begin("STRJRNOBJ")
+    journal, queue = _journal(job, jrn), _journaled(job, dtaq, library)
+    if queue.journal:
+        job.fail("CPF7030", queue.name, "DTAQ", queue.library)
+    journals = job.system.journals
+    job.system.objects.change(queue, {"journal": journal.number}, lambda after: journals.entry(job, after, "QB"))
+    job.note("STRJRNOBJ", queue, jrn=journal.qualified)
 
-        Args:
-            dtaq: ``LIB/NAME``, or a name.
-            library: the queue's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-            jrn: the journal that it must be journaled to, ``LIB/NAME`` or a name in the library list; ``*OBJ`` for any.
 
-        Raises:
-            EscapeMessage: CPF7031 it is not journaled, or to another journal, and those of finding them.
-        """
-        self.begin("ENDJRNOBJ")
-        journal = None if jrn == "*OBJ" else self._journal(jrn)
-        queue = self._journaled(dtaq, library)
-        if not queue.journal or (journal is not None and journal.number != queue.journal):
-            self.fail("CPF7031", queue.name, "DTAQ", queue.library)
-        works = self.system.journals.entry(self, queue, "QE")
-        self.system.change_object(queue, {"journal": 0}, lambda _after: works)
-        self.note("ENDJRNOBJ", queue)
+@declare("ENDJRNOBJ")
+def endjrnobj(job: JobCore, dtaq: str, library: str = "", *, jrn: str = "*OBJ") -> None:
+    """End journaling a data queue.
 
-    @declare("DSPJRN")
-    def dspjrn(self, jrn: str, library: str = "") -> tuple[JournalEntry, ...]:
-        """The entries of a journal, oldest first.
+    Args:
+        dtaq: ``LIB/NAME``, or a name.
+        library: the queue's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        jrn: the journal that it must be journaled to, ``LIB/NAME`` or a name in the library list; ``*OBJ`` for any.
 
-        Args:
-            jrn: ``LIB/NAME``, or a name.
-            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+    Raises:
+        EscapeMessage: CPF7031 it is not journaled, or to another journal, and those of finding them.
+    """
+    job.begin("ENDJRNOBJ")
+    journal = None if jrn == "*OBJ" else _journal(job, jrn)
+    queue = _journaled(job, dtaq, library)
+    if not queue.journal or (journal is not None and journal.number != queue.journal):
+        job.fail("CPF7031", queue.name, "DTAQ", queue.library)
+    works = job.system.journals.entry(job, queue, "QE")
+    job.system.objects.change(queue, {"journal": 0}, lambda _after: works)
+    job.note("ENDJRNOBJ", queue)
 
-        Raises:
-            EscapeMessage: CPF9801 and CPF9810 not found.
-        """
-        self.begin("DSPJRN")
-        return tuple(self._journal(jrn, library).read())
+
+@declare("DSPJRN")
+def dspjrn(job: JobCore, jrn: str, library: str = "") -> tuple[JournalEntry, ...]:
+    """The entries of a journal, oldest first.
+
+    Args:
+        jrn: ``LIB/NAME``, or a name.
+        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+
+    Raises:
+        EscapeMessage: CPF9801 and CPF9810 not found.
+    """
+    job.begin("DSPJRN")
+    return tuple(_journal(job, jrn, library).read())

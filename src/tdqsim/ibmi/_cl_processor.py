@@ -1,4 +1,4 @@
-"""The one CL command processor: text in, the command's method called, its messages in the job log.
+"""The CL command processor: it reads text, calls the command, and puts its messages into the job log.
 
 ``job.command`` is what QCMDEXC, the remote command server and people at a prompt use. What is wrong with the text
 itself is found by :mod:`tdqsim.definitions.cl_command`; each fault is a diagnostic message, and CPF0006 ends the
@@ -11,157 +11,166 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from tdqsim.core.argument_types import types_told
 from tdqsim.core.codepage import CodePage
 from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, joined_lines, read_command
 from tdqsim.errors import ConversionError
-from tdqsim.ibmi._cl_authority import AuthorityCommands
-from tdqsim.ibmi._cl_journal import JournalCommands
-from tdqsim.ibmi._cl_library import LibraryCommands
-from tdqsim.ibmi._cl_object import ObjectCommands
-from tdqsim.ibmi._cl_queue import QueueCommands
+from tdqsim.ibmi._cl_authority import chgusrprf, crtusrprf, grtobjaut, rvkobjaut
+from tdqsim.ibmi._cl_journal import crtjrn, crtjrnrcv, endjrnobj, strjrnobj
+from tdqsim.ibmi._cl_library import addlible, chgcurlib, chglibl, crtlib, dltlib, rmvlible
+from tdqsim.ibmi._cl_object import alcobj, dlcobj, movobj, rnmobj
+from tdqsim.ibmi._cl_queue import crtdtaq, dltdtaq
+from tdqsim.ibmi._commands import job_command
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LOCK_STATES
+from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._joblog import dspjoblog
 from tdqsim.ibmi.layouts import pack_decimal
 from tdqsim.ibmi.messages import EscapeMessage, Message
 from tdqsim.ibmi.parms import Parm
 
-__all__ = ["CommandProcessor"]
+if TYPE_CHECKING:
+    from tdqsim.ibmi.job import Job
+    from tdqsim.ibmi.system import System
+
+__all__ = ["command"]
 
 Values = Mapping[str, Any]
 _WHOLE_DIGITS, _FRACTION, _SHORTEST_TEXT = 10, 5, 32  # how CALL passes a literal
 _NUMBER = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,10}(?:\.[0-9]{0,5})?", re.ASCII)
 
 
-class CommandProcessor(QueueCommands, ObjectCommands, LibraryCommands, AuthorityCommands, JournalCommands):
-    """All commands, by method and by text."""
+@job_command
+def command(job: JobCore, text: str) -> Any:
+    """Run one CL command, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
 
-    @types_told
-    def command(self, text: str) -> Any:
-        """Run one CL command, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
+    The commands are CRTDTAQ, DLTDTAQ, CRTLIB, DLTLIB, ADDLIBLE, RMVLIBLE, CHGLIBL, CHGCURLIB, ALCOBJ, DLCOBJ,
+    MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CHGUSRPRF, CRTJRNRCV, CRTJRN,
+    STRJRNOBJ, ENDJRNOBJ, CALL, SBMJOB, DSPJOBLOG.
 
-        The commands are CRTDTAQ, DLTDTAQ, CRTLIB, DLTLIB, ADDLIBLE, RMVLIBLE, CHGLIBL, CHGCURLIB, ALCOBJ, DLCOBJ,
-        MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CHGUSRPRF, CRTJRNRCV, CRTJRN,
-        STRJRNOBJ, ENDJRNOBJ, CALL, SBMJOB, DSPJOBLOG.
+    Returns:
+        What the command's method returns: the queue of CRTDTAQ, the library of CRTLIB, the started job of SBMJOB,
+        the messages of DSPJOBLOG, else None.
 
-        Returns:
-            What the command's method returns: the queue of CRTDTAQ, the library of CRTLIB, the started job of SBMJOB,
-            the messages of DSPJOBLOG, else None.
-
-        Raises:
-            EscapeMessage: CPF0006 the text is not one known command with parameters that it can have, or has characters
-                that the job's code page has not (the diagnostics say what), and those of the command.
-        """
-        self.check_usable()
-        try:
-            return self._run(text)
-        except EscapeMessage as error:
-            self.log(error.message)
-            raise
-
-    def _run(self, text: str) -> Any:
-        text = joined_lines(text)
-        try:
-            self.page.encode(text)
-        except ConversionError as error:
-            self._refuse_because(error)
-        checked = check_command(read_command(text))
-        handler = HANDLERS.get(checked.name)
-        faults = checked.diagnostics
-        if not faults and handler is None:
-            faults = (Diagnostic("CPD0030", (checked.name, "*LIBL")),)
-        if faults or handler is None:
-            self.refuse(faults)
-        try:
-            return handler(self, checked.values)
-        except ParameterError as error:
-            if checked.name == "CALL":
-                raise  # it is the program's
-            self._refuse_because(error)
-
-    def _refuse_because(self, error: Exception) -> NoReturn:
-        """End the command for what no diagnostic has an id for: the reason is told as it is."""
-        reason = Message("", "diagnostic", 0, str(error), b"")
-        self.log(reason)
-        raise EscapeMessage(self.message("CPF0006"), (reason,)) from error
-
-    def refuse(self, faults: tuple[Diagnostic, ...]) -> NoReturn:
-        """Send the diagnostics and end the command."""
-        self._dispatcher.check_thread()
-        diagnostics = tuple(self.message(fault.message_id, *fault.values) for fault in faults)
-        self.log(*diagnostics)
-        raise EscapeMessage(self.message("CPF0006"), diagnostics)
-
-    def refuse_elements(self, keyword: str, values: list[Any]) -> NoReturn:
-        """Refuse values that do not have the shape of the parameter."""
-        self._dispatcher.check_thread()
-        shown = " ".join(map(str, values))
-        self.refuse((Diagnostic("CPD0084", (len(shown), keyword, shown), keyword),))
+    Raises:
+        EscapeMessage: CPF0006 the text is not one known command with parameters that it can have, or has characters
+            that are not in the job's code page (the diagnostics say which), and those of the command.
+    """
+    job.check_usable()
+    try:
+        return _run(job, text)
+    except EscapeMessage as error:
+        job.log(error.message)
+        raise
 
 
-def _crtlib(job: CommandProcessor, values: Values) -> Any:
-    return job.crtlib(
+def _run(job: JobCore, text: str) -> Any:
+    text = joined_lines(text)
+    try:
+        job.page.encode(text)
+    except ConversionError as error:
+        _refuse_because(job, error)
+    checked = check_command(read_command(text))
+    handler = HANDLERS.get(checked.name)
+    faults = checked.diagnostics
+    if not faults and handler is None:
+        faults = (Diagnostic("CPD0030", (checked.name, "*LIBL")),)
+    if faults or handler is None:
+        refuse(job, faults)
+    try:
+        return handler(job, checked.values)
+    except ParameterError as error:
+        if checked.name == "CALL":
+            raise  # it is the program's
+        _refuse_because(job, error)
+
+
+def _refuse_because(job: JobCore, error: Exception) -> NoReturn:
+    """End the command for a reason that no diagnostic has an id for: its text is sent as it is."""
+    reason = Message("", "diagnostic", 0, str(error), b"")
+    job.log(reason)
+    raise EscapeMessage(job.message("CPF0006"), (reason,)) from error
+
+
+def refuse(job: JobCore, faults: tuple[Diagnostic, ...]) -> NoReturn:
+    """Send the diagnostics and end the command."""
+    diagnostics = tuple(job.message(fault.message_id, *fault.values) for fault in faults)
+    job.log(*diagnostics)
+    raise EscapeMessage(job.message("CPF0006"), diagnostics)
+
+
+def refuse_elements(job: JobCore, keyword: str, values: list[Any]) -> NoReturn:
+    """Refuse values that do not have the shape of the parameter."""
+    shown = " ".join(map(str, values))
+    refuse(job, (Diagnostic("CPD0084", (len(shown), keyword, shown), keyword),))
+
+
+def _crtlib(job: JobCore, values: Values) -> Any:
+    return crtlib(job.handle,
         values["lib"], aut=values.get("aut", "*CHANGE"), crtaut=values.get("crtaut", "*CHANGE"),
         text=values.get("text", "*BLANK"),
     )  # fmt: skip
 
 
-def _addlible(job: CommandProcessor, values: Values) -> None:
+def _addlible(job: JobCore, values: Values) -> None:
     position = [str(one) for one in values.get("position", ["*FIRST"])]
     beside = len(position) == 2 and position[0] in ("*AFTER", "*BEFORE")
     if not beside and position not in (["*FIRST"], ["*LAST"]):
-        job.refuse_elements("POSITION", position)
-    job.addlible(values["lib"], (position[0], position[1]) if beside else position[0])
+        refuse_elements(job, "POSITION", position)
+    addlible(job.handle, values["lib"], (position[0], position[1]) if beside else position[0])
 
 
-def _chglibl(job: CommandProcessor, values: Values) -> None:
+def _chglibl(job: JobCore, values: Values) -> None:
     libl = values.get("libl", ["*SAME"])
-    job.chglibl(libl[0] if libl[0] in ("*SAME", "*NONE") else libl, values.get("curlib", "*SAME"))
+    chglibl(job.handle, libl[0] if libl[0] in ("*SAME", "*NONE") else libl, values.get("curlib", "*SAME"))
 
 
-def _objects(job: CommandProcessor, values: Values) -> list[tuple[str, str]]:
+def _objects(job: JobCore, values: Values) -> list[tuple[str, str]]:
     found = []
     for one in values["obj"]:
         words = [str(word) for word in one] if isinstance(one, list) else [str(one)]
         # name, type, state, and a member, which only files have
         if len(words) not in (3, 4) or words[1] != "*DTAQ" or words[2] not in LOCK_STATES:
-            job.refuse_elements("OBJ", words)
+            refuse_elements(job, "OBJ", words)
         found.append((words[0], words[2]))
     return found
 
 
-def _alcobj(job: CommandProcessor, values: Values) -> None:
+def _alcobj(job: JobCore, values: Values) -> None:
     wait = values.get("wait", "*CLS")
-    job.alcobj(_objects(job, values), None if wait == "*CLS" else wait, values.get("scope", "*JOB"))
+    alcobj(job.handle, _objects(job, values), None if wait == "*CLS" else wait, values.get("scope", "*JOB"))
 
 
 def _authority(values: Values) -> tuple[str, list[str], str]:
     return values["obj"], values["user"], " ".join(values.get("aut", ["*CHANGE"]))
 
 
-def _crtusrprf(job: CommandProcessor, values: Values) -> None:
+def _crtusrprf(job: JobCore, values: Values) -> None:
     groups = [one for one in values.get("supgrpprf", []) if one != "*NONE"]
-    job.crtusrprf(
+    crtusrprf(job.handle,
         values["usrprf"], allobj="*ALLOBJ" in values.get("spcaut", []), grpprf=values.get("grpprf", "*NONE"),
         supgrpprf=groups, status=values.get("status", "*ENABLED"), pwdexp=values.get("pwdexp") == "*YES",
         password=values.get("password", "*NONE"),
     )  # fmt: skip
 
 
-def _chgusrprf(job: CommandProcessor, values: Values) -> None:
+def _chgusrprf(job: JobCore, values: Values) -> None:
     pwdexp = {"*YES": True, "*NO": False}.get(values.get("pwdexp", "*SAME"))
-    job.chgusrprf(
-        values["usrprf"], status=values.get("status", "*SAME"), pwdexp=pwdexp, password=values.get("password", "*SAME")
+    chgusrprf(
+        job.handle,
+        values["usrprf"],
+        status=values.get("status", "*SAME"),
+        pwdexp=pwdexp,
+        password=values.get("password", "*SAME"),
     )
 
 
-def _called(job: Any, values: Values) -> None:
+def _called(job: JobCore, values: Values) -> None:
     parm = values.get("parm", [])
     if len(parm) == 1 and isinstance(parm[0], list) and not _with_type(parm[0]):
         parm = parm[0]  # by position they stand in parentheses of their own
-    job.call_program(values["pgm"], parameters=[_passed(job, one) for one in parm])
+    cast("Job", job.handle).call_program(values["pgm"], parameters=[_passed(job, one) for one in parm])
 
 
 def _with_type(value: Any) -> bool:
@@ -169,11 +178,11 @@ def _with_type(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and isinstance(value[1], list) and not isinstance(value[0], list)
 
 
-def _passed(job: CommandProcessor, value: Any) -> bytearray:
+def _passed(job: JobCore, value: Any) -> bytearray:
     """A value of PARM as a program gets it: of the type that it names, or as a literal."""
     if not _with_type(value):
         if isinstance(value, list):
-            job.refuse_elements("PARM", value)
+            refuse_elements(job, "PARM", value)
         return literal(value, job.page)
     given, (word, *sizes) = value
     kind, convert = _PARM_TYPES.get(word, ("", str))
@@ -181,7 +190,7 @@ def _passed(job: CommandProcessor, value: Any) -> bytearray:
         parm = Parm("PARM", kind + (f"({':'.join(sizes)})" if sizes else ""))
         return bytearray(parm.encode(convert(given), job.page))
     except (ParameterError, ArithmeticError):
-        job.refuse_elements("PARM", [given, f"({' '.join(value[1])})"])
+        refuse_elements(job, "PARM", [given, f"({' '.join(value[1])})"])
 
 
 _JOBD_LIBRARIES = ("QGPL", "QTEMP")
@@ -191,16 +200,16 @@ _PARM_TYPES: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
 )
 
 
-def _submitted(job: Any, values: Values) -> Any:
+def _submitted(job: JobCore, values: Values) -> Any:
     """SBMJOB CMD(...): the command runs in a job of its own; what is wrong with its text is said now."""
     tree = values["cmd"]
     words = tree[0] if len(tree) == 1 and isinstance(tree[0], list) else tree
     text = _as_text(words)
     checked = check_command(read_command(text))
     if checked.diagnostics:
-        job.refuse(checked.diagnostics)
+        refuse(job, checked.diagnostics)
     name, user = values.get("job", "*JOBD"), values.get("user", "*CURRENT")
-    started = job.system.start(
+    started = cast("System", job.handle.system).start(
         lambda own: own.command(text),
         name="QDFTJOBD" if name == "*JOBD" else name, user=job.current_user if user == "*CURRENT" else user,
         ccsid=job.ccsid, **_libraries(job, values),
@@ -209,7 +218,7 @@ def _submitted(job: Any, values: Values) -> Any:
     return started
 
 
-def _libraries(job: Any, values: Values) -> dict[str, Any]:
+def _libraries(job: JobCore, values: Values) -> dict[str, Any]:
     """The current library and the library list that a submitted job begins with: the submitter's unless said."""
     current, wanted = values.get("curlib", "*CURRENT"), values.get("inllibl", ["*CURRENT"])
     named = {"*CURRENT": job.user_libraries, "*NONE": ()}.get(wanted[0], _JOBD_LIBRARIES)
@@ -240,7 +249,7 @@ def literal(value: ClWord, page: CodePage) -> bytearray:
     """A value of PARM as a program gets it: numbers PACKED(15, 5), characters blank padded to 32.
 
     Raises:
-        ConversionError: a character that the code page of the job has not.
+        ConversionError: a character that is not in the code page of the job.
     """
     if not value.quoted and _NUMBER.fullmatch(value):
         return bytearray(pack_decimal(int(Decimal(value).scaleb(_FRACTION)), _WHOLE_DIGITS + _FRACTION))
@@ -248,37 +257,38 @@ def literal(value: ClWord, page: CodePage) -> bytearray:
     return bytearray(data.ljust(_SHORTEST_TEXT, page.encode(" ")))
 
 
-HANDLERS: Mapping[str, Callable[[Any, Values], Any]] = MappingProxyType(
+HANDLERS: Mapping[str, Callable[[JobCore, Values], Any]] = MappingProxyType(
     {
-        "CRTDTAQ": lambda job, values: job.crtdtaq(**values),
-        "DLTDTAQ": lambda job, values: job.dltdtaq(values["dtaq"]),
+        "CRTDTAQ": lambda job, values: crtdtaq(job.handle, **values),
+        "DLTDTAQ": lambda job, values: dltdtaq(job.handle, values["dtaq"]),
         "CRTLIB": _crtlib,
-        "DLTLIB": lambda job, values: job.dltlib(values["lib"]),
+        "DLTLIB": lambda job, values: dltlib(job.handle, values["lib"]),
         "ADDLIBLE": _addlible,
-        "RMVLIBLE": lambda job, values: job.rmvlible(values["lib"]),
+        "RMVLIBLE": lambda job, values: rmvlible(job.handle, values["lib"]),
         "CHGLIBL": _chglibl,
-        "CHGCURLIB": lambda job, values: job.chgcurlib(values["curlib"]),
+        "CHGCURLIB": lambda job, values: chgcurlib(job.handle, values["curlib"]),
         "ALCOBJ": _alcobj,
-        "DLCOBJ": lambda job, values: job.dlcobj(_objects(job, values), values.get("scope", "*JOB")),
-        "MOVOBJ": lambda job, values: job.movobj(values["obj"], values["tolib"]),
-        "RNMOBJ": lambda job, values: job.rnmobj(values["obj"], values["newobj"]),
-        "GRTOBJAUT": lambda job, values: job.grtobjaut(
-            *_authority(values), objtype=values["objtype"], replace=values.get("replace") == "*YES"
+        "DLCOBJ": lambda job, values: dlcobj(job.handle, _objects(job, values), values.get("scope", "*JOB")),
+        "MOVOBJ": lambda job, values: movobj(job.handle, values["obj"], values["tolib"]),
+        "RNMOBJ": lambda job, values: rnmobj(job.handle, values["obj"], values["newobj"]),
+        "GRTOBJAUT": lambda job, values: grtobjaut(
+            job.handle, *_authority(values), objtype=values["objtype"], replace=values.get("replace") == "*YES"
         ),
-        "RVKOBJAUT": lambda job, values: job.rvkobjaut(*_authority(values), objtype=values["objtype"]),
+        "RVKOBJAUT": lambda job, values: rvkobjaut(job.handle, *_authority(values), objtype=values["objtype"]),
         "CRTUSRPRF": _crtusrprf,
         "CHGUSRPRF": _chgusrprf,
-        "CRTJRNRCV": lambda job, values: job.crtjrnrcv(values["jrnrcv"]),
-        "CRTJRN": lambda job, values: job.crtjrn(
+        "CRTJRNRCV": lambda job, values: crtjrnrcv(job.handle, values["jrnrcv"]),
+        "CRTJRN": lambda job, values: crtjrn(
+            job.handle,
             values["jrn"],
             jrnrcv=values.get("jrnrcv", ()),
             text=values.get("text", "*BLANK"),
         ),
-        "STRJRNOBJ": lambda job, values: job.strjrnobj(values["obj"], values["jrn"]),
+        "STRJRNOBJ": lambda job, values: strjrnobj(job.handle, values["obj"], values["jrn"]),
         "CALL": _called,
         "SBMJOB": _submitted,
-        "DSPJOBLOG": lambda job, values: job.dspjoblog(values.get("job", "*")),
-        "ENDJRNOBJ": lambda job, values: job.endjrnobj(values["obj"], jrn=values.get("jrn", "*OBJ")),
+        "DSPJOBLOG": lambda job, values: dspjoblog(job.handle, values.get("job", "*")),
+        "ENDJRNOBJ": lambda job, values: endjrnobj(job.handle, values["obj"], jrn=values.get("jrn", "*OBJ")),
     }
 )
 """What each command of the definitions calls."""

@@ -1,12 +1,12 @@
-"""Making a data queue from its definition."""
+"""Create a data queue from its definition."""
 
 from __future__ import annotations
 
 from tdqsim.definitions import Dtaq
-from tdqsim.ibmi._machine import Machine
+from tdqsim.ibmi._data import JobData
 from tdqsim.ibmi._objects import Library
 from tdqsim.ibmi._queue import Attributes, DataQueue, maximum_entries
-from tdqsim.ibmi._who import Who
+from tdqsim.ibmi._system_core import SystemCore
 
 __all__ = ["attributes_of", "create_queue", "obstacle_to", "public_authority"]
 
@@ -14,7 +14,7 @@ _BUNDLES = ("*CHANGE", "*ALL", "*USE", "*EXCLUDE")
 
 
 def attributes_of(definition: Dtaq) -> Attributes:
-    """What CRTDTAQ said, in the form that is kept."""
+    """The attributes of a definition, as the catalogue keeps them."""
     if definition.type == "*DDM":
         library, _, name = definition.rmtdtaq.rpartition("/")
         return Attributes(
@@ -36,10 +36,10 @@ def public_authority(definition: Dtaq, library: Library) -> tuple[str, str]:
     return (definition.aut, "") if definition.aut in _BUNDLES else ("*AUTL", definition.aut)
 
 
-def obstacle_to(machine: Machine, library: Library, definition: Dtaq) -> tuple[str, ...] | None:
-    """Id and values of the message that tells why the queue cannot be made there; None when it can."""
+def obstacle_to(system: SystemCore, library: Library, definition: Dtaq) -> tuple[str, ...] | None:
+    """Id and values of the message that says why the queue cannot be created there; None when it can."""
     _, listed = public_authority(definition, library)
-    if listed and listed not in machine.authorization_lists:
+    if listed and listed not in system.profiles.authorization_lists:
         return "CPF2283", listed
     attributes = attributes_of(definition)
     if attributes.type != "*DDM" and not maximum_entries(attributes):
@@ -47,17 +47,18 @@ def obstacle_to(machine: Machine, library: Library, definition: Dtaq) -> tuple[s
     return None
 
 
-def create_queue(system: Machine, library: Library, definition: Dtaq, owner: str, job: Who | None = None) -> DataQueue:
+def create_queue(
+    system: SystemCore, library: Library, definition: Dtaq, owner: str, job: JobData | None = None
+) -> DataQueue:
     """Create the data queue in a library where its name is free."""
     public, listed = public_authority(definition, library)
-    created = system.add_object(
+    created = system.objects.add(
         library,
         lambda number: DataQueue(
             number, definition.name, library.name, owner, public=public, autl=listed, text=definition.text,
             attributes=attributes_of(definition), autorcl=definition.autorcl == "*YES",
         ),
     )  # fmt: skip
-    assert isinstance(created, DataQueue)
-    created.settle()
-    system.note("CRTDTAQ", job, created, **created.facts())
+    created.bind()
+    system.note("CRTDTAQ", job, created, **system.objects.state_of(created).keywords())
     return created

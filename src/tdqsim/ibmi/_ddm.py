@@ -1,18 +1,9 @@
-"""DDM data queues: a queue here that stands for one on another system.
-
-The other system is found by the queue's remote location name (or its RDB name) among the links of this one
-(:meth:`System.connect`). A link is a small interface, so that the other system can be in this process or anywhere. The
-remote queue need not exist before it is used.
+"""The two sides of a DDM conversation: the requests of one system, and the server that carries them out on another.
 
 What goes over a link of this module are messages (:mod:`tdqsim.core.messages`): a request in the name of a user, and
-its answer, which is an entry, nothing, or the escape message that the API ended with over there. The other side is a
-small server that carries requests out in jobs of its own system, as a DDM conversation would. A system of the same
-process is served *at once*, inside the ``send``; over a network each request is a strand of its own there and the
-requester waits.
-
-A DDM queue may stand for another DDM queue. A request carries the DDM queues that it has come through, so that a ring
-of them is refused and not followed for ever. Whatever keeps a request from being carried out there, as far as no escape
-message says it (no link, a system that is closed, a user that it does not know, a ring), is CPF9510 here.
+its answer, which is an entry, nothing, or the escape message with which the API ended there. The server carries
+requests out in jobs of its own system, as a DDM conversation would. A system of the same process is served *at once*,
+inside the ``send``; over a network each request is a strand of its own there and the requester waits.
 """
 
 from __future__ import annotations
@@ -21,24 +12,23 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import Kinds, MessageFrame
 from tdqsim.core.store import Entry
 from tdqsim.core.transport import LinkDown, MessageChannel, Pipe, Transport
 from tdqsim.errors import TdqError
-from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._receive import receive_entry
 from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.messages import EscapeMessage, Message, message
 
 if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher, Strand
-    from tdqsim.ibmi._job_core import JobCore
     from tdqsim.ibmi.job import Job
     from tdqsim.ibmi.system import System
 
-__all__ = ["DdmLink", "DdmServer", "InProcessLink", "RemoteLink", "RemoteQueues"]
+__all__ = ["DdmLink", "DdmServer", "InProcessLink"]
 
 _SERVER_JOB: Final = "QRWTSRVR"
 _MESSAGE_ID: Final = re.compile(r"([A-Z][A-Z0-9]{2}[0-9A-F]{4})?", re.ASCII)
@@ -58,30 +48,6 @@ KINDS: Final[Kinds] = {
 }
 """Each kind's fields. ``key`` and ``sender`` are lengths: the bytes stand before the data; ``lengths`` likewise."""
 _NOTHING: Final = {"found": False, "key": _NONE, "sender": 0, "time_ns": 0}
-
-
-class RemoteLink(Protocol):
-    """What another system does for a DDM queue, in the name of a user.
-
-    ``route`` are the DDM queues that the request has come through, the last one being the one it is for here.
-
-    Every method raises EscapeMessage as the API over there did, or :class:`~tdqsim.core.transport.LinkDown` when it was
-    not carried out there.
-    """
-
-    def send(
-        self, user: str, name: str, library: str, data: bytes, key: bytes | None, *, route: Sequence[str] = ()
-    ) -> None:
-        """Send to the remote queue."""
-
-    def receive(
-        self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None,
-        room: int | None = None, *, route: Sequence[str] = (),
-    ) -> Entry | None:  # fmt: skip
-        """Receive from the remote queue, removing; an entry of more than ``room`` bytes stays there (CPF24B4)."""
-
-    def clear(self, user: str, name: str, library: str, *, route: Sequence[str] = ()) -> None:
-        """Clear the remote queue."""
 
 
 # -- the side of the DDM queue ----------------------------------------------------------------------------------------
@@ -140,14 +106,14 @@ class DdmLink:
         return answer
 
     def _answered(self, number: int, kind: str) -> MessageFrame:
-        def attempt() -> Any:
+        def attempt() -> MessageFrame | WaitMark:
             answer = self._answers.pop(number, None)
             if answer is None and self._channel.is_lost:
                 raise LinkDown(f"{kind} was not answered: the link is gone")
             return WAIT if answer is None else answer
 
         try:
-            answer: MessageFrame = self._dispatcher.wait(attempt, self._awaited)
+            answer = self._dispatcher.wait(attempt, self._awaited)
         except BaseException:
             with suppress(LinkDown):  # what ends the wait is not to be hidden by that
                 self._channel.send("ABANDON", {"request": number})
@@ -157,7 +123,7 @@ class DdmLink:
     def _arrived(self, frame: MessageFrame) -> None:
         if not frame.answers or frame.kind not in ("DONE", "FAILED"):
             self._channel.close()
-        elif frame.answers in self._due:  # else it was given up meanwhile
+        elif frame.answers in self._due:  # else the requester has given up
             self._answers[frame.answers] = frame
             self._awaited.wake_all()
 
@@ -208,7 +174,7 @@ class DdmServer:
         try:
             self._serve(frame)
         except LinkDown:
-            return  # nobody waits for the answer
+            return  # the requester is gone
         except BaseException:
             self._channel.close()  # the requester is not to wait for ever
             raise
@@ -230,7 +196,7 @@ class DdmServer:
             raise
 
     def _put_back(self, frame: MessageFrame, answer: MessageFrame) -> None:
-        """Nobody hears of the entry that was received: it is the next one again."""
+        """Put back an entry whose answer could not be sent: it is the next one again."""
         entry = _entry(answer)
         job = self._job(frame.fields["user"], frame.fields)
         assert entry is not None
@@ -239,9 +205,9 @@ class DdmServer:
 
     def _carry_out(self, frame: MessageFrame) -> tuple[Mapping[str, Any], bytes]:
         fields = frame.fields
-        user, remote = fields["user"], self._system.remote
+        user = fields["user"]
         job = self._job(user, fields)
-        remote.routes[job] = tuple(fields["route"])
+        job._core.route = tuple(fields["route"])
         try:
             return _SERVED[frame.kind](job, fields, frame.data)
         except (LinkDown, EscapeMessage):
@@ -251,7 +217,7 @@ class DdmServer:
                 raise  # it belongs to the requester's strand, in which this is carried out
             raise _failed(fields, error) from error
         finally:
-            remote.routes.pop(job, None)
+            job._core.route = ()
             if not job.ended:
                 self._idle.setdefault(user, []).append(job)
 
@@ -262,6 +228,8 @@ class DdmServer:
             job = idle.pop()
             if not job.ended:
                 return job
+        if user not in self._system.profiles:
+            raise _failed(fields, message("CPF2204", _shown(user))._replace(kind="diagnostic"))
         try:
             return self._system.job(_SERVER_JOB, user=user)
         except EscapeMessage:
@@ -279,13 +247,12 @@ def _do_send(job: Job, fields: Mapping[str, Any], beside: bytes) -> tuple[Mappin
 def _do_receive(job: Job, fields: Mapping[str, Any], beside: bytes) -> tuple[Mapping[str, Any], bytes]:
     key, _ = _apart(fields["key"], beside)
     wait_ns, room = (None if fields[name] < 0 else fields[name] for name in ("wait_ns", "room"))
-    entry = job.receive_entry(
-        fields["name"], fields["library"], wait_ns, fields["key_order"], key, remove=True, room=room
-    )
-    if entry is None:
+    found = receive_entry(job._core, fields["name"], fields["library"], wait_ns, fields["key_order"], key, room=room)
+    if found is None:
         return _NOTHING, b""
-    found = {"found": True, "key": len(entry.key), "sender": len(entry.sender), "time_ns": entry.time_ns}
-    return found, entry.key + entry.sender + entry.data
+    entry = Entry(*found)
+    answer = {"found": True, "key": len(entry.key), "sender": len(entry.sender), "time_ns": entry.time_ns}
+    return answer, entry.key + entry.sender + entry.data
 
 
 def _do_clear(job: Job, fields: Mapping[str, Any], _beside: bytes) -> tuple[Mapping[str, Any], bytes]:
@@ -394,86 +361,11 @@ def _said(message_id: str, kind: str, severity: int, text: str, data: bytes) -> 
 
 
 def _failed(fields: Mapping[str, Any], why: object) -> EscapeMessage:
-    """CPF9510, with the reason before it for people."""
-    reason = Message("", "diagnostic", 0, str(why), b"")
+    """CPF9510, with the reason before it."""
+    reason = why if isinstance(why, Message) else Message("", "diagnostic", 0, str(why), b"")
     return EscapeMessage(message("CPF9510", _shown(fields["name"]), _shown(fields["library"])), (reason,))
 
 
 def _shown(name: str) -> str:
     """A name that another system said, as a message can have it."""
     return "".join(one if " " < one <= "~" else "?" for one in name[:10])
-
-
-# -- the DDM queues of a system ---------------------------------------------------------------------------------------
-
-
-class RemoteQueues:
-    """The DDM side of one system.
-
-    Attributes:
-        links: the links by remote location or RDB name.
-        routes: the DDM queues through which the request has come that a job carries out.
-    """
-
-    def __init__(self) -> None:
-        self.links: dict[str, RemoteLink] = {}
-        self.routes: dict[object, tuple[str, ...]] = {}
-
-    def send(self, job: JobCore, queue: DataQueue, data: bytes, key: bytes | None, *, asynchronous: bool) -> None:
-        """Send through the queue's link; an asynchronous failure is kept for the next access."""
-        self._admit(job, queue)
-        attributes = queue.attributes
-        remote = attributes.rmtdtaq, attributes.rmtdtaqlib
-        try:
-            self._through(job, queue, lambda link, route: link.send(job.current_user, *remote, data, key, route=route))
-            job.note("QSNDDTAQ", queue, data, key or b"")
-        except EscapeMessage as error:
-            if not asynchronous:
-                raise
-            job.keep_remote_failure(queue, error)
-
-    def receive(
-        self, job: JobCore, queue: DataQueue, wait_ns: int | None, key_order: str, key: bytes | None,
-        room: int | None = None,
-    ) -> Entry | None:  # fmt: skip
-        """Receive through the queue's link."""
-        self._admit(job, queue)
-        attributes = queue.attributes
-        remote = attributes.rmtdtaq, attributes.rmtdtaqlib
-        entry: Entry | None = self._through(
-            job,
-            queue,
-            lambda link, route: link.receive(job.current_user, *remote, wait_ns, key_order, key, room, route=route),
-        )
-        job.note("QRCVDTAQ", queue, *((entry.data, entry.key) if entry is not None else ()))
-        return entry
-
-    def clear(self, job: JobCore, queue: DataQueue) -> None:
-        """Clear through the queue's link."""
-        self._admit(job, queue)
-        attributes = queue.attributes
-        remote = attributes.rmtdtaq, attributes.rmtdtaqlib
-        self._through(job, queue, lambda link, route: link.clear(job.current_user, *remote, route=route))
-        job.note("QCLRDTAQ", queue)
-
-    def _through(self, job: JobCore, queue: DataQueue, call: Callable[[RemoteLink, tuple[str, ...]], Any]) -> Any:
-        """Ask the other system; CPF9510 when there is no link, it is lost, or the request has been here before."""
-        attributes = queue.attributes
-        link = self.links.get(attributes.rdb or attributes.rmtlocname)
-        here = f"{job.system.name} {queue.library}/{queue.name}"
-        route = self.routes.get(job, ())
-        if link is None or here in route:
-            job.fail("CPF9510", queue.name, queue.library)
-        try:
-            return call(link, (*route, here))
-        except LinkDown:
-            job.fail("CPF9510", queue.name, queue.library)
-
-    @staticmethod
-    def _admit(job: JobCore, queue: DataQueue) -> None:
-        """Refuse a job that has no way to DDM queues, and tell it what an asynchronous request of it has come to."""
-        if job.local_only:
-            job.fail("CPF9511", queue.name)
-        kept = job.take_remote_failure(queue)
-        if kept is not None:
-            raise kept

@@ -1,9 +1,8 @@
-"""The declaration of each API and command: its typed Python method, read once at import.
+"""The declaration of each API and command: its typed Python function, read once at import.
 
-``@declare("QSNDDTAQ")`` leaves that method as it is (a call costs nothing extra; elsewhere errors of Python's own come
-to name the argument of a wrong type) and records its signature together with the parameters and messages of the manual
-(``facts/ibmi_api_parameters.tsv``, ``facts/ibmi_api_messages.tsv``). The byte form, help, documentation and the
-coverage table work from these records.
+``@declare("QCLRDTAQ")`` records the function's signature together with the parameters and messages of the manual
+(``facts/ibmi_api_parameters.tsv``, ``facts/ibmi_api_messages.tsv``), and makes it a method of a job. The byte form,
+help, documentation and the coverage table work from these records.
 """
 
 from __future__ import annotations
@@ -11,14 +10,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from tdqsim.core.argument_types import types_told
 from tdqsim.facts import table
+from tdqsim.ibmi._commands import job_command
+from tdqsim.ibmi._job_core import JobBase, JobCore
 
-__all__ = ["DECLARATIONS", "ApiParameter", "Declaration", "MessageUse", "declare", "declared_program"]
+__all__ = ["DECLARATIONS", "ApiParameter", "Declaration", "MessageUse", "declare", "declare_hot", "declared_program"]
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class ApiParameter(NamedTuple):
@@ -91,33 +93,48 @@ class Declaration(NamedTuple):
         return "\n".join(lines)
 
 
-_HOT: Final = ("QSNDDTAQ", "QRCVDTAQ")
-"""Where a call more would show; they look at their arguments themselves."""
 _declarations: dict[str, Declaration] = {}
 DECLARATIONS = MappingProxyType(_declarations)
 """Every API and command by name."""
 
 
-def declare(name: str) -> Callable[[F], F]:
-    """Record a method as the Python form of an API or command.
+def record(name: str, function: Callable[..., object]) -> None:
+    """Record a function over a job as the Python form of an API or command.
 
     Raises:
-        ValueError: an argument that the parameter table names is not one of the method, or the name is taken.
+        ValueError: an argument that the parameter table names is not one of the function, or the name is taken.
     """
+    signature = inspect.signature(function)
+    own = list(signature.parameters.values())[1:]
+    parameters, messages = _parameters(name), _messages(name)
+    missing = {word for p in parameters if p.python != "-" for word in p.python.split()} - {p.name for p in own}
+    if missing or name in _declarations:
+        raise ValueError(f"{name}: declared twice, or its function has no argument {', '.join(sorted(missing))}")
+    summary = (inspect.getdoc(function) or "").split("\n")[0]
+    shown = signature.replace(parameters=own)
+    _declarations[name] = Declaration(name, function.__name__, shown, summary, parameters, messages)
 
-    def record(method: F) -> F:
-        signature = inspect.signature(method)
-        own = [parameter for key, parameter in signature.parameters.items() if key != "self"]
-        parameters, messages = _parameters(name), _messages(name)
-        missing = {word for p in parameters if p.python != "-" for word in p.python.split()} - {p.name for p in own}
-        if missing or name in _declarations:
-            raise ValueError(f"{name}: declared twice, or its method has no argument {', '.join(sorted(missing))}")
-        summary = (inspect.getdoc(method) or "").split("\n")[0]
-        shown = signature.replace(parameters=own)
-        _declarations[name] = Declaration(name, method.__name__, shown, summary, parameters, messages)
-        return method if name in _HOT else cast("F", types_told(method))
 
-    return record
+def declare(
+    name: str,
+) -> Callable[[Callable[Concatenate[JobCore, P], T]], Callable[Concatenate[JobBase, P], T]]:
+    """Record a function as an API or command, and make it a method of a job."""
+
+    def make(function: Callable[Concatenate[JobCore, P], T]) -> Callable[Concatenate[JobBase, P], T]:
+        record(name, function)
+        return job_command(function)
+
+    return make
+
+
+def declare_hot(name: str) -> Callable[[F], F]:
+    """Record an API whose function takes the job itself: where a call more would show."""
+
+    def make(method: F) -> F:
+        record(name, method)
+        return method
+
+    return make
 
 
 def declared_program(name: str, *parameters: tuple[str, str, str, int | None, int]) -> Declaration:

@@ -3,7 +3,7 @@
 Where they are
     Those of a FORCE(*YES) queue are durable: each change is one commit, together with the journal's entry and the
     queue's allocation. Those of the others are volatile: in memory, on the disk where memory is short, and written out
-    when the system is closed cleanly or told to (:meth:`~tdqsim.ibmi.System.write_out`).
+    when the system is closed cleanly, or by :meth:`~tdqsim.ibmi.System.write_out`.
 
 What is kept of an entry
     The moment of its enqueue (eight bytes) and the sender ID, in front of its data, in one record; of a KEYED queue
@@ -11,17 +11,18 @@ What is kept of an entry
 
 Promised entries
     An entry that a send hands to a waiting job stays in the store until that job runs and has it: meanwhile it is
-    promised, and nobody else sees it. So an entry whose send was acknowledged is in the store or with its receiver at
-    every moment, and a job that ends before it could run needs nothing put back.
+    promised, and invisible to other jobs. So an entry whose send was acknowledged is in the store or with its receiver
+    at every moment, and a job that ends before it could run needs nothing put back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice
+from struct import Struct
 from types import MappingProxyType
 
+from tdqsim.core.clock import Clock
 from tdqsim.core.store import (
     Durable,
     DurableQueue,
@@ -36,13 +37,19 @@ from tdqsim.core.store import (
 )
 from tdqsim.errors import StoreError
 
-__all__ = ["STAMP_BYTES", "Entries", "Journaling"]
+__all__ = ["STAMP_BYTES", "Entries", "Journaling", "Receive", "Received", "Send"]
 
 STAMP_BYTES = 8
-_new_entry: Callable[[tuple[bytes, bytes, bytes, int]], Entry] = partial(tuple.__new__, Entry)
-"""``Entry._make`` without its check of the length, for a hundred thousand entries in a row."""
+_new = tuple.__new__
+"""``_make`` of a named tuple without its check of the length, for a hundred thousand entries in a row."""
+Received = tuple[bytes, bytes, bytes, int]
+"""What a receive takes off: data, key, sender ID and moment, in the order of :class:`Entry`."""
 Journaling = Callable[[Entry], Sequence[Work]]
 """Gives what is to be committed with the receive of an entry."""
+Send = Callable[[bytes, bytes, bytes, int, Sequence[Work]], None]
+"""Adds an entry: data, key, sender ID, moment, and the changes of the store to be committed with it."""
+Receive = Callable[[SearchOrder | None, bytes, Journaling, Clock], Received | None]
+"""Takes off the entry that a receive gets: relation, key, what journals it, the system's clock."""
 _NOTHING: Mapping[bytes, bytes | None] = MappingProxyType({})
 
 
@@ -64,7 +71,7 @@ class Entries:
         promised: moments of the entries that were handed to jobs which have not run since.
     """
 
-    __slots__ = ("_durable", "_forced", "_keyed", "_place", "_start", "promised", "raw", "readonly")
+    __slots__ = ("_durable", "_forced", "_head", "_keyed", "_place", "_start", "promised", "raw", "readonly")
 
     def __init__(
         self, store: Store, name: bytes, order: Order, key_length: int, sender_length: int, *, forced: bool,
@@ -73,6 +80,7 @@ class Entries:
         self._durable: Durable = store.durable
         self._keyed = order is Order.KEYED
         self._start = STAMP_BYTES + sender_length
+        self._head: Callable[[bytes], tuple[int, bytes]] = Struct(f">Q{sender_length}s").unpack_from
         self._place: Durable | Volatile = store.durable if forced else store.volatile
         found = self._place.queue(name)
         if found is None and aside is not None:
@@ -134,9 +142,45 @@ class Entries:
         """An entry of the store as one of the queue."""
         if self._keyed:
             return item
-        data, start = item.data, self._start
-        moment = int.from_bytes(data[:STAMP_BYTES], "big")
-        return _new_entry((data[start:], b"", data[STAMP_BYTES:start], moment))
+        record = item.data
+        moment, sender = self._head(record)
+        return _new(Entry, (record[self._start :], b"", sender, moment))
+
+    # -- in memory ----------------------------------------------------------------------------------------------------
+
+    def in_memory(self) -> tuple[Send, Receive] | None:
+        """What a send and a receive do while nothing is to be committed and nothing is promised.
+
+        None for a durable queue. These are functions rather than methods for speed: each is all that such a request
+        does to the entries.
+        """
+        memory, head, start = self.raw, self._head, self._start
+        if not isinstance(memory, VolatileQueue) or self.readonly:
+            return None
+        put, put_entry, take, take_key = memory.put, memory.put_entry, memory.take, memory.take_key
+
+        def send(data: bytes, _key: bytes, sender: bytes, time_ns: int, _works: Sequence[Work]) -> None:
+            put(time_ns.to_bytes(STAMP_BYTES, "big") + sender + data)
+
+        def send_with_key(data: bytes, key: bytes, sender: bytes, time_ns: int, _works: Sequence[Work]) -> None:
+            put_entry(_new(Entry, (data, key, sender, time_ns)))
+
+        def receive(
+            _search: SearchOrder | None, _key: bytes, _journaling: Journaling, _clock: Clock
+        ) -> Received | None:
+            record = take()
+            if record is None:
+                return None
+            moment, sender = head(record)
+            return record[start:], b"", sender, moment
+
+        def receive_by_key(
+            search: SearchOrder | None, key: bytes, _journaling: Journaling, _clock: Clock
+        ) -> Received | None:
+            assert search is not None
+            return take_key(search, key)
+
+        return (send_with_key, receive_by_key) if self._keyed else (send, receive)
 
     # -- changing -----------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 The structure says how many bytes of it may be written. 0: the error is signalled as an escape message. 8 and more (12
 in ERRC0200): the message id and as much of its data as fits are written, and the call returns. Bytes available becomes
-0 when there was no error; nothing after it is touched then. Some messages are signalled whatever it says.
+0 when there was no error; nothing after it is touched then. Some messages are signalled in any case.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD = 4
 
 
 class ErrorReport(NamedTuple):
-    """What an error code structure tells after a call.
+    """The content of an error code structure after a call.
 
     Attributes:
         bytes_available: of the whole report; 0 when there was no error.
@@ -71,7 +71,7 @@ class ErrorCode:
         self.storage[: len(start)] = start
 
     def report(self) -> ErrorReport:
-        """What the structure tells."""
+        """The content of the structure."""
         form = _NEW if self._extended else _OLD
         values = form.parse(bytes(self.storage), self._page)
         available = values["bytes_available"]
@@ -84,7 +84,7 @@ class ErrorCode:
 
 
 def report_success(storage: bytearray, *, extended: bool) -> None:
-    """Say that there was no error."""
+    """Report that there was no error."""
     at = 2 * _WORD if extended else _WORD
     storage[at : at + _WORD] = pack_binary(0)
 

@@ -1,6 +1,6 @@
 """The open list APIs for job logs: QGYOLJBL opens a list of a job's messages, QGYGTLE gives of it, QGYCLST closes it.
 
-A list is what the log held when it was opened; it is known by a handle, and it ends with the job. What is told of a
+A list is what the log held when it was opened; it is known by a handle, and it ends with the job. The record of a
 message is a fixed part and the fields that the caller names (``facts/ibmi_joblog_fields.tsv``). A record is variable
 in length, and offsets in it count from the start of the receiver::
 
@@ -19,18 +19,20 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from struct import Struct
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import table
 from tdqsim.ibmi._byte_parameters import Arguments
 from tdqsim.ibmi._declare import Declaration, declared_program
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._joblog import job_of_log
+from tdqsim.ibmi._open_list import ListSelection, LoggedMessage, OpenList
 from tdqsim.ibmi.layouts import pack_binary, shown_bytes
 from tdqsim.ibmi.messages import MESSAGE_TYPES, MESSAGES, Message
 
-__all__ = ["LIST_LIBRARY", "LIST_PROGRAMS", "OpenLists"]
+__all__ = ["LIST_LIBRARY", "LIST_PROGRAMS"]
 
 LIST_LIBRARY: Final = "QGY"
 """Where callers look for these programs, beside QSYS."""
@@ -43,76 +45,23 @@ _OLDEST, _NEWEST = b"\0\0\0\0", b"\xff\xff\xff\xff"
 _WORD: Final = 4
 
 
-class _Logged(NamedTuple):
-    """One message of a list: where it stood in the log, when it came (CYYMMDDHHMMSS), and the message."""
-
-    number: int
-    moment: str
-    message: Message
-
-
-class _Selection(NamedTuple):
-    """What a caller wants of a log."""
-
-    job: str
-    backward: bool
-    start: bytes
-    text: int
-    help: int
-    fields: tuple[int, ...]
-
-
-class _List(NamedTuple):
-    """An open list."""
-
-    chosen: _Selection
-    user: str
-    entries: tuple[_Logged, ...]
-    opened: bytes
-
-
-class OpenLists:
-    """The open lists of a job, by handle; of too many the oldest is closed."""
-
-    def __init__(self) -> None:
-        self._lists: dict[bytes, _List] = {}
-        self._opened = 0
-
-    def add(self, made: _List) -> bytes:
-        """Keep a list; its handle."""
-        self._opened += 1
-        handle = self._opened.to_bytes(_WORD, "big")
-        self._lists[handle] = made
-        if len(self._lists) > LIMITS["open_lists"]:
-            del self._lists[next(iter(self._lists))]
-        return handle
-
-    def find(self, handle: bytes) -> _List | None:
-        """The list of a handle."""
-        return self._lists.get(handle)
-
-    def close(self, handle: bytes) -> bool:
-        """Forget a list; whether there was one."""
-        return self._lists.pop(handle, None) is not None
-
-
 # -- the programs -----------------------------------------------------------------------------------------------------
 
 
-def _open(job: Any, given: Arguments) -> None:
+def _open(job: JobCore, given: Arguments) -> None:
     """QGYOLJBL: receiver, its length, list information, records to return, selection, its length, error code."""
     given.writable(0, 0)
     given.writable(2, _INFORMATION.size)
     chosen = _selection(job, given.data(4, given.number(5)))
-    told = job.job_of_log(chosen.job)
-    entries = _entries(told, chosen)
-    opened = _List(chosen, told.current_user, entries, job.page.encode(_moment(job, job.system.clock.time_ns())))
+    logged = job_of_log(job, chosen.job)
+    entries = _entries(logged, chosen)
+    opened = OpenList(chosen, logged.current_user, entries, job.page.encode(_moment(job, job.system.clock.time_ns())))
     handle = job.open_lists.add(opened)
     most = given.number(3)
     _give(job, given, (0, 1, 2), (handle, opened), 1, len(entries) if most < 0 else most)
 
 
-def _get(job: Any, given: Arguments) -> None:
+def _get(job: JobCore, given: Arguments) -> None:
     """QGYGTLE: receiver, its length, handle, list information, number of records, first of them, error code."""
     given.writable(0, 0)
     given.writable(3, _INFORMATION.size)
@@ -124,14 +73,14 @@ def _get(job: Any, given: Arguments) -> None:
     _give(job, given, (0, 1, 3), (handle, found), max(first, 1), number)
 
 
-def _close(job: Any, given: Arguments) -> None:
+def _close(job: JobCore, given: Arguments) -> None:
     """QGYCLST: handle, error code."""
     if not job.open_lists.close(given.data(0, _WORD)):
         job.fail("CPF24B4")
 
 
 def _give(
-    job: Any, given: Arguments, places: tuple[int, int, int], known: tuple[bytes, _List], first: int, number: int
+    job: JobCore, given: Arguments, places: tuple[int, int, int], known: tuple[bytes, OpenList], first: int, number: int
 ) -> None:
     """Put records into the receiver, as many as it holds, and say how many."""
     receiver, length, information = places
@@ -153,11 +102,11 @@ def _give(
 # -- the log ----------------------------------------------------------------------------------------------------------
 
 
-def _selection(job: Any, raw: bytes) -> _Selection:
+def _selection(job: JobCore, raw: bytes) -> ListSelection:
     """The message selection information."""
     if len(raw) < _SELECTION.size:
         job.fail("CPF24B4")
-    direction, name, user, number, _, start, text, told, at, count, _, _ = _SELECTION.unpack_from(raw)
+    direction, name, user, number, _, start, text, help_length, at, count, _, _ = _SELECTION.unpack_from(raw)
     words = [job.page.printable(one).strip(" ") for one in (number, user, name)]
     if not (0 <= count <= len(_FIELDS) and _SELECTION.size <= at <= len(raw) - _WORD * count):
         job.fail("CPF24B4")
@@ -166,21 +115,21 @@ def _selection(job: Any, raw: bytes) -> _Selection:
     if way not in ("*NEXT", "*PRV") or any(one not in _FIELDS for one in fields):
         job.fail("CPF24B4")
     wanted = "*" if words[2] == "*" else "/".join(word for word in words if word)
-    return _Selection(wanted, way == "*PRV", start, text, told, fields)
+    return ListSelection(wanted, way == "*PRV", start, text, help_length, fields)
 
 
-def _entries(told: Any, chosen: _Selection) -> tuple[_Logged, ...]:
+def _entries(logged: JobCore, chosen: ListSelection) -> tuple[LoggedMessage, ...]:
     """The messages from the starting one on, in the direction that is wanted."""
-    before = told.logged - len(told.joblog)
-    pairs = zip(told.joblog, told.logged_at, strict=True)
-    found = [_Logged(number, _moment(told, at), one) for number, (one, at) in enumerate(pairs, before + 1)]
+    before = logged.logged - len(logged.joblog)
+    pairs = zip(logged.joblog, logged.logged_at, strict=True)
+    found = [LoggedMessage(number, _moment(logged, at), one) for number, (one, at) in enumerate(pairs, before + 1)]
     if chosen.start not in (_OLDEST, _NEWEST):
         start = int.from_bytes(chosen.start, "big")
         found = [one for one in found if (one.number <= start if chosen.backward else one.number >= start)]
     return tuple(reversed(found) if chosen.backward else found)
 
 
-def _record(page: CodePage, opened: _List, one: _Logged, at: int) -> bytes:
+def _record(page: CodePage, opened: OpenList, one: LoggedMessage, at: int) -> bytes:
     """One message, at an offset in the receiver."""
     sent = one.message
     fields, place = b"", at + _RECORD.size + 3 & ~3
@@ -199,7 +148,7 @@ def _record(page: CodePage, opened: _List, one: _Logged, at: int) -> bytes:
     return head.ljust(_RECORD.size + 3 & ~3, b"\0") + fields
 
 
-def _value(page: CodePage, opened: _List, sent: Message, field: int) -> tuple[str, bytes]:
+def _value(page: CodePage, opened: OpenList, sent: Message, field: int) -> tuple[str, bytes]:
     """Type and bytes of a field."""
     kind, value = _FIELDS[field]["kind"], _FIELDS[field]["value"]
     if kind == "M":
@@ -218,7 +167,7 @@ def _value(page: CodePage, opened: _List, sent: Message, field: int) -> tuple[st
     return kind, shown_bytes(text, page)[: max(most, 0)]
 
 
-def _moment(job: Any, time_ns: int) -> str:
+def _moment(job: JobCore, time_ns: int) -> str:
     """A moment of the system's local time as CYYMMDDHHMMSS."""
     at = datetime.fromtimestamp(time_ns / NS_PER_SECOND, job.system.timezone)
     return f"{at.year // 100 - 19}{at:%y%m%d%H%M%S}"
@@ -241,7 +190,7 @@ _SELECTED: Final = ("Message selection information", "in", "H", None)
 _SELECTED_SIZE: Final = ("Size of message selection information", "in", "B", _WORD)
 _START: Final = ("Starting record", "in", "B", _WORD)
 
-LIST_PROGRAMS: Mapping[str, tuple[Declaration, Callable[[Any, Arguments], None]]] = MappingProxyType(
+LIST_PROGRAMS: Mapping[str, tuple[Declaration, Callable[[JobCore, Arguments], None]]] = MappingProxyType(
     {
         "QGYOLJBL": (_declared("QGYOLJBL", *_RECEIVER, _LIST, _RECORDS, _SELECTED, _SELECTED_SIZE, _ERROR), _open),
         "QGYGTLE": (_declared("QGYGTLE", *_RECEIVER, _HANDLE, _LIST, _RECORDS, _START, _ERROR), _get),

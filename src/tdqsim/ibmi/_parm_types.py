@@ -35,10 +35,10 @@ class Codec(Protocol):
     def length(self) -> int:
         """Bytes that it takes."""
 
-    def decode(self, data: bytes, page: CodePage) -> Any:
+    def decode(self, data: bytes, page: CodePage, /) -> Any:
         """The value."""
 
-    def encode(self, value: Any, page: CodePage) -> bytes:
+    def encode(self, value: Any, page: CodePage, /) -> bytes:
         """Its bytes."""
 
 
@@ -72,10 +72,10 @@ class _VarChar:
 class _Data:
     length: int
 
-    def decode(self, data: bytes, page: CodePage) -> bytes:  # noqa: ARG002  (a codec's)
+    def decode(self, data: bytes, _page: CodePage) -> bytes:
         return data
 
-    def encode(self, value: Any, page: CodePage) -> bytes:  # noqa: ARG002  (a codec's)
+    def encode(self, value: Any, _page: CodePage) -> bytes:
         if not isinstance(value, bytes | bytearray | memoryview) or len(value) != self.length:
             raise ValueError(f"{self.length} bytes are needed")
         return bytes(value)
@@ -85,10 +85,10 @@ class _Data:
 class _Ucs2:
     length: int
 
-    def decode(self, data: bytes, page: CodePage) -> str:  # noqa: ARG002  (a codec's)
+    def decode(self, data: bytes, _page: CodePage) -> str:
         return data.decode("utf-16-be").rstrip(" ")
 
-    def encode(self, value: Any, page: CodePage) -> bytes:  # noqa: ARG002  (a codec's)
+    def encode(self, value: Any, _page: CodePage) -> bytes:
         return _exact(_text(value).ljust(self.length // 2).encode("utf-16-be"), self.length)
 
 
@@ -98,10 +98,10 @@ class _Packed:
     digits: int
     decimals: int
 
-    def decode(self, data: bytes, page: CodePage) -> int | Decimal:  # noqa: ARG002  (a codec's)
+    def decode(self, data: bytes, _page: CodePage) -> int | Decimal:
         return _scaled(unpack_decimal(data), self.decimals)
 
-    def encode(self, value: Any, page: CodePage) -> bytes:  # noqa: ARG002  (a codec's)
+    def encode(self, value: Any, _page: CodePage) -> bytes:
         return pack_decimal(_unscaled(value, self.digits, self.decimals), self.digits)
 
 
@@ -110,14 +110,14 @@ class _Zoned:
     length: int
     decimals: int
 
-    def decode(self, data: bytes, page: CodePage) -> int | Decimal:  # noqa: ARG002  (a codec's)
+    def decode(self, data: bytes, _page: CodePage) -> int | Decimal:
         zones, digits = [byte & 0xF0 for byte in data], [byte & 0x0F for byte in data]
         if max(digits) > 9 or zones[-1] not in _SIGNS:
             raise ValueError("no zoned decimal")
         number = int("".join(map(str, digits)))
         return _scaled(-number if zones[-1] in _MINUS else number, self.decimals)
 
-    def encode(self, value: Any, page: CodePage) -> bytes:  # noqa: ARG002  (a codec's)
+    def encode(self, value: Any, _page: CodePage) -> bytes:
         number = _unscaled(value, self.length, self.decimals)
         made = bytearray(0xF0 | int(digit) for digit in f"{abs(number):0{self.length}d}")
         made[-1] = made[-1] & 0x0F | (_NEGATIVE if number < 0 else _POSITIVE)
@@ -129,10 +129,10 @@ class _Integer:
     length: int
     signed: bool
 
-    def decode(self, data: bytes, page: CodePage) -> int:  # noqa: ARG002  (a codec's)
+    def decode(self, data: bytes, _page: CodePage) -> int:
         return int.from_bytes(data, "big", signed=self.signed)
 
-    def encode(self, value: Any, page: CodePage) -> bytes:  # noqa: ARG002  (a codec's)
+    def encode(self, value: Any, _page: CodePage) -> bytes:
         if not isinstance(value, int):
             raise ValueError("a whole number is needed")  # noqa: TRY004  (a codec's)
         try:
@@ -145,11 +145,11 @@ class _Integer:
 class _Float:
     length: int
 
-    def decode(self, data: bytes, page: CodePage) -> float:  # noqa: ARG002  (a codec's)
+    def decode(self, data: bytes, _page: CodePage) -> float:
         found: float = struct.unpack(_FLOATS[self.length], data)[0]
         return found
 
-    def encode(self, value: Any, page: CodePage) -> bytes:  # noqa: ARG002  (a codec's)
+    def encode(self, value: Any, _page: CodePage) -> bytes:
         try:
             return struct.pack(_FLOATS[self.length], value)
         except (struct.error, OverflowError) as error:
@@ -160,12 +160,12 @@ class _Float:
 class _Indicator:
     length: int = 1
 
-    def decode(self, data: bytes, page: CodePage) -> bool:  # noqa: ARG002  (a codec's)
+    def decode(self, data: bytes, _page: CodePage) -> bool:
         if data not in (b"\xf0", b"\xf1"):
             raise ValueError("neither '0' nor '1'")
         return data == b"\xf1"
 
-    def encode(self, value: Any, page: CodePage) -> bytes:  # noqa: ARG002  (a codec's)
+    def encode(self, value: Any, _page: CodePage) -> bytes:
         if not isinstance(value, bool):
             raise ValueError("True or False is needed")  # noqa: TRY004  (a codec's)
         return b"\xf1" if value else b"\xf0"

@@ -1,18 +1,21 @@
-"""The user profiles of a machine, who has authority to which, and its authorization lists."""
+"""User profiles, the authority of users to other profiles, and authorization lists."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from typing import Final
 
-from tdqsim.core.argument_types import types_told
-from tdqsim.core.changes import carry_out
 from tdqsim.ibmi._authority import ALL, NONE, SAME, AuthorizationList, PasswordKeeper, Profile, granted_names
+from tdqsim.ibmi._catalogue import Catalogue
+from tdqsim.ibmi._data import SystemData
 from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact import LIMITS
-from tdqsim.ibmi._ground import Ground, ObjectChange
 from tdqsim.ibmi._objects import SystemObject, new_name
 
-__all__ = ["Profiles"]
+__all__ = ["SECURITY_OFFICER", "Profiles"]
+
+SECURITY_OFFICER: Final = "QSECOFR"
 
 
 def _disabled(status: str) -> bool:
@@ -21,37 +24,48 @@ def _disabled(status: str) -> bool:
     return status == "*DISABLED"
 
 
-class Profiles(Ground):
-    """See the module's text."""
+class Profiles:
+    """The user profiles of one system, their authorities, and its authorization lists.
 
-    def _load(self) -> None:
-        super()._load()
+    Args:
+        system: the system.
+        catalogue: keeps them.
+
+    Attributes:
+        by_name: the profiles.
+        authorities: what users have to other profiles, by (profile, user).
+        authorization_lists: by name.
+        passwords: keeps the passwords that CRTUSRPRF and CHGUSRPRF set; None where no server does.
+    """
+
+    __slots__ = ("_catalogue", "_system", "authorities", "authorization_lists", "by_name", "passwords")
+
+    def __init__(self, system: SystemData, catalogue: Catalogue) -> None:
+        self._system, self._catalogue = system, catalogue
         self.passwords: PasswordKeeper | None = None
-        self.profiles = {profile.name: profile for profile in self._catalogue.profiles()}
-        self.profile_authorities = dict(self._catalogue.profile_authorities())
-        self.authorization_lists = {one.name: one for one in self._catalogue.authorization_lists()}
+        self.by_name = {profile.name: profile for profile in catalogue.profiles()}
+        self.authorities = dict(catalogue.profile_authorities())
+        self.authorization_lists = {one.name: one for one in catalogue.authorization_lists()}
 
-    @types_told
     def crtusrprf(
         self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
         status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
     ) -> Profile:  # fmt: skip
-        """Create a user profile, or make it anew.
+        """Create or replace a user profile.
 
         Args:
             name: 1 to 10 characters.
             allobj: it has the special authority *ALLOBJ.
             grpprf: the group profile whose authorities its user has too, or ``*NONE``.
             supgrpprf: more of them, at most 15.
-            status: ``*ENABLED``, or ``*DISABLED``: nobody can sign on with it.
-            pwdexp: its password has to be changed before somebody can.
+            status: ``*ENABLED``, or ``*DISABLED``: sign-on is refused.
+            pwdexp: its password has to be changed before a sign-on.
             password: for sign-ons to a server of the system; ``*USRPRF`` is the name. ``*NONE`` gives none.
 
         Raises:
             ParameterError: a name is not one, a group is not there, there are too many, or a status is none; a
                 password cannot be one, or there is no server that keeps it.
         """
-        self.check_open()
         check_flags(allobj=allobj, pwdexp=pwdexp)
         name = new_name(name, "user profile")
         disabled = _disabled(status)
@@ -59,13 +73,15 @@ class Profiles(Ground):
         if len(supgrpprf) > LIMITS["supplemental_groups_maximum"] or (supgrpprf and grpprf == "*NONE"):
             most = LIMITS["supplemental_groups_maximum"]
             raise ParameterError(f"supgrpprf {supgrpprf!r}: at most {most} profiles, beside one in grpprf")
-        groups = tuple(self.profile(group).name for group in wanted)
+        groups = tuple(self.find(group).name for group in wanted)
         if name in groups:
             raise ParameterError(f"grpprf {name}: a profile is no group of its own")
         if password != NONE:
             self._keep_password(name, password)
         profile = Profile(name, allobj, groups, disabled, pwdexp)
-        self._carry_out(self._catalogue.record("profile", name, profile.save()), (self.profiles, name, profile))
+        self._system.carry_out(
+            partial(self.by_name.__setitem__, name, profile), self._catalogue.record("profile", name, profile.save())
+        )
         return profile
 
     def _keep_password(self, name: str, password: str) -> None:
@@ -87,9 +103,8 @@ class Profiles(Ground):
         Raises:
             ParameterError: there is no such profile or status, or the password cannot be kept.
         """
-        self.check_open()
         check_flags(pwdexp=pwdexp or False)
-        profile = self.profile(name)
+        profile = self.find(name)
         if password != SAME:
             self._keep_password(profile.name, password)
         disabled = profile.disabled if status == "*SAME" else _disabled(status)
@@ -100,18 +115,17 @@ class Profiles(Ground):
             profile.disabled, profile.expired = disabled, expired
 
         meta = self._catalogue.record("profile", profile.name, after.save())
-        carry_out(self.store.durable, ObjectChange(make, self.forget_places), meta)
+        self._system.carry_out(make, meta)
         return profile
 
-    def profile(self, name: str) -> Profile:
+    def find(self, name: str) -> Profile:
         """The profile of that name.
 
         Raises:
             ParameterError: there is none (CPF2204).
         """
-        self.dispatcher.check_thread()
         wanted = new_name(name, "user profile")
-        found = self.profiles.get(wanted)
+        found = self.by_name.get(wanted)
         if found is None:
             raise ParameterError(f"user profile {wanted} not found (CPF2204); create it with crtusrprf")
         return found
@@ -122,27 +136,25 @@ class Profiles(Ground):
         Raises:
             ParameterError: a profile is not there, or the authority is none.
         """
-        self.check_open()
         granted_names(authority)
-        profile, user = self.profile(profile).name, self.profile(user).name
+        profile, user = self.find(profile).name, self.find(user).name
         meta = self._catalogue.record("profileaut", f"{profile}/{user}", {"authority": authority})
-        self._carry_out(meta, (self.profile_authorities, (profile, user), authority))
+        self._system.carry_out(partial(self.authorities.__setitem__, (profile, user), authority), meta)
 
-    @types_told
     def crtautl(self, name: str, entries: dict[str, str]) -> AuthorizationList:
         """Create or replace an authorization list: authorities by user, ``*PUBLIC`` among them.
 
         Raises:
             ParameterError: a profile is not there, or an authority is none.
         """
-        self.check_open()
         name = new_name(name, "authorization list")
         checked = {}
         for user, authority in entries.items():
             granted_names(authority)
-            checked[user if user == "*PUBLIC" else self.profile(user).name] = authority
+            checked[user if user == "*PUBLIC" else self.find(user).name] = authority
         listed = AuthorizationList(name, checked)
-        self._carry_out(self._catalogue.record("autl", name, listed.save()), (self.authorization_lists, name, listed))
+        meta = self._catalogue.record("autl", name, listed.save())
+        self._system.carry_out(partial(self.authorization_lists.__setitem__, name, listed), meta)
         return listed
 
     def granted(self, user: str, target: SystemObject) -> frozenset[str]:
@@ -151,8 +163,7 @@ class Profiles(Ground):
         In this order, the first that says anything: *ALLOBJ, the user's own (as owner, privately, on the list), those
         of his groups together, the public one.
         """
-        self.dispatcher.check_thread()
-        profile = self.profile(user)
+        profile = self.find(user)
         if profile.allobj:
             return ALL
         own = target.privately(profile.name, self.authorization_lists)
@@ -163,7 +174,7 @@ class Profiles(Ground):
         return frozenset[str]().union(*found) if found else target.publicly(self.authorization_lists)
 
     def _group_granted(self, group: str, target: SystemObject) -> frozenset[str] | None:
-        profile = self.profiles.get(group)
+        profile = self.by_name.get(group)
         if profile is None:
             return None
         return ALL if profile.allobj else target.privately(group, self.authorization_lists)

@@ -13,18 +13,20 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from tdqsim.core.store import Entry
-from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
+from tdqsim.ibmi._dts import NO_DTS, dts_to_datetime, ns_to_dts
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact import LIMITS, OPERATIONS
+from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._receive import KEY_ORDERS
+from tdqsim.ibmi._queue_state import DataQueueState
+from tdqsim.ibmi._receive import KEY_ORDERS, qclrdtaq, receive_entry
+from tdqsim.ibmi._retrieve import open_for_retrieval
+from tdqsim.ibmi._send import qsnddtaq
 from tdqsim.ibmi.records import KeyOrder, SenderId, sender_of
-
-if TYPE_CHECKING:
-    from tdqsim.ibmi.job import Job
 
 __all__ = ["DataQueueEntriesRow", "DataQueueInfoRow", "ReceiveDataQueueRow", "Services"]
 
@@ -89,7 +91,7 @@ class ReceiveDataQueueRow(NamedTuple):
 class Services:
     """The services in the name of a job."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: JobCore) -> None:
         self._job = job
 
     def data_queue_info(
@@ -110,17 +112,17 @@ class Services:
         """
         job = self._job
         job.begin("DATA_QUEUE_INFO")
-        data_queue_name, data_queue_library = job.place(data_queue, data_queue_library, default="*")
+        data_queue_name, data_queue_library = place(data_queue, data_queue_library, default="*")
         named = {
             (queue.library, queue.name): queue
-            for queue in (*job.system.queues(), *job.qtemp.objects.values())
+            for queue in (*job.system.objects.queues(), *job.qtemp.objects.values())
             if isinstance(queue, DataQueue)
             and fnmatchcase(queue.library, data_queue_library)
             and fnmatchcase(queue.name, data_queue_name)
         }
         places = sorted(place for place in named if place > after)
-        seen = (_info(job, named[place]) for place in places if self._may_describe(named[place]))
-        return tuple(islice(seen, limit))
+        described = (named[place] for place in places if self._may_describe(named[place]))
+        return tuple(_info(job.system.objects.state_of(queue)) for queue in islice(described, limit))
 
     def _may_describe(self, queue: DataQueue) -> bool:
         job, operation = self._job, OPERATIONS["QMHQRDQD"]
@@ -158,12 +160,7 @@ class Services:
                 and those of finding it.
         """
         job = self._job
-        data_queue, data_queue_library = job.place(data_queue, data_queue_library)
-        job.begin("DATA_QUEUE_ENTRIES", data_queue, data_queue_library)
-        queue = job.open_queue("QMHRDQM", data_queue, data_queue_library)
-        if queue.ddm:
-            job.fail("CPF9511", queue.name)
-        job.await_lock("QMHRDQM", queue)
+        queue = open_for_retrieval(job, data_queue, data_queue_library, "DATA_QUEUE_ENTRIES")
         chosen = self._selected(queue, selection_type, key_data, key_order, skip)
         rows = [self._row(queue, position, entry) for position, entry in enumerate(islice(chosen, limit), skip + 1)]
         job.note("DATA_QUEUE_ENTRIES", queue, selection=selection_type, rows=len(rows))
@@ -227,7 +224,9 @@ class Services:
         """Send bytes."""
         if asynchronous not in ("YES", "NO"):
             raise ParameterError(f"asynchronous {asynchronous!r}: allowed are YES and NO")
-        self._job.qsnddtaq(data_queue, data_queue_library, message_data, key_data, asynchronous=asynchronous == "YES")
+        qsnddtaq(
+            self._job.handle, data_queue, data_queue_library, message_data, key_data, asynchronous=asynchronous == "YES"
+        )
 
     def receive_data_queue(
         self,
@@ -251,18 +250,18 @@ class Services:
         job = self._job
         if remove not in ("YES", "NO"):
             raise ParameterError(f"remove {remove!r}: allowed are YES and NO")
-        data_queue, data_queue_library = job.place(data_queue, data_queue_library)
-        job.begin("QRCVDTAQ", data_queue, data_queue_library)
+        data_queue, data_queue_library = place(data_queue, data_queue_library)
+        job.check_usable()
+        job.operation = ("QRCVDTAQ", data_queue, data_queue_library)
         wait_ns = self._wait(wait_time)
-        entry = job.receive_entry(
-            data_queue, data_queue_library, wait_ns, key_order or "", key_data, remove=remove == "YES"
+        found = receive_entry(
+            job, data_queue, data_queue_library, wait_ns, key_order or "", key_data, remove=remove == "YES"
         )
         job.give_turn()
-        if entry is None:
+        if found is None:
             return None
-        return ReceiveDataQueueRow(
-            *self._three(entry.data), entry.key or None, *_names(sender_of(entry.sender, job.page))
-        )
+        data, key, sender, _ = found
+        return ReceiveDataQueueRow(*self._three(data), key or None, *_names(sender_of(sender, job.page)))
 
     def _wait(self, seconds: float | Decimal) -> int | None:
         if not isinstance(seconds, int | float | Decimal) or not Decimal(seconds).is_finite():
@@ -282,7 +281,7 @@ class Services:
         key_order: KeyOrder | None = None,
     ) -> None:
         """Clear a queue, or of a keyed one the entries whose keys are in a relation to ``key_data``."""
-        self._job.qclrdtaq(data_queue, data_queue_library, cast("KeyOrder", key_order or ""), key_data)
+        qclrdtaq(self._job.handle, data_queue, data_queue_library, cast("KeyOrder", key_order or ""), key_data)
 
 
 def _names(sender: SenderId | None) -> tuple[str | None, str | None]:
@@ -293,39 +292,33 @@ def _yes(value: bool) -> str:
     return "YES" if value else "NO"
 
 
-def _info(job: Job, queue: DataQueue) -> DataQueueInfoRow:
-    attributes = queue.attributes
-    nothing = dict.fromkeys(DataQueueInfoRow._fields)
-    names = {
-        "data_queue_library": queue.library, "data_queue_name": queue.name,
-        "data_queue_type": "DDM" if queue.ddm else "STANDARD", "text_description": queue.text or None,
-    }  # fmt: skip
-    if queue.ddm:
-        values = _remote(queue)
-    else:
-        reclaimed = queue.last_reclaim_ns
-        stamp = ns_to_dts(reclaimed, job.system.offset_at(reclaimed))
-        values = {
-            "maximum_message_length": attributes.maxlen, "sequence": attributes.seq.lstrip("*"),
-            "key_length": attributes.keylen if queue.keyed else None, "include_sender_id": _yes(attributes.senderid),
-            "current_messages": queue.count, "maximum_messages": queue.maximum,
-            "specified_maximum_messages": attributes.size, "initial_message_allocation": attributes.initial,
-            "current_message_allocation": queue.allocated, "force": _yes(attributes.force),
-            "automatic_reclaim": _yes(queue.autorcl), "enforce_data_queue_locks": _yes(queue.enforce),
-            "last_reclaim_timestamp": dts_to_datetime(stamp) if reclaimed else None,
-        }  # fmt: skip
-    return DataQueueInfoRow(**{**nothing, **names, **values})  # type: ignore[arg-type]
-
-
-def _remote(queue: DataQueue) -> dict[str, object]:
-    attributes = queue.attributes
+def _info(state: DataQueueState) -> DataQueueInfoRow:
+    attributes = state.attributes
     values: dict[str, object] = {
+        **dict.fromkeys(DataQueueInfoRow._fields), "data_queue_library": state.library, "data_queue_name": state.name,
+        "data_queue_type": "DDM" if state.ddm else "STANDARD", "text_description": state.text or None,
+    }  # fmt: skip
+    if not state.ddm:
+        values |= {
+            "maximum_message_length": attributes.maxlen, "sequence": attributes.seq.lstrip("*"),
+            "key_length": attributes.keylen if attributes.seq == "*KEYED" else None,
+            "include_sender_id": _yes(attributes.senderid), "current_messages": state.entries,
+            "maximum_messages": state.maximum, "specified_maximum_messages": attributes.size,
+            "initial_message_allocation": attributes.initial, "current_message_allocation": state.allocated,
+            "force": _yes(attributes.force), "automatic_reclaim": _yes(state.autorcl),
+            "enforce_data_queue_locks": _yes(state.enforce),
+            "last_reclaim_timestamp": None if state.last_reclaim == NO_DTS else dts_to_datetime(state.last_reclaim),
+        }  # fmt: skip
+        return DataQueueInfoRow(**values)  # type: ignore[arg-type]
+    values |= {
         "remote_data_queue_library": attributes.rmtdtaqlib, "remote_data_queue": attributes.rmtdtaq,
         "remote_location": attributes.rmtlocname,
     }  # fmt: skip
     if attributes.rdb:
-        return values | {"relational_database_name": attributes.rdb}
-    return values | {
-        "appc_device_description": attributes.dev, "local_location": attributes.lcllocname, "mode": attributes.mode,
-        "remote_network_id": attributes.rmtnetid,
-    }  # fmt: skip
+        values["relational_database_name"] = attributes.rdb
+    else:
+        values |= {
+            "appc_device_description": attributes.dev, "local_location": attributes.lcllocname, "mode": attributes.mode,
+            "remote_network_id": attributes.rmtnetid,
+        }  # fmt: skip
+    return DataQueueInfoRow(**values)  # type: ignore[arg-type]

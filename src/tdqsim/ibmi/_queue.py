@@ -1,15 +1,21 @@
 """A data queue: its attributes, its entries in the store, its allocated storage and who waits for it.
 
 Storage
-    An entry takes the full MAXLEN (and room for sender ID, key and bookkeeping) whatever is sent, so the object has
+    An entry takes the full MAXLEN (and room for sender ID, key and bookkeeping) whatever its length, so the object has
     room for a number of entries. It starts with the initial number; a send that finds no room extends it by a fixed
     number of entries up to the maximum; only automatic reclaim makes it smaller. How large the maximum of *MAX16MB
     and *MAX2GB is was worked out from what real systems report; the figures are in ``facts/ibmi_limits.tsv``.
 
-Hot path
-    ``direct`` says that a job which remembers the queue needs no look at locks: standard, not deleted, no locks to
-    enforce. ``plain`` adds that a send needs nothing but a put: not journaled, not forced, no job waiting, nothing
-    promised. Everything that changes one of these calls :meth:`DataQueue.settle`.
+Requests
+    A request does not ask its queue in which state it is. :meth:`DataQueue.bind` binds ``send`` and ``receive`` anew
+    whenever something changes that matters::
+
+        state                                            send            receive
+        FORCE(*NO), not journaled, nothing promised      to memory       from memory; with automatic
+        to a job that has not run yet                                    reclaim as below
+        all others                                       _send_durably   _receive_durably
+
+    So a system that is open for reading only binds those of the last line, and its store refuses them.
 """
 
 from __future__ import annotations
@@ -19,13 +25,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tdqsim.core.clock import Clock
 from tdqsim.core.store import Entry, Order, SearchOrder, Store, Work
-from tdqsim.ibmi._entries import Entries, Journaling
+from tdqsim.ibmi._entries import Entries, Journaling, Receive, Send
 from tdqsim.ibmi._fact import LIMITS
 from tdqsim.ibmi._objects import SystemObject
 from tdqsim.ibmi._waits import Waiters
 
-__all__ = ["Attributes", "DataQueue", "maximum_entries"]
+__all__ = ["Attributes", "DataQueue", "maximum_entries", "nothing_journaled"]
 
 ORDERS = {"*FIFO": Order.FIFO, "*LIFO": Order.LIFO, "*KEYED": Order.KEYED}
 _ROOM = {
@@ -35,7 +42,7 @@ _ROOM = {
 
 
 class Attributes(NamedTuple):
-    """What CRTDTAQ said, by keyword in lower case.
+    """The attributes that CRTDTAQ set, by keyword in lower case.
 
     ``size`` is the number of entries, -1 for ``*MAX16MB`` or -2 for ``*MAX2GB``; ``initial`` is its second element. A
     DDM queue uses the keywords from ``rmtdtaq`` on, a standard queue those before.
@@ -81,26 +88,35 @@ def maximum_entries(attributes: Attributes) -> int:
     return initial + extension * (room // (extension * attributes.entry_bytes))
 
 
+def nothing_journaled(_entry: Entry) -> Sequence[Work]:
+    """The journaling of a queue that is not journaled."""
+    return ()
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class DataQueue(SystemObject):
     """One data queue (*DTAQ object), as CRTDTAQ gives it; programs use it through the methods of a job.
 
     Attributes:
-        attributes: what CRTDTAQ said.
+        attributes: what CRTDTAQ set.
         autorcl: automatic reclaim, changed by QMHQCDQ.
         enforce: locks are enforced, changed by QMHQCDQ.
         journal: number of the journal it is journaled to, or 0.
         unsaved: its allocation has changed since it was saved.
-        spare: so many sends need not ask whether there is room; receives do not add to it.
+        spare: how many sends need no check for room; receives do not add to it.
         allocated: how many entries fit before the next extension.
         maximum: how many entries fit at all.
         last_reclaim_ns: moment of the last automatic reclaim, 0 for none.
         stamp: enqueue moment of the last entry; each entry's is later than the one before.
-        kept_stamp: what of it the store knows. Of a keyed queue nothing else tells it after a restart; after a kill all
-            its entries are looked at once.
+        kept_stamp: the stamp that the store has. For a keyed queue nothing else shows it after a restart; after a kill
+            all its entries are read once.
         waiters: receives that wait, highest run priority first.
         temporary: it is in a QTEMP and leaves nothing in the catalogue.
-        trace: takes what happens here, None when nobody records (see :class:`~tdqsim.ibmi._recorder.Recorder`).
+        trace: records what happens here, None for none (see :class:`~tdqsim.ibmi._recorder.SystemRecorder`).
+        send: adds an entry: data, key, sender ID, moment, and the changes to be committed with it; StoreFull when the
+            store has no room.
+        receive: takes off the entry that a receive gets: relation, key, what journals it, the system's clock.
+        awaited: receives wait.
     """
 
     attributes: Attributes = field(default_factory=Attributes)
@@ -108,7 +124,6 @@ class DataQueue(SystemObject):
     enforce: bool = False
     journal: int = 0
     held: Entries | None = None
-    raw: Any = None
     unsaved: bool = False
     allocated: int = 0
     spare: int = 0
@@ -118,23 +133,24 @@ class DataQueue(SystemObject):
     kept_stamp: int = 0
     temporary: bool = False
     waiters: Waiters = field(default_factory=Waiters)
-    plain: bool = False
-    direct: bool = False
-    plain_receive: bool = False
+    awaited: bool = False
+    ddm: bool = field(init=False)
     maxlen: int = 0
     key_length: int = 0
     sender_id: bool = False
+    send: Send = field(init=False)
+    receive: Receive = field(init=False)
+    _in_memory: tuple[Send, Receive] | None = None
     trace: Callable[[tuple[Any, ...]], object] | None = None
+
+    def __post_init__(self) -> None:
+        """Bind its requests."""
+        self.bind()
 
     @property
     def type(self) -> str:
         """``*DTAQ``."""
         return "*DTAQ"
-
-    @property
-    def ddm(self) -> bool:
-        """Whether it stands for a data queue of another system."""
-        return self.attributes.type == "*DDM"
 
     @property
     def forced(self) -> bool:
@@ -170,46 +186,40 @@ class DataQueue(SystemObject):
         self.held = Entries(
             store, name, ORDERS[attributes.seq], attributes.keylen, sender, forced=self.forced, aside=aside
         )
-        self.raw = self.held.raw
+        self._in_memory = self.held.in_memory()
         self.maximum = maximum_entries(attributes)
         kept = store.durable.get_meta(self.allocation_key)
         self.allocated, self.last_reclaim_ns, *stamps = json.loads(kept) if kept else (attributes.initial, 0)
         killed = aside is None and not store.closed_clean
         self.stamp = self.kept_stamp = max(self.held.latest(every=killed and self.keyed), *stamps, 0)
         self._hold_all()  # what is allocated was not saved when its process ended
-        self.settle()
+        self.bind()
 
-    def settle(self) -> None:
-        """Work out what the hot paths look at."""
+    def bind(self) -> None:
+        """Bind what a send and a receive do, by the table of this module."""
         attributes = self.attributes
+        self.ddm = attributes.type == "*DDM"
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
-        self.direct = not (self.gone or self.ddm or self.enforce)
-        held = self.held
-        careful = self.journal or self.forced or self.waiters or held is None or held.promised or held.readonly
-        self.plain = self.direct and not careful
-        self.plain_receive = self.plain and not self.autorcl
-
-    def facts(self) -> dict[str, Any]:
-        """What a history has to know of it, under the keywords of CRTDTAQ."""
-        attributes = self.attributes
-        if self.ddm:
-            return {"type": "*DDM", "rmtdtaq": f"{attributes.rmtdtaqlib}/{attributes.rmtdtaq}"}
-        return {
-            "type": "*STD", "maxlen": attributes.maxlen, "seq": attributes.seq, "keylen": attributes.keylen,
-            "senderid": "*YES" if attributes.senderid else "*NO", "force": "*YES" if attributes.force else "*NO",
-        }  # fmt: skip
+        self.awaited = bool(self.waiters)
+        self.send, self.receive = self._send_durably, self._receive_durably
+        if self._in_memory is not None and not (self.journal or self.gone or self.stored.promised):
+            self.send, receive = self._in_memory
+            if not self.autorcl:
+                self.receive = receive
 
     # -- entries ----------------------------------------------------------------------------------------------------
 
-    def put(self, entry: Entry, also: Sequence[Work] = ()) -> None:
+    def _send_durably(self, data: bytes, key: bytes, sender: bytes, time_ns: int, works: Sequence[Work]) -> None:
         """Add an entry, and commit what belongs to it."""
-        self.stored.put(entry, also, self.allocation())
-        self.spare -= 1
+        self.stored.put(Entry(data, key, sender, time_ns), works, self.allocation())
         self.saved()
 
-    def take(self, search: SearchOrder | None, key: bytes, journaling: Journaling, now_ns: int) -> Entry | None:
-        """The entry that a receive gets, taken off."""
-        last = self.raw.count == 1
+    def _receive_durably(
+        self, search: SearchOrder | None, key: bytes, journaling: Journaling, clock: Clock
+    ) -> Entry | None:
+        """Take off the entry that a receive gets, and commit what belongs to it."""
+        now_ns = clock.time_ns()
+        last = self.stored.raw.count == 1
         entry = self.stored.take(search, key, journaling, self._allocation_after(now_ns, last=last))
         if entry is not None:
             self.reclaim_if_empty(now_ns)
@@ -232,22 +242,22 @@ class DataQueue(SystemObject):
     def promise(self, entry: Entry) -> None:
         """Keep an entry for the job that it was handed to."""
         self.stored.promised.add(entry.time_ns)
-        self.settle()
+        self.bind()
 
     def free(self, entry: Entry) -> None:
         """The job could not use what it was promised."""
         self.stored.promised.discard(entry.time_ns)
-        self.settle()
+        self.bind()
 
     def take_promised(self, entry: Entry, journaling: Journaling, now_ns: int) -> None:
         """The job has what it was promised."""
         if self.gone:
             return
-        last = self.raw.count == 1
+        last = self.stored.raw.count == 1
         self.stored.take_promised(entry, journaling, self._allocation_after(now_ns, last=last))
         self.reclaim_if_empty(now_ns)
         self.saved()
-        self.settle()
+        self.bind()
 
     def clear(self, search: SearchOrder | None, key: bytes, also: Sequence[Work], now_ns: int) -> int:
         """Remove every entry, or those whose keys are in the relation; returns how many."""
@@ -261,14 +271,9 @@ class DataQueue(SystemObject):
 
     # -- storage ----------------------------------------------------------------------------------------------------
 
-    def next_stamp(self, now_ns: int) -> int:
-        """The enqueue moment of the next entry: now, or just after the entry before."""
-        self.stamp = now_ns if now_ns > self.stamp else self.stamp + 1
-        return self.stamp
-
     def has_room(self) -> bool:
         """Whether one more entry fits, extending the storage when that is what it takes."""
-        count = self.raw.count
+        count = self.stored.raw.count
         if count >= self.maximum:
             return False
         if count >= self.allocated:
@@ -279,13 +284,13 @@ class DataQueue(SystemObject):
 
     def _hold_all(self) -> None:
         """Extend the storage until it holds the entries that there are, beyond the maximum when they are more."""
-        while self.allocated < self.raw.count:
+        while self.allocated < self.stored.raw.count:
             extended = min(self.allocated + LIMITS["extension_entries"], self.maximum)
-            self.allocated = extended if extended > self.allocated else self.raw.count
+            self.allocated = extended if extended > self.allocated else self.stored.raw.count
 
     def reclaim_if_empty(self, now_ns: int) -> None:
         """What automatic reclaim does after an operation that may have taken the last entry."""
-        if self.autorcl and self.raw.count == 0 and self.allocated > self.attributes.initial:
+        if self.autorcl and self.stored.raw.count == 0 and self.allocated > self.attributes.initial:
             self.allocated, self.spare = self.attributes.initial, 0
             self.last_reclaim_ns = now_ns
             self.unsaved = True

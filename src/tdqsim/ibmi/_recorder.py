@@ -1,13 +1,13 @@
-"""Who records what jobs do: one slot of a system, empty by default.
+"""The recorder of a system: one slot, empty by default, for an object that takes the events of its jobs.
 
-What happens is told as one tuple, at the moment when it takes effect::
+Each event is one tuple, passed at the moment when it takes effect::
 
     (operation, job, queue, data, time_ns, key, message, info)
 
-cut off behind the last that says anything, but not before ``time_ns``. ``operation`` is the API's or command's name
-(the SQL services under the API whose work they do), or one of those below. A failure has the escape message's id and
-the queue as the caller named it. A receive that waits shows when its entry is handed to it, so the order of the tuples
-is the order in which entries were sent and taken.
+cut off after the last element that is not empty, but not before ``time_ns``. ``operation`` is the name of the API or
+command (for the SQL services that of the API whose work they do), or one of those below. A failure has the escape
+message's id and the queue as the caller named it. A receive that waits is recorded when its entry is handed to it, so
+the order of the tuples is the order in which entries were sent and taken.
 
 ===========  ============================================================================================
 ``JOB``      a job has begun; ``ENDJOB``: it has ended
@@ -25,8 +25,8 @@ __all__ = ["SystemRecorder"]
 
 
 class SystemRecorder(Protocol):
-    """What may be put into ``system.recorder``, and is told what jobs do: such as ``tdqsim.testing.History``."""
+    """What ``system.recorder`` can be, such as ``tdqsim.testing.History``."""
 
     @property
     def trace(self) -> Callable[[tuple[Any, ...]], object]:
-        """Takes one tuple for each thing that happens; ``help('tdqsim.ibmi._recorder')`` tells what it has."""
+        """Takes one tuple for each event; ``help('tdqsim.ibmi._recorder')`` describes it."""

@@ -2,10 +2,10 @@
 
 The answer is a header and one entry a message, each with the offset of the next. In RDQM0100 all entries have the same
 length, the text padded with X'00'; in RDQM0200 an entry is as long as what was sent. A receiver that is too short gets
-whole entries only (or a part of the header); bytes available tells the size of the full answer either way, from the
-queue's counts where they say it, so that a look with a short receiver costs nothing on a long queue. A field of four
-bytes cannot say more than 2,147,483,647, and says that. The first entry follows the header, whose reserved field is as
-long as the format table says.
+whole entries only (or a part of the header); bytes available is the size of the full answer either way; it is worked
+out from the queue's counts where possible, so that a short receiver costs nothing on a long queue. A field of four
+bytes holds at most 2,147,483,647, the value for anything larger. The first entry follows the header, whose reserved
+field is as long as the format table says.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from tdqsim.core.store import Entry
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._dts import stamper
 from tdqsim.ibmi._fact import LIMITS
-from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._job_core import JobBase, JobCore
+from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._receive import KEY_ORDERS
 from tdqsim.ibmi.layouts import layout, pack_binary
 from tdqsim.ibmi.records import RDQM0100, RDQM0200, RDQS0100, RDQS0200, RetrievedMessage
 
-__all__ = ["RetrieveApi", "Selection", "parse_messages"]
+__all__ = ["answer", "check_retrieval", "open_for_retrieval", "parse_messages", "qmhrdqm"]
 
 _RECORDS: dict[str, type[RDQM0100 | RDQM0200]] = {"RDQM0100": RDQM0100, "RDQM0200": RDQM0200}
 _record: Callable[[tuple[bytes, int, bytes, bytes]], RetrievedMessage] = partial(tuple.__new__, RetrievedMessage)
@@ -43,128 +44,135 @@ class Selection(NamedTuple):
     key: bytes = b""
 
 
-class RetrieveApi(JobCore):
-    """The API that looks at the messages of a data queue."""
+@overload
+def qmhrdqm(
+    job: JobBase,
+    /,
+    name: str,
+    library: str = ...,
+    format: Literal["RDQM0100"] = ...,
+    selection: RDQS0100 | RDQS0200 = ...,
+) -> RDQM0100: ...
 
-    @overload
-    def qmhrdqm(
-        self,
-        name: str,
-        library: str = ...,
-        format: Literal["RDQM0100"] = ...,
-        selection: RDQS0100 | RDQS0200 = ...,
-    ) -> RDQM0100: ...
 
-    @overload
-    def qmhrdqm(
-        self,
-        name: str,
-        library: str,
-        format: Literal["RDQM0200"],
-        selection: RDQS0100 | RDQS0200 = ...,
-    ) -> RDQM0200: ...
+@overload
+def qmhrdqm(
+    job: JobBase,
+    /,
+    name: str,
+    library: str,
+    format: Literal["RDQM0200"],
+    selection: RDQS0100 | RDQS0200 = ...,
+) -> RDQM0200: ...
 
-    @overload
-    def qmhrdqm(
-        self,
-        name: str,
-        library: str = ...,
-        *,
-        format: Literal["RDQM0200"],
-        selection: RDQS0100 | RDQS0200 = ...,
-    ) -> RDQM0200: ...
 
-    @declare("QMHRDQM")
-    def qmhrdqm(
-        self,
-        name: str,
-        library: str = "",
-        format: str = "RDQM0100",  # noqa: A002
-        selection: RDQS0100 | RDQS0200 = RDQS0100(),  # noqa: B008  (a frozen record)
-    ) -> RDQM0100 | RDQM0200:
-        """Retrieve messages from a data queue, removing none.
+@overload
+def qmhrdqm(
+    job: JobBase,
+    /,
+    name: str,
+    library: str = ...,
+    *,
+    format: Literal["RDQM0200"],
+    selection: RDQS0100 | RDQS0200 = ...,
+) -> RDQM0200: ...
 
-        Args:
-            name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
-            library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-            format: ``RDQM0100`` (text padded to the length asked for) or ``RDQM0200`` (text as it was sent).
-            selection: which messages; all in queue order unless given.
 
-        Raises:
-            EscapeMessage: CPF3C21 format, CPF950B selection type, CPF9504 order, CPF950C bytes to retrieve, CPF950E not
-                keyed, CPF950F key length, CPF9511 DDM queue, CPF9503 locked, and those of finding it.
-        """
-        self.check_usable()
-        self.check_retrieval(format, type(selection).__name__, None)
-        queue = self.open_for_retrieval(name, library)
-        chosen = self._check_selection(queue, selection)
-        messages = tuple(map(_record, _messages(self, queue, format, chosen)))
-        _note(self, queue, chosen, len(messages))
-        length = len(messages) * _fixed(format, chosen) + sum(len(message.message_text) for message in messages)
-        header = _header(queue, format, chosen, len(messages), len(messages), layout(format).length + length)
-        self.give_turn()
-        return _RECORDS[format](**header, messages=messages)
+@declare("QMHRDQM")
+def qmhrdqm(
+    job: JobCore,
+    name: str,
+    library: str = "",
+    format: str = "RDQM0100",  # noqa: A002
+    selection: RDQS0100 | RDQS0200 = RDQS0100(),  # noqa: B008  (a frozen record)
+) -> RDQM0100 | RDQM0200:
+    """Retrieve messages from a data queue, removing none.
 
-    def retrieve(
-        self, name: str, library: str, format_name: str, selection: RDQS0100 | RDQS0200, receiver_length: int | None
-    ) -> bytes:
-        """The answer's bytes, as many as the receiver takes (None: all)."""
-        self.check_usable()
-        self.check_retrieval(format_name, type(selection).__name__, receiver_length)
-        queue = self.open_for_retrieval(name, library)
-        return self.answer(queue, format_name, selection, receiver_length)
+    Args:
+        name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
+        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        format: ``RDQM0100`` (text padded to the length asked for) or ``RDQM0200`` (text as it was sent).
+        selection: which messages; all in queue order unless given.
 
-    def check_retrieval(self, format_name: str, selection_format: str, receiver_length: int | None) -> None:
-        """Refuse what can be refused before the queue is looked for."""
-        self._dispatcher.check_thread()
-        for asked, known in ((format_name, _RECORDS), (selection_format, _SELECTIONS)):
-            if asked not in known:
-                self.fail("CPF3C21", asked)
-        if receiver_length is not None and receiver_length < LIMITS["receiver_minimum"]:
-            self.fail("CPF3C24")
+    Raises:
+        EscapeMessage: CPF3C21 format, CPF950B selection type, CPF9504 order, CPF950C bytes to retrieve, CPF950E not
+            keyed, CPF950F key length, CPF9511 DDM queue, CPF9503 locked, and those of finding it.
+    """
+    job.check_usable()
+    check_retrieval(job, format, type(selection).__name__, None)
+    queue = open_for_retrieval(job, name, library)
+    chosen = _check_selection(job, queue, selection)
+    messages = tuple(map(_record, _messages(job, queue, format, chosen)))
+    _note(job, queue, chosen, len(messages))
+    length = len(messages) * _fixed(format, chosen) + sum(len(message.message_text) for message in messages)
+    header = _header(queue, format, chosen, len(messages), len(messages), layout(format).length + length)
+    job.give_turn()
+    return _RECORDS[format](**header, messages=messages)
 
-    def open_for_retrieval(self, name: str, library: str) -> DataQueue:
-        """The standard queue that is meant, after waiting for its lock when it enforces locks."""
-        name, library = self.place(name, library)
-        self.begin("QMHRDQM", name, library)
-        queue = self.open_queue("QMHRDQM", name, library)
-        if queue.ddm:
-            self.fail("CPF9511", queue.name)
-        self.await_lock("QMHRDQM", queue)
-        return queue
 
-    def answer(
-        self, queue: DataQueue, format_name: str, selection: RDQS0100 | RDQS0200, receiver_length: int | None
-    ) -> bytes:
-        """The answer's bytes for a queue that was opened, as many as the receiver takes (None: all)."""
-        self._dispatcher.check_thread()
-        return _answer(self, queue, format_name, self._check_selection(queue, selection), receiver_length)
+def retrieve(
+    job: JobCore, name: str, library: str, format_name: str, selection: RDQS0100 | RDQS0200, receiver_length: int | None
+) -> bytes:
+    """The answer's bytes, as many as the receiver takes (None: all)."""
+    job.check_usable()
+    check_retrieval(job, format_name, type(selection).__name__, receiver_length)
+    queue = open_for_retrieval(job, name, library)
+    return answer(job, queue, format_name, selection, receiver_length)
 
-    def _check_selection(self, queue: DataQueue, selection: RDQS0100 | RDQS0200) -> Selection:
-        text = selection.number_of_message_text_bytes_to_retrieve
-        text = queue.longest_text if text is None else text
-        if isinstance(selection, RDQS0100):
-            if selection.selection_type not in ("A", "F", "L", "R"):
-                self.fail("CPF950B")
-            self._check_retrieve_length(text, LIMITS["text_bytes_maximum"])
-            return Selection(selection.selection_type, text, 0)
-        if not queue.keyed:
-            self.fail("CPF950E")
-        if selection.selection_type != "K":
-            self.fail("CPF950B")
-        if selection.key_search_order not in KEY_ORDERS:
-            self.fail("CPF9504")
-        wanted = selection.number_of_message_key_bytes_to_retrieve
-        wanted = queue.key_length if wanted is None else wanted
-        self._check_retrieve_length(text, LIMITS["text_bytes_maximum"])
-        self._check_retrieve_length(wanted, LIMITS["key_bytes_maximum"])
-        if len(selection.key) != queue.key_length:
-            self.fail("CPF950F")
-        return Selection("K", text, wanted, selection.key_search_order, bytes(selection.key))
 
-    def _check_retrieve_length(self, asked: int, maximum: int) -> None:
-        if not 0 <= asked <= maximum:
-            self.fail("CPF950C")
+def check_retrieval(job: JobCore, format_name: str, selection_format: str, receiver_length: int | None) -> None:
+    """Refuse what can be refused before the queue is looked for."""
+    for asked, known in ((format_name, _RECORDS), (selection_format, _SELECTIONS)):
+        if asked not in known:
+            job.fail("CPF3C21", asked)
+    if receiver_length is not None and receiver_length < LIMITS["receiver_minimum"]:
+        job.fail("CPF3C24")
+
+
+def open_for_retrieval(job: JobCore, name: str, library: str, operation: str = "QMHRDQM") -> DataQueue:
+    """The standard queue whose entries an operation looks at, after waiting for its lock if it enforces locks."""
+    name, library = place(name, library)
+    job.begin(operation, name, library)
+    queue = job.open_queue("QMHRDQM", name, library)
+    if queue.ddm:
+        job.fail("CPF9511", queue.name)
+    job.await_lock("QMHRDQM", queue)
+    return queue
+
+
+def answer(
+    job: JobCore, queue: DataQueue, format_name: str, selection: RDQS0100 | RDQS0200, receiver_length: int | None
+) -> bytes:
+    """The answer's bytes for a queue that was opened, as many as the receiver takes (None: all)."""
+    return _answer(job, queue, format_name, _check_selection(job, queue, selection), receiver_length)
+
+
+def _check_selection(job: JobCore, queue: DataQueue, selection: RDQS0100 | RDQS0200) -> Selection:
+    text = selection.number_of_message_text_bytes_to_retrieve
+    text = queue.longest_text if text is None else text
+    if isinstance(selection, RDQS0100):
+        if selection.selection_type not in ("A", "F", "L", "R"):
+            job.fail("CPF950B")
+        _check_retrieve_length(job, text, LIMITS["text_bytes_maximum"])
+        return Selection(selection.selection_type, text, 0)
+    if not queue.keyed:
+        job.fail("CPF950E")
+    if selection.selection_type != "K":
+        job.fail("CPF950B")
+    if selection.key_search_order not in KEY_ORDERS:
+        job.fail("CPF9504")
+    wanted = selection.number_of_message_key_bytes_to_retrieve
+    wanted = queue.key_length if wanted is None else wanted
+    _check_retrieve_length(job, text, LIMITS["text_bytes_maximum"])
+    _check_retrieve_length(job, wanted, LIMITS["key_bytes_maximum"])
+    if len(selection.key) != queue.key_length:
+        job.fail("CPF950F")
+    return Selection("K", text, wanted, selection.key_search_order, bytes(selection.key))
+
+
+def _check_retrieve_length(job: JobCore, asked: int, maximum: int) -> None:
+    if not 0 <= asked <= maximum:
+        job.fail("CPF950C")
 
 
 def _chosen(queue: DataQueue, selection: Selection) -> Iterator[Entry]:
@@ -299,8 +307,8 @@ def parse_messages(data: bytes, format: str = "RDQM0100", page: CodePage | int =
     header = {name: value for name, value in header.items() if not name.startswith("reserved")}
     messages = _follow(data, format, header)
     if len(messages) != header["number_of_messages_returned"]:
-        told = header["number_of_messages_returned"]
-        raise ValueError(f"{format}: the header tells of {told} messages, the offsets of {len(messages)}")
+        expected = header["number_of_messages_returned"]
+        raise ValueError(f"{format}: the header counts {expected} messages, the offsets lead to {len(messages)}")
     return _RECORDS[format](**header, messages=tuple(messages))
 
 

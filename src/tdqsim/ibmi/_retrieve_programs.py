@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import table
 from tdqsim.ibmi._byte_parameters import Arguments
 from tdqsim.ibmi._declare import Declaration, declared_program
+from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._objects import SYSTEM_LIBRARIES
 from tdqsim.ibmi._system_values import SYSTEM_VALUES, shown, shown_time
 from tdqsim.ibmi.layouts import pack_binary, shown_bytes
@@ -59,7 +60,7 @@ def _give(given: Arguments, made: bytes) -> None:
 # -- jobs -------------------------------------------------------------------------------------------------------------
 
 
-def _job_information(job: Any, given: Arguments) -> None:
+def _job_information(job: JobCore, given: Arguments) -> None:
     """QUSRJOBI: receiver, its length, format, job name 10 user 10 number 6, internal identifier 16; error code."""
     given.writable(0, 0)
     form = given.text(2)
@@ -70,13 +71,13 @@ def _job_information(job: Any, given: Arguments) -> None:
     _give(given, _filled(job.page, ("JOBI", form), _fields_of(_found(job, given), job.page)))
 
 
-def _found(job: Any, given: Arguments) -> Any:
-    """The job that is meant: by its name, ``*`` for the one that asks, ``*INT`` by its internal identifier."""
+def _found(job: JobCore, given: Arguments) -> JobCore:
+    """The job of a name, ``*`` for the job itself; for ``*INT`` that of an internal identifier."""
     whole = given.text(3).ljust(26)
     name, user, number = whole[:10].rstrip(), whole[10:20].rstrip(), whole[20:].rstrip()
     if name == "*":
         return job
-    jobs = job.system.jobs.values()
+    jobs = [one._core for one in job.system.jobs.values()]
     if name == "*INT":
         number = given.text(4)
         found = [one for one in jobs if one.number == number]
@@ -85,7 +86,7 @@ def _found(job: Any, given: Arguments) -> Any:
     return found[0] if found else job.fail("CPF3C53", f"{number}/{user}/{name}")
 
 
-def _fields_of(found: Any, page: CodePage) -> _Fields:
+def _fields_of(found: JobCore, page: CodePage) -> _Fields:
     started = shown_time(found.system, found.started_ns, "%C%y%m%d%H%M%S")
     current = [found.current_library] if found.current_library else []
     libraries = "".join(f"{one:<{_LIBRARY}}" for one in (*SYSTEM_LIBRARIES, *current, *found.user_libraries))
@@ -101,7 +102,7 @@ def _fields_of(found: Any, page: CodePage) -> _Fields:
 # -- messages ---------------------------------------------------------------------------------------------------------
 
 
-def _message_description(job: Any, given: Arguments) -> None:
+def _message_description(job: JobCore, given: Arguments) -> None:
     """QMHRTVM: receiver, its length, format, id, file and library, data, its length, whether it is filled in."""
     given.writable(0, 0)
     form, message_id, (file, library) = given.text(2), given.text(3), given.qualified(4)
@@ -119,12 +120,12 @@ def _message_description(job: Any, given: Arguments) -> None:
     if described is not None:
         data = given.data(5, given.number(6)) if given.yes(7, default=False) else None
         texts = filled_text(described, data, job.page)
-    text, told = (shown_bytes(one, job.page) for one in texts)
+    text, help_text = (shown_bytes(one, job.page) for one in texts)
     start = max(int(row["offset"]) for row in _FORMATS if row["format"] == "RTVM")
     fields: _Fields = {
         "severity": described.severity if described is not None else 0, "id": message_id, "reply_at": start,
-        "text_at": start, "text_bytes": len(text), "help_at": start + len(text), "help_bytes": len(told),
-        "texts": text + told,
+        "text_at": start, "text_bytes": len(text), "help_at": start + len(text), "help_bytes": len(help_text),
+        "texts": text + help_text,
     }  # fmt: skip
     _give(given, _filled(job.page, ("RTVM",), fields))
 
@@ -142,7 +143,7 @@ def _chosen(message_id: str, option: str) -> str:
 # -- system values ----------------------------------------------------------------------------------------------------
 
 
-def _system_values(job: Any, given: Arguments, *, network: bool = False) -> None:
+def _system_values(job: JobCore, given: Arguments, *, network: bool = False) -> None:
     """QWCRSVAL, QWCRNETA: receiver, its length, number of values, their names of ten characters; error code."""
     given.writable(0, 0)
     count = given.number(2)
@@ -164,15 +165,15 @@ def _system_values(job: Any, given: Arguments, *, network: bool = False) -> None
     given.put(0, answer)
 
 
-def _value(job: Any, name: str) -> bytes:
-    row, value = SYSTEM_VALUES[name], shown(job.system, name)
+def _value(job: JobCore, name: str) -> bytes:
+    row, value = SYSTEM_VALUES[name], shown(job.system, job.system.values, name)
     length = int(row["length"])
     data = pack_binary(value) if isinstance(value, int) else job.page.encode(f"{value:<{length}}")
     whole = job.page.encode(f"{name:<10}{row['type']} ") + pack_binary(length) + data
     return bytes(whole.ljust(-(-len(whole) // _WORD) * _WORD, b"\0"))
 
 
-def _network_attributes(job: Any, given: Arguments) -> None:
+def _network_attributes(job: JobCore, given: Arguments) -> None:
     _system_values(job, given, network=True)
 
 
@@ -194,7 +195,7 @@ _MESSAGE: Final = (
     ("CCSID of replacement data", "in", "B", _WORD, 1),
 )  # fmt: skip
 
-RETRIEVE_PROGRAMS: Mapping[str, tuple[Declaration, Callable[[Any, Arguments], None]]] = MappingProxyType(
+RETRIEVE_PROGRAMS: Mapping[str, tuple[Declaration, Callable[[JobCore, Arguments], None]]] = MappingProxyType(
     {
         "QUSRJOBI": (declared_program("QUSRJOBI", *_JOB), _job_information),
         "QMHRTVM": (declared_program("QMHRTVM", *_MESSAGE), _message_description),

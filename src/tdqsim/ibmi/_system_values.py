@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.facts import table
+from tdqsim.ibmi._data import SystemData
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._objects import SYSTEM_LIBRARIES
 
@@ -53,11 +54,11 @@ class SystemValues(MutableMapping[str, int]):
         return len(self._values)
 
 
-def shown(system: Any, name: str) -> int | str:
+def shown(system: SystemData, values: SystemValues, name: str) -> int | str:
     """What a system value is now: a number for a binary one, else characters."""
     row = SYSTEM_VALUES[name]
     if row["least"]:
-        value = system.values[name]
+        value = values[name]
         return value if row["type"] == "B" else f"{value:0{row['length']}d}"
     what = row["value"][1:]
     if "%" not in what:
@@ -69,7 +70,7 @@ def shown(system: Any, name: str) -> int | str:
     return shown_time(system, system.clock.time_ns(), what)
 
 
-def shown_time(system: Any, time_ns: int, form: str) -> str:
+def shown_time(system: SystemData, time_ns: int, form: str) -> str:
     """A time of the system's clock in its time zone; ``%C`` is the digit of the century, ``%f`` are milliseconds."""
     at: datetime = datetime.fromtimestamp(time_ns / NS_PER_SECOND, system.timezone)
     return at.strftime(form.replace("%C", str(at.year // 100 - 19)).replace("%f", f"{at.microsecond // 1000:03d}"))

@@ -8,68 +8,67 @@ from tdqsim.ibmi._convert_time import TIME_FORMATS, format_time, parse_time, shi
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._job_core import JobCore
 
-__all__ = ["TimeApi"]
+__all__ = ["qwccvtdt"]
 
 _UNIX = datetime(1970, 1, 1)  # noqa: DTZ001  (local time of the system, its offset already added)
 _PRECISIONS = ("0", "1")
 
 
-class TimeApi(JobCore):
-    """The API that converts dates and times."""
+@declare("QWCCVTDT")
+def qwccvtdt(
+    job: JobCore,
+    input_format: str,
+    value: bytes | str = b"",
+    output_format: str = "*YYMD",
+    *,
+    input_time_zone: str = "*SYS",
+    output_time_zone: str = "*SYS",
+    precision: str = "0",
+    input_time_indicator: str = "0",  # noqa: ARG001  (accepted, without effect)
+) -> bytes | str:
+    """Convert a date and time from one format to another.
 
-    @declare("QWCCVTDT")
-    def qwccvtdt(
-        self,
-        input_format: str,
-        value: bytes | str = b"",
-        output_format: str = "*YYMD",
-        *,
-        input_time_zone: str = "*SYS",
-        output_time_zone: str = "*SYS",
-        precision: str = "0",
-        input_time_indicator: str = "0",  # noqa: ARG002  (accepted, without effect)
-    ) -> bytes | str:
-        """Convert a date and time from one format to another.
+    Args:
+        input_format: ``*CURRENT`` for the time now, ``*DTS``, ``*JOB``, ``*SYSVAL``, ``*YMD``, ``*YYMD``, ``*MDY``,
+            ``*MDYY``, ``*DMY``, ``*DMYY``, ``*JUL`` or ``*LONGJUL``.
+        value: eight bytes for ``*DTS``, characters for the others, nothing for ``*CURRENT``.
+        output_format: the same but ``*CURRENT``.
+        input_time_zone: ``*SYS``, ``*UTC`` or a name such as ``Europe/Berlin``.
+        output_time_zone: the same.
+        precision: ``0`` milliseconds, ``1`` microseconds.
+        input_time_indicator: accepted; which of two equal local times is meant makes no difference here.
 
-        Args:
-            input_format: ``*CURRENT`` for the time now, ``*DTS``, ``*JOB``, ``*SYSVAL``, ``*YMD``, ``*YYMD``, ``*MDY``,
-                ``*MDYY``, ``*DMY``, ``*DMYY``, ``*JUL`` or ``*LONGJUL``.
-            value: eight bytes for ``*DTS``, characters for the others, nothing for ``*CURRENT``.
-            output_format: the same but ``*CURRENT``.
-            input_time_zone: ``*SYS``, ``*UTC`` or a name such as ``Europe/Berlin``.
-            output_time_zone: the same.
-            precision: ``0`` milliseconds, ``1`` microseconds.
-            input_time_indicator: accepted; which of two equal local times is meant makes no difference here.
+    Returns:
+        Eight bytes for ``*DTS``, else characters: century digit and date, time, fraction.
 
-        Returns:
-            Eight bytes for ``*DTS``, else characters: century digit and date, time, fraction.
+    Raises:
+        EscapeMessage: CPF24B4 precision, CPF1850 format or zone, CPF1060 date, CPF1061 time, CPF1848 century digit,
+            CPF1849 a moment that a *DTS cannot hold.
+    """
+    job.begin("QWCCVTDT")
+    if precision not in _PRECISIONS:
+        job.fail("CPF24B4")
+    microseconds = precision == "1"
+    moment = _input(job, input_format, value, microseconds=microseconds)
+    target = _format(job, output_format, "in")
+    source_zone = "*SYS" if input_format == "*CURRENT" else input_time_zone
+    moment = shift_zone(moment, source_zone, output_time_zone, job.system.timezone, job.fail)
+    return format_time(moment, target, microseconds=microseconds, fail=job.fail)
 
-        Raises:
-            EscapeMessage: CPF24B4 precision, CPF1850 format or zone, CPF1060 date, CPF1061 time, CPF1848 century digit,
-                CPF1849 a moment that a *DTS cannot hold.
-        """
-        self.begin("QWCCVTDT")
-        if precision not in _PRECISIONS:
-            self.fail("CPF24B4")
-        microseconds = precision == "1"
-        moment = self._input(input_format, value, microseconds=microseconds)
-        target = self._format(output_format, "in")
-        source_zone = "*SYS" if input_format == "*CURRENT" else input_time_zone
-        moment = shift_zone(moment, source_zone, output_time_zone, self.system.timezone, self.fail)
-        return format_time(moment, target, microseconds=microseconds, fail=self.fail)
 
-    def _input(self, name: str, value: bytes | str, *, microseconds: bool) -> datetime:
-        if name == "*CURRENT":
-            now = self._clock.time_ns()
-            return _UNIX + timedelta(seconds=self.system.offset_at(now), microseconds=now // 1000)
-        form = self._format(name, "out")
-        if isinstance(value, bytes) and form != "*DTS":
-            value = self.page.printable(value)
-        return parse_time(value, form, microseconds=microseconds, fail=self.fail)
+def _input(job: JobCore, name: str, value: bytes | str, *, microseconds: bool) -> datetime:
+    if name == "*CURRENT":
+        now = job.system.clock.time_ns()
+        return _UNIX + timedelta(seconds=job.system.offset_at(now), microseconds=now // 1000)
+    form = _format(job, name, "out")
+    if isinstance(value, bytes) and form != "*DTS":
+        value = job.page.printable(value)
+    return parse_time(value, form, microseconds=microseconds, fail=job.fail)
 
-    def _format(self, name: str, other_use: str) -> str:
-        replaced = {"*JOB": self.date_format, "*SYSVAL": self.system.date_format}.get(name, name)
-        form = TIME_FORMATS.get(replaced)
-        if form is None or form.use == other_use:
-            self.fail("CPF1850", name[:10])
-        return replaced
+
+def _format(job: JobCore, name: str, other_use: str) -> str:
+    replaced = {"*JOB": job.date_format, "*SYSVAL": job.system.date_format}.get(name, name)
+    form = TIME_FORMATS.get(replaced)
+    if form is None or form.use == other_use:
+        job.fail("CPF1850", name[:10])
+    return replaced

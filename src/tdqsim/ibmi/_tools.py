@@ -11,13 +11,18 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from tdqsim.core.codepage import CodePage
+from tdqsim.core.store import Entry
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
 from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._names import place
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._retrieve import open_for_retrieval
+from tdqsim.ibmi._send import check_entry
 from tdqsim.ibmi.job import Job
 from tdqsim.ibmi.records import sender_of
 
-__all__ = ["SeedEntry", "dump_entries", "parse_seed", "seed_entries"]
+__all__ = ["SeedEntry", "dump_entries", "parse_seed", "seed_entries", "take_entries"]
 
 _LONGEST_LINE = 400_000
 _KNOWN = frozenset({"data", "text", "key", "key_text", "time", "sender"})
@@ -40,14 +45,10 @@ class SeedEntry(NamedTuple):
 
 def dump_entries(job: Job, name: str, library: str = "") -> Iterator[dict[str, Any]]:
     """The entries of a queue in its order, none removed, each as the object of one line."""
-    name, library = job.place(name, library)
-    job.begin("DATA_QUEUE_ENTRIES", name, library)
-    queue = job.open_queue("QMHRDQM", name, library)
-    if queue.ddm:
-        job.fail("CPF9511", queue.name)
-    job.await_lock("QMHRDQM", queue)
+    core = job._core
+    queue = open_for_retrieval(core, name, library, "DATA_QUEUE_ENTRIES")
     for entry in queue.stored.entries():
-        stamp = ns_to_dts(entry.time_ns, job.system.offset_at(entry.time_ns))
+        stamp = ns_to_dts(entry.time_ns, core.system.offset_at(entry.time_ns))
         line: dict[str, Any] = {"data": entry.data.hex().upper(), "text": job.page.printable(entry.data)}
         if queue.keyed:
             line["key"] = entry.key.hex().upper()
@@ -109,10 +110,25 @@ def seed_entries(job: Job, name: str, library: str = "", entries: Iterable[SeedE
         EscapeMessage: as for QSNDDTAQ. That the queue is full shows only when it is, and keeps what was sent before.
     """
     wanted = list(entries)
-    queue = job.open_queue("QSNDDTAQ", *job.place(name, library))
+    core = job._core
+    core.check_usable()
+    queue = core.open_queue("QSNDDTAQ", *place(name, library))
     if not queue.ddm:
         for entry in wanted:
-            job.check_entry(queue, entry.data, entry.key)
+            check_entry(core, queue, entry.data, entry.key)
     for entry in wanted:
         job.qsnddtaq(name, library, entry.data, entry.key)
     return len(wanted)
+
+
+def take_entries(job: Job, queue: DataQueue, entries: Iterable[Entry]) -> int:
+    """Take given entries off a standard data queue, journaled as receives of the job; returns how many there were."""
+    core = job._core
+    core.check_usable()
+    gone = 0
+    for entry in entries:
+        queue.stored.take_promised(entry, lambda taken: core.system.journals.received(core, queue, taken.key), {})
+        gone += 1
+    if gone:
+        queue.reclaim_if_empty(core.system.clock.time_ns())
+    return gone

@@ -1,10 +1,10 @@
-"""Receives that wait for an entry: who gets the next one.
+"""Receives that wait for an entry, and which of them gets the next one.
 
-A send hands its entry to a waiting receive at once, as the machine's enqueue does: the waiter with the highest run
+A send hands its entry to a waiting receive at once, as an enqueue instruction does: the waiter with the highest run
 priority (lowest RUNPTY), first come first within a priority, whose key criteria the entry satisfies. A waiting peek is
-served too and leaves the entry for the next. So the order in which jobs run decides nothing, and an entry is never
-given twice. The entry stays in the store, promised, until the job runs; one whose job ends before is free again, in its
-old place.
+served too and leaves the entry for the next. So the result does not depend on the order in which jobs run, and no entry
+is received twice. The entry stays in the store, promised, until the job runs; one whose job ends before is free again,
+in its old place.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from collections.abc import Callable, Iterator, Mapping
 from heapq import merge
 from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.store import Entry, SearchOrder
+from tdqsim.ibmi._entries import Received
 
 if TYPE_CHECKING:
     from sortedcontainers import SortedDict
 
+    from tdqsim.ibmi._data import JobData
     from tdqsim.ibmi._queue import DataQueue
-    from tdqsim.ibmi._who import Who
 
 __all__ = ["SATISFIES", "Waiter", "Waiters", "asked", "enter", "give_back", "leave", "note_receive", "serve"]
 
@@ -43,14 +44,14 @@ class Waiter:
         search: key order, or None for a queue without keys.
         key: the key that entries are compared with.
         remove: the entry is taken, not looked at.
-        entry: what it was given, or None.
+        entry: the entry handed to it, or None.
         parked: where its strand waits.
         place: in front of the queue: the run priority of its job, and the order in which they came.
     """
 
     __slots__ = ("entry", "job", "key", "parked", "place", "queue", "remove", "search")
 
-    def __init__(self, job: Who, queue: DataQueue, search: SearchOrder | None, key: bytes, *, remove: bool) -> None:
+    def __init__(self, job: JobData, queue: DataQueue, search: SearchOrder | None, key: bytes, *, remove: bool) -> None:
         self.job = job
         self.queue = queue
         self.search = search
@@ -69,7 +70,7 @@ class Waiter:
         """Whether an entry with this key ends the wait."""
         return self.search is None or SATISFIES[self.search](key, self.key)
 
-    def attempt(self) -> Any:
+    def attempt(self) -> Entry | WaitMark | None:
         """The entry, WAIT, or None when the queue is no more."""
         self.job.check_usable()
         if self.entry is not None:
@@ -78,7 +79,7 @@ class Waiter:
 
 
 class Waiters:
-    """The receives that wait in front of one queue.
+    """The receives that wait at one queue.
 
     Those that wait for a key of their own are found by it, so that thousands of jobs may each wait for their answer.
     """
@@ -104,7 +105,7 @@ class Waiters:
 
     def add(self, waiter: Waiter) -> None:
         """Put one behind those of its priority."""
-        from sortedcontainers import SortedDict  # noqa: PLC0415  (on most queues nobody waits)
+        from sortedcontainers import SortedDict  # noqa: PLC0415  (most queues never have a waiter)
 
         self._last += 1
         waiter.place = (waiter.job.run_priority, self._last)
@@ -127,7 +128,7 @@ class Waiters:
         return there
 
     def served_by(self, key: bytes) -> list[Waiter]:
-        """Who gets a new entry with this key: every peek before the receive that takes it, and that one."""
+        """The waiters that get a new entry: every peek before the receive that removes it, and that receive."""
         found = []
         for waiter in self._in_turn(None, key):
             if waiter.entry is None and waiter.wants(key):
@@ -140,19 +141,17 @@ class Waiters:
 def enter(waiter: Waiter) -> None:
     """Put a waiter in its place in front of the queue."""
     waiter.queue.waiters.add(waiter)
-    waiter.job.waiters.add(waiter)
-    waiter.queue.settle()
+    waiter.queue.bind()
 
 
 def leave(waiter: Waiter) -> None:
     """Take a waiter away."""
-    waiter.job.waiters.discard(waiter)
     if waiter.queue.waiters.discard(waiter):
-        waiter.queue.settle()
+        waiter.queue.bind()
 
 
 def serve(queue: DataQueue, entry: Entry) -> None:
-    """Hand a new entry to those who wait for it."""
+    """Hand a new entry to the receives that wait for it."""
     for waiter in queue.waiters.served_by(entry.key):
         waiter.entry = entry
         leave(waiter)
@@ -164,7 +163,7 @@ def serve(queue: DataQueue, entry: Entry) -> None:
 
 
 def give_back(waiter: Waiter) -> None:
-    """Free an entry that a waiter was given, but could not use; the next waiter may have it."""
+    """Free an entry that a waiter could not use; the next waiter may get it."""
     entry, waiter.entry = waiter.entry, None
     if entry is None or not waiter.remove:
         return
@@ -174,21 +173,20 @@ def give_back(waiter: Waiter) -> None:
         serve(waiter.queue, entry)
 
 
-def asked(search: SearchOrder | None, key: bytes, *, remove: bool) -> dict[str, Any]:
-    """What a receive or a clear asks for, as a history has it."""
-    info: dict[str, Any] = {} if search is None else {"key_order": search.name, "key": key.hex()}
+def asked(search: SearchOrder | None, key: bytes, *, remove: bool) -> dict[str, str]:
+    """The criteria of a receive or a clear, for a history."""
+    info: dict[str, str] = {} if search is None else {"key_order": search.name, "key": key.hex()}
     if not remove:
         info["remove"] = "*NO"
     return info
 
 
 def note_receive(
-    job: Who, queue: DataQueue, entry: Entry | None, search: SearchOrder | None, key: bytes, *, remove: bool,
+    job: JobData, queue: DataQueue, found: Received | None, search: SearchOrder | None, key: bytes, *, remove: bool,
     waited: bool = False,
 ) -> None:  # fmt: skip
-    """Tell the recorder what a receive was given, None for nothing."""
-    info = asked(search, key, remove=remove)
+    """Record what a receive got, None for nothing."""
+    info: dict[str, object] = {**asked(search, key, remove=remove)}
     if waited:
         info["waited"] = True
-    data, found = (b"", b"") if entry is None else (entry.data, entry.key)
-    job.note("QRCVDTAQ", queue, data, found, **info)
+    job.note("QRCVDTAQ", queue, *(() if found is None else found[:2]), **info)

@@ -7,10 +7,12 @@ returns a message or None fits; :class:`MessagePlan` is the ready-made one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tdqsim.ibmi._who import Who
-from tdqsim.ibmi.messages import DTAQ, MESSAGES, Message
+from tdqsim.ibmi.messages import DTAQ, MESSAGES, Message, message
+
+if TYPE_CHECKING:
+    from tdqsim.ibmi._job_core import JobBase
 
 __all__ = ["FaultHook", "MessagePlan"]
 
@@ -18,7 +20,7 @@ __all__ = ["FaultHook", "MessagePlan"]
 class FaultHook(Protocol):
     """What may be put into ``system.faults``, and is asked before each API and command: such as a MessagePlan."""
 
-    def __call__(self, job: Who, operation: str, name: str, library: str, /) -> Message | None:
+    def __call__(self, job: JobBase, operation: str, name: str, library: str, /) -> Message | None:
         """The message that ends the command now, or None to let it go on."""
 
 
@@ -59,7 +61,7 @@ class MessagePlan:
             raise ValueError(f"{message_id!r}: there is no such message; facts/cpf_messages.tsv lists them")
         self._planned.append(_Planned(message_id, operation, values, name, times))
 
-    def __call__(self, job: Who, operation: str, name: str, library: str) -> Message | None:
+    def __call__(self, job: JobBase, operation: str, name: str, library: str) -> Message | None:
         """The next planned fault that is due here."""
         for fault in self._planned:
             if fault.operation in ("", operation) and fault.name in ("", name):
@@ -67,7 +69,7 @@ class MessagePlan:
                 if fault.times <= 0:
                     self._planned.remove(fault)
                 values = fault.values or _made_up(fault.message_id, operation, name, library)
-                return job.message(fault.message_id, *values)
+                return message(fault.message_id, *values, page=job.page)
         return None
 
 

@@ -1,6 +1,6 @@
 """Journals: what was sent to, received from and cleared on a journaled data queue, journal code Q.
 
-A journal is an object in a library; its entries are forced, and each is committed with the operation it tells of. A
+A journal is an object in a library; its entries are forced, and each is committed with the operation it records. A
 receive is recorded without the entry's data (the manual's QR and QL entries have none); a peek and QMHRDQM are not
 recorded.
 """
@@ -8,29 +8,28 @@ recorded.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import codepage
 from tdqsim.core.links import stays_here
-from tdqsim.core.store import Durable, DurableQueue, Entry, Store, Work
+from tdqsim.core.store import Durable, DurableQueue, Entry, Work
 from tdqsim.facts import table
+from tdqsim.ibmi._data import JobData, SystemData
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts
 from tdqsim.ibmi._entries import STAMP_BYTES
 from tdqsim.ibmi._objects import SystemObject
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._who import Who
 from tdqsim.ibmi.layouts import layout
 
 __all__ = ["JOURNAL_TYPES", "Journal", "JournalEntry", "JournalWriter", "export_journal", "sent_key"]
 
 JOURNAL_TYPES: Mapping[str, str] = MappingProxyType({row["type"]: row["event"] for row in table("ibmi_journal_types")})
-"""Entry types and what they tell."""
+"""Entry types and the events they stand for."""
 
 _PAGE = codepage(37)
 _ENTRY = layout("JOENT")
@@ -105,7 +104,7 @@ class JournalEntry(NamedTuple):
 
     @property
     def event(self) -> str:
-        """What the type tells."""
+        """The event that the type stands for."""
         return JOURNAL_TYPES[self.type]
 
     @property
@@ -122,26 +121,13 @@ class JournalEntry(NamedTuple):
         return data
 
 
-class Journaled(Protocol):
-    """What a writer needs of its machine."""
-
-    clock: Clock
-    store: Store
-
-    def journal_of(self, queue: DataQueue) -> Journal | None:
-        """The journal a queue is journaled to."""
-
-    def offset_at(self, moment_ns: int) -> int:
-        """Seconds that local time is ahead of UTC at a moment."""
-
-
 class JournalWriter:
-    """Makes the entries of one system: works, to be committed with what they tell of."""
+    """Makes the journal entries of one system: changes of the store, to be committed with the operation they record."""
 
-    def __init__(self, system: Journaled) -> None:
-        self._system = system
+    def __init__(self, system: SystemData, journal_of: Callable[[DataQueue], Journal | None]) -> None:
+        self._system, self._journal_of = system, journal_of
 
-    def sent(self, job: Who, queue: DataQueue, entry: Entry) -> tuple[Work, ...]:
+    def sent(self, job: JobData, queue: DataQueue, entry: Entry) -> tuple[Work, ...]:
         """An entry is sent."""
         if not queue.journal:
             return ()
@@ -152,17 +138,17 @@ class JournalWriter:
         }
         return self.entry(job, queue, "QK" if queue.key_length else "QS", _SENT.build(values, _PAGE))
 
-    def received(self, job: Who, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
+    def received(self, job: JobData, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
         """An entry is removed by a receive."""
         return self.entry(job, queue, "QL" if queue.key_length else "QR", key) if queue.journal else ()
 
-    def cleared(self, job: Who, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
+    def cleared(self, job: JobData, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
         """The queue is cleared, all of it or by key."""
         return self.entry(job, queue, "QJ" if key else "QC", key) if queue.journal else ()
 
-    def entry(self, job: Who, queue: DataQueue, entry_type: str, specific: bytes = b"") -> tuple[Work, ...]:
+    def entry(self, job: JobData, queue: DataQueue, entry_type: str, specific: bytes = b"") -> tuple[Work, ...]:
         """The work that adds one entry to the queue's journal; none when there is no journal."""
-        journal = self._system.journal_of(queue)
+        journal = self._journal_of(queue)
         if journal is None or journal.entries is None:
             return ()
         now = self._system.clock.time_ns()

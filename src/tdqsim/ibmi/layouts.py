@@ -48,7 +48,7 @@ class FormatField(NamedTuple):
     source: str
 
     def encode(self, value: Any, page: CodePage) -> bytes:
-        """The bytes of a value; text is cut on the right, and what the page has not of it is a question mark."""
+        """The bytes of a value; text is cut on the right, and a character not in the page becomes a question mark."""
         if self.kind == "B":
             return pack_binary(min(value, _BINARY_MAXIMUM))  # a count that is larger is given as the highest value
         if self.kind == "P":
@@ -164,7 +164,7 @@ def layout(name: str) -> Format:
 
 
 def shown_bytes(text: str, page: CodePage) -> bytes:
-    """Text in a code page, for people: a character that the page has not is a question mark."""
+    """Text in a code page, for people: a character that is not in the page becomes a question mark."""
     try:
         return page.encode(text)
     except ConversionError:

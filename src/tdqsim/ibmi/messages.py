@@ -34,7 +34,7 @@ DTAQ = "DTAQ"
 MESSAGE_TYPES: Mapping[str, str] = MappingProxyType(
     {"completion": "01", "diagnostic": "02", "informational": "04", "escape": "15"}
 )
-"""The two digits by which programs are told what kind of message it is."""
+"""The two digits that stand for the kind of a message."""
 
 _VARIABLE = re.compile(r"&(\d)")
 
@@ -126,10 +126,10 @@ def message(message_id: str, *values: str | int, page: CodePage | None = None, k
     remaining = iter(values)
     filled = ["" if length == 0 else next(remaining) for _, length in described.data]
     data = b"".join(_variable(what, *field, page) for what, field in zip(filled, described.data, strict=True))
-    text, told = (
+    text, help_text = (
         _VARIABLE.sub(lambda found: str(filled[int(found[1]) - 1]), one) for one in (described.text, described.help)
     )
-    return Message(message_id, kind or described.kind, described.severity, text, data, told)
+    return Message(message_id, kind or described.kind, described.severity, text, data, help_text)
 
 
 def filled_text(described: MessageDescription, data: bytes | None, page: CodePage) -> tuple[str, str]:
@@ -146,10 +146,10 @@ def filled_text(described: MessageDescription, data: bytes | None, page: CodePag
             page.printable(part).rstrip(" ") if kind == "C" else str(int.from_bytes(part, "big", signed=True))
         )
         at += length
-    text, told = (
+    text, help_text = (
         _VARIABLE.sub(lambda found: filled[int(found[1]) - 1], one) for one in (described.text, described.help)
     )
-    return text, told
+    return text, help_text
 
 
 def _variable(value: str | int, kind: str, length: int, page: CodePage) -> bytes:
@@ -165,7 +165,7 @@ class EscapeMessage(TdqError):
         text: its text, variables filled in.
         message_data: the bytes of its variables.
         severity: 0 to 99.
-        diagnostics: messages sent before it that tell the cause.
+        diagnostics: messages sent before it, with the cause.
     """
 
     def __init__(self, sent: Message, diagnostics: tuple[Message, ...] = ()) -> None:

@@ -58,7 +58,7 @@ class Parm:
 
     Attributes:
         name: for messages about it.
-        type: as RPG writes it, such as ``CHAR(10)``; ``help("tdqsim.ibmi.parms")`` tells them all.
+        type: as RPG writes it, such as ``CHAR(10)``; ``help("tdqsim.ibmi.parms")`` lists the types.
         use: ``in``, ``out`` or ``inout``.
         optional: it, and all after it, may be left out (OPTIONS(*NOPASS)); the value is None then.
         omissible: it may be null (OPTIONS(*OMIT)); the value is None then.
@@ -105,7 +105,7 @@ class Parm:
         for one in self.fields:
             if one.use != "in" or one.optional or one.omissible:
                 raise ParameterError(f"parameter {self.name}: subfield {one.name} is passed as its DS is")
-        made = tuple((one.name, one._codec) for one in self.fields)  # noqa: SLF001  (of this class)
+        made = tuple((one.name, one._codec) for one in self.fields)
         return Structure(made, sum(one.length for one in self.fields))
 
     def decode(self, storage: bytes, page: CodePage) -> Any:

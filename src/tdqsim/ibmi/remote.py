@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tdqsim.ibmi._ddm import DdmLink, DdmServer
+from tdqsim.ibmi._ddm import KINDS, DdmLink, DdmServer, InProcessLink
 
-__all__ = ["DdmLink", "DdmServer"]
+__all__ = ["KINDS", "DdmLink", "DdmServer", "InProcessLink"]

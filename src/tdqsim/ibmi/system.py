@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypedDict, TypeVar, TypeVarTuple, Unpack
+from types import MappingProxyType, TracebackType
+from typing import Self, TypedDict, TypeVar, TypeVarTuple, Unpack, cast
 
 from tdqsim.core.argument_types import types_told
 from tdqsim.core.capitals import capitals
-from tdqsim.core.clock import Clock
+from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
 from tdqsim.definitions import Definitions
 from tdqsim.errors import DefinitionError, Problem, SystemClosed
+from tdqsim.ibmi._authority import AuthorizationList, PasswordKeeper, Profile
+from tdqsim.ibmi._commands import system_command
 from tdqsim.ibmi._create import create_queue, obstacle_to
-from tdqsim.ibmi._ddm import InProcessLink, RemoteLink, RemoteQueues
+from tdqsim.ibmi._data import job_page
+from tdqsim.ibmi._ddm import InProcessLink
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LIMITS
-from tdqsim.ibmi._machine import SECURITY_OFFICER, Machine
+from tdqsim.ibmi._object_table import ObjectTable
 from tdqsim.ibmi._objects import Library, new_name
+from tdqsim.ibmi._profiles import SECURITY_OFFICER, Profiles
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._stepping import SteppedJob
+from tdqsim.ibmi._recorder import SystemRecorder
+from tdqsim.ibmi._remote_link import RemoteLink
+from tdqsim.ibmi._system_core import SystemBase, SystemCore
+from tdqsim.ibmi.faults import FaultHook
 from tdqsim.ibmi.job import Job, StartedJob
 from tdqsim.ibmi.messages import message
 
 __all__ = ["System"]
 
-J = TypeVar("J", bound=Job)
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 _PLAIN_LIBRARY = Library(0, "", "QSYS", SECURITY_OFFICER)  # one that is to be made
@@ -46,7 +51,15 @@ class JobOptions(TypedDict, total=False):
     default_wait: float
 
 
-class System(Machine):
+def _objects(core: SystemCore) -> ObjectTable:
+    return core.objects
+
+
+def _profiles(core: SystemCore) -> Profiles:
+    return core.profiles
+
+
+class System(SystemBase):
     """An IBM i with data queues.
 
     Args:
@@ -65,17 +78,13 @@ class System(Machine):
         readonly: look at a store that another process may be writing, as of its last commit; nothing can be changed.
 
     Attributes:
-        libraries: by name.
+        store, dispatcher, clock: those passed as arguments, else its own.
+        jobs: active jobs by qualified name.
+        libraries: by name; a job's QTEMP is not among them.
         profiles: user profiles by name.
         authorization_lists: by name.
-        jobs: active jobs by qualified name.
-        faults: a hook for planned faults, None for none (:class:`MessagePlan`).
-        recorder: takes what happens, None for nobody (:class:`~tdqsim.testing.History`).
-        date_format: QDATFMT.
+        locks: the object locks: who holds them and who waits for them.
         values: the system values that can be set, by name (QPWDLVL, QMAXSIGN).
-        passwords: who keeps the passwords that CRTUSRPRF and CHGUSRPRF are given, None for nobody: a server sets it.
-        closed: it can do no more.
-        failed: it was closed as if its process had ended: nothing more reaches the store.
 
     Raises:
         StoreError: the store cannot be used.
@@ -98,12 +107,31 @@ class System(Machine):
         create: bool = True,
         readonly: bool = False,
     ) -> None:
-        self.jobs: dict[str, Job] = {}
-        self.remote: RemoteQueues = RemoteQueues()
-        super().__init__(
-            name, path, dispatcher=dispatcher, clock=clock, seed=seed, durability=durability, timezone=timezone,
-            ccsid=ccsid, limit_bytes=limit_bytes, memory_bytes=memory_bytes, create=create, readonly=readonly,
-        )  # fmt: skip
+        if dispatcher is not None and clock not in (None, dispatcher.clock):
+            raise ValueError("clock: a dispatcher has a clock of its own; give one of the two")
+        time_zone(timezone)
+        job_page(ccsid)
+        self._own_dispatcher = dispatcher is None
+        dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
+        store = path
+        if not isinstance(store, Store):
+            store = Store(
+                store, durability=durability, limit_bytes=limit_bytes, memory_bytes=memory_bytes, create=create,
+                readonly=readonly,
+            )  # fmt: skip
+        try:
+            self._core = SystemCore(name, store, dispatcher, timezone=timezone, ccsid=ccsid, readonly=readonly)
+        except BaseException:
+            store.close(clean=False)
+            raise
+        core = self._core
+        self.name, self.ccsid, self.timezone = name, ccsid, core.timezone
+        self.store, self.dispatcher, self.clock = store, dispatcher, dispatcher.clock
+        self.jobs = cast("dict[str, Job]", core.jobs)
+        self.libraries: Mapping[str, Library] = MappingProxyType(core.objects.libraries)
+        self.profiles: Mapping[str, Profile] = MappingProxyType(core.profiles.by_name)
+        self.authorization_lists: Mapping[str, AuthorizationList] = MappingProxyType(core.profiles.authorization_lists)
+        self.locks, self.values = core.locks, core.values
 
     def __repr__(self) -> str:
         return f"<System {self.name}: {len(self.libraries)} libraries, {len(self.jobs)} jobs>"
@@ -115,6 +143,78 @@ class System(Machine):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    # -- attributes that change ---------------------------------------------------------------------------------------
+
+    @property
+    def date_format(self) -> str:
+        """QDATFMT."""
+        return self._core.date_format
+
+    @date_format.setter
+    def date_format(self, date_format: str) -> None:
+        self._changing().date_format = date_format
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closed; it accepts no further commands then."""
+        return self._core.closed
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was closed as if its process had ended: nothing more reaches the store."""
+        return self._core.failed
+
+    @failed.setter
+    def failed(self, failed: bool) -> None:
+        self._core.failed = failed
+
+    @property
+    def passwords(self) -> PasswordKeeper | None:
+        """Keeps the passwords that CRTUSRPRF and CHGUSRPRF set: a server's, None where there is none."""
+        return self._core.profiles.passwords
+
+    @passwords.setter
+    def passwords(self, passwords: PasswordKeeper | None) -> None:
+        self._core.profiles.passwords = passwords
+
+    @property
+    def recorder(self) -> SystemRecorder | None:
+        """Records what happens; None for none."""
+        return self._core.recorder
+
+    @recorder.setter
+    def recorder(self, recorder: SystemRecorder | None) -> None:
+        self._changing().set_recorder(recorder)
+
+    @property
+    def faults(self) -> FaultHook | None:
+        """A hook for planned faults, asked at each API and command; None for none."""
+        return self._core.faults
+
+    @faults.setter
+    def faults(self, faults: FaultHook | None) -> None:
+        core = self._changing()
+        core.faults = faults
+        core.forget_places()  # with faults, each command begins by asking for one
+
+    def _changing(self) -> SystemCore:
+        """Its core, for a change: by its own thread only."""
+        self._core.dispatcher.check_thread()
+        return self._core
+
+    # -- objects and profiles -----------------------------------------------------------------------------------------
+
+    crtlib = system_command(_objects, ObjectTable.crtlib)
+    dltlib = system_command(_objects, ObjectTable.dltlib)
+    register_program = system_command(_objects, ObjectTable.register_program)
+    queues = system_command(_objects, ObjectTable.queues)
+    state_of = system_command(_objects, ObjectTable.state_of)
+    write_out = system_command(_objects, ObjectTable.write_out)
+    crtusrprf = system_command(_profiles, Profiles.crtusrprf)
+    chgusrprf = system_command(_profiles, Profiles.chgusrprf)
+    grant_profile = system_command(_profiles, Profiles.grant_profile)
+    crtautl = system_command(_profiles, Profiles.crtautl)
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
@@ -133,30 +233,19 @@ class System(Machine):
         Raises:
             ParameterError: a name or number is not one, the profile is not there, or the same job is active.
         """
-        return self._begin(Job, name, user, number, options)
-
-    def _begin(self, kind: type[J], name: str, user: str, number: str | None, options: JobOptions) -> J:
-        self.check_open()
+        core = self._core
+        core.check_open()
         if number is not None and not _JOB_NUMBER.fullmatch(number):
             raise ParameterError(f"number {number!r}: a job number has six digits")
-        name, user = new_name(name, "name"), self.profile(user).name
-        if f"{number}/{user}/{name}" in self.jobs:
+        name, user = new_name(name, "name"), core.profiles.find(user).name
+        if f"{number}/{user}/{name}" in core.jobs:
             raise ParameterError(f"job {number}/{user}/{name} is active; another needs another number")
-        digits = number if number is not None else self._job_number(name, user)
-        job = kind(self, name, user, digits, **JobOptions(ccsid=self.ccsid) | options)
-        self.jobs[job.qualified_name] = job
-        job.note("JOB")
+        digits = number if number is not None else core.next_job_number(name, user)
+        job = Job(self, name, user, digits, **JobOptions(ccsid=core.ccsid) | options)
+        core.jobs[job.qualified_name] = job
+        core.objects.temporary[job.qualified_name] = job._core.qtemp
+        job._core.note("JOB")
         return job
-
-    def _job_number(self, name: str, user: str) -> str:
-        """The next number under which no such job is active: 000001 to 999999, then 000001 again."""
-        most = LIMITS["job_number_maximum"]
-        if len(self.jobs) >= most:
-            raise ParameterError(f"{most} jobs are active, and no number is left for another one")
-        while True:
-            digits = f"{(self._next('job') - 1) % most + 1:06d}"
-            if f"{digits}/{user}/{name}" not in self.jobs:
-                return digits
 
     def start(
         self,
@@ -199,22 +288,17 @@ class System(Machine):
         Returns:
             Who holds it; it stands before its first command.
         """
-        job = self._begin(SteppedJob, name, user, None, options)
-        job.stepped = Stepped(self.dispatcher)
-        job.stepped.strand = StartedJob(job, call, args).strand
+        job = self.job(name, user, **options)
+        stepped = Stepped[T](self.dispatcher)
+        job._core.stepped = stepped
+        stepped.strand = StartedJob(job, call, args).strand
         self.dispatcher.run_ready()
-        return job.stepped
+        return stepped
 
     def run(self) -> None:
         """Run started jobs until none can go on, the clock jumping to their deadlines."""
-        self.check_open()
+        self._core.check_open()
         self.dispatcher.run()
-
-    def _all_queues(self) -> Iterator[DataQueue]:
-        """Every data queue, those of the jobs' QTEMP among them."""
-        yield from super()._all_queues()
-        for job in self.jobs.values():
-            yield from (one for one in job.qtemp.objects.values() if isinstance(one, DataQueue))
 
     @types_told
     def install(self, definitions: Definitions, *, create_libraries: bool = False) -> tuple[DataQueue, ...]:
@@ -227,37 +311,29 @@ class System(Machine):
         Raises:
             DefinitionError: a library is not there, or a queue is, or one cannot be made; nothing was created.
         """
-        self.check_open()
+        core = self._core
+        core.check_open()
         wanted = [("QGPL" if one.library == "*CURLIB" else one.library, one) for one in definitions.dtaqs]
-        problems = []
+        problems: list[Problem] = []
         seen: set[tuple[str, str]] = set()
         for library, one in wanted:
-            holder = self._libraries.get(library)
+            holder = core.objects.libraries.get(library)
+            refusals = []
             if holder is None and not create_libraries:
-                problems.append(
-                    Problem(
-                        "<install>",
-                        0,
-                        f"DTAQ({one.dtaq})",
-                        "dtaq",
-                        library,
-                        "there is no such library; create it with crtlib",
-                    )
-                )
+                refusals.append((library, "there is no such library; create it with crtlib"))
             if (holder is not None and ("*DTAQ", one.name) in holder.objects) or (library, one.name) in seen:
-                problems.append(
-                    Problem("<install>", 0, f"DTAQ({one.dtaq})", "dtaq", one.dtaq, "the data queue already exists")
-                )
+                refusals.append((one.dtaq, "the data queue already exists"))
             seen.add((library, one.name))
-            obstacle = obstacle_to(self, holder or _PLAIN_LIBRARY, one)
+            obstacle = obstacle_to(core, holder or _PLAIN_LIBRARY, one)
             if obstacle is not None:
-                shown = str(message(*obstacle))
-                problems.append(Problem("<install>", 0, f"DTAQ({one.dtaq})", "dtaq", one.dtaq, shown))
+                refusals.append((one.dtaq, str(message(*obstacle))))
+            problems += (Problem("<install>", 0, f"DTAQ({one.dtaq})", "dtaq", value, text) for value, text in refusals)
         if problems:
             raise DefinitionError(problems)
-        for library in {library for library, _ in wanted} - set(self._libraries):
-            self.crtlib(library)
-        return tuple(create_queue(self, self._libraries[library], one, SECURITY_OFFICER) for library, one in wanted)
+        libraries = core.objects.libraries
+        for library in dict.fromkeys(library for library, _ in wanted if library not in libraries):
+            core.objects.crtlib(library)
+        return tuple(create_queue(core, libraries[library], one, SECURITY_OFFICER) for library, one in wanted)
 
     def connect(self, location: str, target: System | RemoteLink) -> None:
         """Make another system reachable for DDM queues with this RMTLOCNAME or RDB name.
@@ -265,12 +341,12 @@ class System(Machine):
         Raises:
             ValueError: a system in this process must share the dispatcher.
         """
-        self.check_open()
+        self._core.check_open()
         if isinstance(target, System):
             if target.dispatcher is not self.dispatcher:
                 raise ValueError(f"{target.name}: systems that are connected share one dispatcher; pass dispatcher=")
             target = InProcessLink(target)
-        self.remote.links[capitals(location)] = target
+        self._core.links[capitals(location)] = target
 
     # -- the end --------------------------------------------------------------------------------------------------
 
@@ -283,31 +359,30 @@ class System(Machine):
         Returns:
             The started jobs that had not come to their end.
         """
-        self.dispatcher.check_thread()
-        if self.closed and not self.store.is_open:
+        core = self._changing()
+        if core.closed and not core.store.is_open:
             return ()
-        clean = clean and not self.closed  # what an exception cut short is only finished
-        self.closed, self.failed = True, not clean
+        clean = clean and not core.closed  # an exception had cut short an earlier close, which is only finished now
+        core.closed, core.failed = True, not clean
         try:
             return self._end(clean=clean)
         except BaseException:
-            self.failed = True
+            core.failed = True
             raise
         finally:
-            self._catalogue.close()
-            self.store.close(clean=clean and not self.failed)
+            core.catalogue.close()
+            core.store.close(clean=clean and not core.failed)
 
     def _end(self, *, clean: bool) -> tuple[StartedJob, ...]:
-        for job in self.jobs.values():
-            job.forget()
-        unfinished = tuple(
-            job.started for job in self.jobs.values() if job.started is not None and not job.started.done
-        )
-        self.dispatcher.end_strands(self, f"system {self.name} is closed", SystemClosed)
+        core, jobs = self._core, list(self.jobs.values())
+        for job in jobs:
+            job._core.forget()
+        unfinished = tuple(job.started for job in jobs if job.started is not None and not job.started.done)
+        core.dispatcher.end_strands(self, f"system {core.name} is closed", SystemClosed)
         for job in list(self.jobs.values()):
             job.end()
-        if clean and not self.readonly:
-            self._save_allocations()
+        if clean and not core.readonly:
+            core.objects.save_allocations()
         if self._own_dispatcher:
-            self.dispatcher.release_workers()
+            core.dispatcher.release_workers()
         return unfinished

@@ -1,0 +1,71 @@
+"""How a call from outside enters a job or a system: the one place that checks the thread.
+
+The commands of a job are functions over its :class:`~tdqsim.ibmi._job_core.JobCore`; :func:`job_command` makes methods
+of a :class:`~tdqsim.ibmi.Job` of them. Those of a system are methods of its parts; :func:`system_command` makes methods
+of a :class:`~tdqsim.ibmi.System` of them. Either way an error of Python's own names the argument of a wrong type.
+
+QSNDDTAQ and QRCVDTAQ, where another call would cost too much, do for themselves what :func:`job_command` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from tdqsim.core.argument_types import BARE, tell_wrong_type
+from tdqsim.ibmi._job_core import JobBase, JobCore
+from tdqsim.ibmi._system_core import SystemBase, SystemCore
+
+__all__ = ["job_command", "system_command"]
+
+P = ParamSpec("P")
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+def job_command(function: Callable[Concatenate[JobCore, P], T]) -> Callable[Concatenate[JobBase, P], T]:
+    """The method of a job that a command is: by the job's own thread, and after the step of a test that steps it."""
+
+    @wraps(function)
+    def command(job: JobBase, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        core = job._core
+        core.system.dispatcher.check_thread()
+        if core.stepped is not None and not core.in_command:
+            return _stepped(core, function, *args, **kwargs)
+        try:
+            return function(core, *args, **kwargs)
+        except BARE as error:
+            tell_wrong_type(error, function.__name__, function, (core, *args), kwargs)
+            raise
+
+    return command
+
+
+def _stepped(core: JobCore, function: Callable[Concatenate[JobCore, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do a command when the test says so; what it calls itself is no step."""
+    assert core.stepped is not None
+    core.stepped.stand_before(function.__name__)
+    core.in_command = True
+    try:
+        return function(core, *args, **kwargs)
+    finally:
+        core.in_command = False
+
+
+def system_command(
+    part: Callable[[SystemCore], S], method: Callable[Concatenate[S, P], T]
+) -> Callable[Concatenate[SystemBase, P], T]:
+    """The method of a system that a method of one of its parts is."""
+
+    @wraps(method)
+    def command(system: SystemBase, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        core = system._core
+        core.check_open()
+        try:
+            return method(part(core), *args, **kwargs)
+        except BARE as error:
+            tell_wrong_type(error, method.__name__, method, (part(core), *args), kwargs)
+            raise
+
+    return command

@@ -1,0 +1,93 @@
+"""DDM data queues: a queue here that stands for one on another system.
+
+The other system is found by the queue's remote location name (or its RDB name) among the links of this one
+(:meth:`System.connect`). The remote queue need not exist before it is used.
+
+A DDM queue may stand for another DDM queue. A request carries the DDM queues that it has come through, so that a ring
+of them is refused rather than followed for ever. A request that is not carried out there for a reason
+without an escape message (no link, a closed system, an unknown user, a ring) is CPF9510 here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from tdqsim.core.store import Entry
+from tdqsim.core.transport import LinkDown
+from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._remote_link import RemoteLink
+from tdqsim.ibmi.messages import EscapeMessage
+
+__all__ = ["clear_remotely", "receive_remotely", "send_remotely"]
+
+T = TypeVar("T")
+_NS = 1_000_000_000
+
+
+def send_remotely(
+    job: JobCore, queue: DataQueue, data: bytes, key: bytes | None, *, asynchronous: bool, replay: bool
+) -> None:
+    """Send through the queue's link; an asynchronous failure is kept for the next access."""
+    if replay:
+        job.fail("CPF9511", queue.name)
+    _admit(job, queue)
+    remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
+    try:
+        _through(job, queue, lambda link, route: link.send(job.current_user, *remote, data, key, route=route))
+        job.note("QSNDDTAQ", queue, data, key or b"")
+    except EscapeMessage as error:
+        if not asynchronous:
+            raise
+        job.remote_failures[queue.number] = error
+
+
+def receive_remotely(
+    job: JobCore, queue: DataQueue, wait_ns: int | None, key_order: str, key: bytes | None, room: int | None, *,
+    remove: bool,
+) -> Entry | None:  # fmt: skip
+    """Receive through the queue's link."""
+    if not remove:
+        job.fail("CPF9511", queue.name)
+    _admit(job, queue)
+    remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
+    whole = wait_ns if wait_ns is None else wait_ns - wait_ns % _NS  # DDM waits have no milliseconds
+    entry = _through(
+        job,
+        queue,
+        lambda link, route: link.receive(job.current_user, *remote, whole, key_order, key, room, route=route),
+    )
+    job.note("QRCVDTAQ", queue, *((entry.data, entry.key) if entry is not None else ()))
+    return entry
+
+
+def clear_remotely(job: JobCore, queue: DataQueue, key: bytes) -> None:
+    """Clear through the queue's link."""
+    if key:
+        job.fail("CPF9511", queue.name)
+    _admit(job, queue)
+    remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
+    _through(job, queue, lambda link, route: link.clear(job.current_user, *remote, route=route))
+    job.note("QCLRDTAQ", queue)
+
+
+def _through(job: JobCore, queue: DataQueue, call: Callable[[RemoteLink, tuple[str, ...]], T]) -> T:
+    """Ask the other system; CPF9510 when there is no link, it is lost, or the request has been here before."""
+    link = job.system.links.get(queue.attributes.rdb or queue.attributes.rmtlocname)
+    here = f"{job.system.name} {queue.library}/{queue.name}"
+    if link is None or here in job.route:
+        job.fail("CPF9510", queue.name, queue.library)
+    try:
+        return call(link, (*job.route, here))
+    except LinkDown:
+        job.fail("CPF9510", queue.name, queue.library)
+
+
+def _admit(job: JobCore, queue: DataQueue) -> None:
+    """Refuse a job that may not use DDM queues, and report the failure of its earlier asynchronous request, once."""
+    if job.local_only:
+        job.fail("CPF9511", queue.name)
+    kept = job.remote_failures.pop(queue.number, None)
+    if kept is not None:
+        raise kept

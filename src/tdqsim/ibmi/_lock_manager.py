@@ -1,0 +1,245 @@
+"""The lock manager: who holds which object locks, and who waits for them.
+
+Locks belong to jobs (a thread-scoped lock is recorded as such, but a job here has one thread). A job's own locks never
+conflict. Data queue operations check locks only when the queue enforces them.
+
+Locks are counted by job, state and scope, and the jobs that hold one state are found by it. So taking a lock, releasing
+it and asking what conflicts costs the same however many jobs hold others that are compatible.
+
+Who waits
+    A release wakes those who wait for this object and can have it now, in the order in which they came; of two whose
+    states conflict only the first. One that is woken and does not take the lock (its time ran out, its job ended) wakes
+    the next. A job that asks while a lock is free gets it, even before those that were woken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from operator import itemgetter
+from typing import NamedTuple, TypeVar
+
+from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitMark, WaitQueue
+from tdqsim.ibmi._data import JobData
+from tdqsim.ibmi._fact import LOCK_STATES
+from tdqsim.ibmi._locks import HeldLock
+from tdqsim.ibmi._objects import SystemObject
+
+__all__ = ["LockEntry", "LockManager", "Request"]
+
+
+class Request(NamedTuple):
+    """One object that is asked for in one state."""
+
+    target: SystemObject
+    state: str
+
+
+class LockEntry(NamedTuple):
+    """One line of WRKOBJLCK.
+
+    Attributes:
+        job: qualified job name, ``number/user/name``.
+        state: ``*SHRRD``, ``*SHRNUP``, ``*SHRUPD``, ``*EXCLRD`` or ``*EXCL``.
+        status: ``HELD`` or ``WAIT``.
+        scope: ``*JOB`` or ``*THREAD``.
+    """
+
+    job: str
+    state: str
+    status: str
+    scope: str
+
+
+K = TypeVar("K")
+L = TypeVar("L")
+V = TypeVar("V")
+
+
+def _take_out(groups: dict[K, dict[L, V]], group: K, key: L) -> None:
+    """Remove something from its group, if it is there, and the group when it becomes empty."""
+    found = groups.get(group)
+    if found is not None:
+        found.pop(key, None)
+        if not found:
+            del groups[group]
+
+
+class _Wait:
+    """One job that waits for locks.
+
+    Attributes:
+        number: rising in the order in which they came.
+        job: who waits.
+        requests: what it waits for, all of it or nothing.
+        scope: of the locks.
+        parked: where its strand waits.
+    """
+
+    __slots__ = ("job", "number", "parked", "requests", "scope")
+
+    def __init__(self, number: int, job: JobData, requests: Sequence[Request], scope: str, parked: WaitQueue) -> None:
+        self.number = number
+        self.job = job
+        self.requests = requests
+        self.scope = scope
+        self.parked = parked
+
+
+class LockManager:
+    """The locks of one system."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._last = 0
+        self._waiting: dict[JobData, dict[int, _Wait]] = {}
+        self._lines: dict[SystemObject, dict[str, dict[int, _Wait]]] = {}  # those who wait for an object, by state
+        self._holding: dict[JobData, dict[tuple[SystemObject, HeldLock], None]] = {}
+
+    def blockers(self, job: JobData, request: Request) -> Iterator[HeldLock]:
+        """Locks of other jobs that conflict with the request, each once."""
+        return (held for held in request.target.locks.against(request.state) if held.job is not job)
+
+    def blocked(self, job: JobData, *requests: Request) -> bool:
+        """Whether any of some requests conflicts with a lock of another job; deleted objects conflict with none."""
+        return any(True for one in requests if not one.target.gone for _ in self.blockers(job, one))
+
+    def acquire(self, job: JobData, requests: Sequence[Request], wait_ns: int | None, scope: str = "*JOB") -> bool:
+        """Take all locks or none, waiting for others to be released; False when the time ran out.
+
+        An object that is deleted meanwhile conflicts with no request: the caller checks whether it is gone.
+        """
+
+        def attempt() -> bool | WaitMark:
+            job.check_usable()
+            if self.blocked(job, *requests):
+                self._wake(*requests)  # others may have waited only for this job
+                return WAIT
+            for request in requests:
+                self.hold(job, request, scope)
+            return True
+
+        if attempt() is not WAIT:
+            return True
+        if wait_ns == 0:
+            return False
+        self._last += 1
+        wait = _Wait(self._last, job, requests, scope, WaitQueue("an object lock", self._holders))
+        got = False
+        try:
+            self._enter(wait)
+            for request in requests:
+                job.note("WAIT", request.target, lock=request.state)
+            got = self._dispatcher.wait(attempt, wait.parked, wait_ns)
+        except TimedOut:
+            return False
+        finally:
+            self._leave(wait)
+            if not got:
+                self._wake(*requests)
+        return True
+
+    def _enter(self, wait: _Wait) -> None:
+        self._waiting.setdefault(wait.job, {})[wait.number] = wait
+        for target, state in wait.requests:
+            self._lines.setdefault(target, {}).setdefault(state, {})[wait.number] = wait
+
+    def _leave(self, wait: _Wait) -> None:
+        _take_out(self._waiting, wait.job, wait.number)
+        for target, state in wait.requests:
+            lines = self._lines.get(target)
+            if lines is not None:
+                _take_out(lines, state, wait.number)
+                if not lines:
+                    del self._lines[target]
+
+    def hold(self, job: JobData, request: Request, scope: str = "*JOB") -> None:
+        """Take one lock without checking for conflicts."""
+        held = HeldLock(job, request.state, scope)
+        self._holding.setdefault(job, {})[request.target, held] = None
+        request.target.locks.add(held)
+
+    def release(self, job: JobData, request: Request, scope: str = "*JOB") -> bool:
+        """Release one lock; False when the job does not hold it."""
+        target, held = request.target, HeldLock(job, request.state, scope)
+        count = target.locks.count(held)
+        if not count:
+            return False
+        target.locks.take_away(held)
+        if count == 1:
+            _take_out(self._holding, job, (target, held))
+            self._wake(request)
+        return True
+
+    def release_all(self, job: JobData) -> None:
+        """Release everything that a job holds."""
+        held_by_it = self._holding.pop(job, {})
+        for target, held in held_by_it:
+            target.locks.take_away(held, target.locks.count(held))
+        self._wake(*(Request(target, held.state) for target, held in held_by_it))
+
+    def waits(self) -> list[tuple[JobData, Request, list[HeldLock]]]:
+        """JobData waits for which lock, and the locks in its way."""
+        return [
+            (wait.job, request, list(self.blockers(wait.job, request)))
+            for wait in self._in_turn(*self._waiting.values())
+            for request in wait.requests
+        ]
+
+    def wake(self, gone: Iterable[SystemObject]) -> None:
+        """Wake those who wait for deleted objects."""
+        for target in gone:
+            for wait in self._in_turn(*self._lines.get(target, {}).values()):
+                wait.parked.wake_one()
+
+    @staticmethod
+    def _in_turn(*lines: Mapping[int, _Wait]) -> Iterator[_Wait]:
+        """Those who wait in some lines, first come first."""
+        return (wait for _, wait in merge(*(line.items() for line in lines), key=itemgetter(0)))
+
+    def _wake(self, *released: Request) -> None:
+        """Wake those who can have now what they wait for on some objects."""
+        for target in dict.fromkeys(one.target for one in released if one.target in self._lines):
+            free = set(LOCK_STATES)
+            hopeful = [self._hopeful(target, state, line) for state, line in self._lines[target].items()]
+            for wait in self._in_turn(*hopeful):
+                asked = {state for one, state in wait.requests if one is target}
+                if asked <= free and not self.blocked(wait.job, *wait.requests):
+                    wait.parked.wake_one()
+                    free.intersection_update(*(LOCK_STATES[state] for state in asked))
+                    if not free:
+                        break
+
+    def _hopeful(self, target: SystemObject, state: str, line: Mapping[int, _Wait]) -> Mapping[int, _Wait]:
+        """Those of a line that conflict with no other job's lock: none, all, or the one job that holds all."""
+        holders: set[JobData] = set()
+        for held in target.locks.against(state):
+            holders.add(held.job)
+            if len(holders) > 1:
+                return {}
+        if not holders:
+            return line
+        own = self._waiting.get(holders.pop(), {})
+        return {number: wait for number, wait in own.items() if number in line}
+
+    def entries(self, target: SystemObject) -> tuple[LockEntry, ...]:
+        """JobData holds and who waits for locks on an object."""
+        held = [
+            LockEntry(lock.job.qualified_name, lock.state, "HELD", lock.scope)
+            for lock in target.locks
+            for _ in range(target.locks.count(lock))
+        ]
+        waits = [
+            LockEntry(wait.job.qualified_name, state, "WAIT", wait.scope)
+            for wait in dict.fromkeys(self._in_turn(*self._lines.get(target, {}).values()))
+            for one, state in wait.requests
+            if one is target
+        ]
+        return (*held, *waits)
+
+    def _holders(self) -> str:
+        lines = []
+        for job, request, blockers in self.waits():
+            holders = ", ".join(f"{held.job.qualified_name} {held.state}" for held in blockers)
+            lines.append(f"{job.qualified_name} asks {request.target.qualified} {request.state}, held by {holders}")
+        return "; ".join(lines)

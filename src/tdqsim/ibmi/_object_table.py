@@ -1,0 +1,352 @@
+"""The objects of a system: libraries with data queues and journals, and registered programs.
+
+Every change is one commit of the catalogue together with what belongs to it, then made in memory. The places that jobs
+remember are forgotten with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial
+from itertools import chain
+from typing import TypeVar
+
+from tdqsim.core.capitals import capitals
+from tdqsim.core.store import Work
+from tdqsim.ibmi._authority import granted_names
+from tdqsim.ibmi._catalogue import Catalogue
+from tdqsim.ibmi._data import JobData, SystemData
+from tdqsim.ibmi._dts import NO_DTS, ns_to_dts
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._lock_manager import LockManager
+from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, Library, Program, SystemObject, new_name
+from tdqsim.ibmi._profiles import SECURITY_OFFICER
+from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi._queue_state import DataQueueState
+from tdqsim.ibmi.journals import Journal
+from tdqsim.ibmi.parms import Parm, check_parms
+
+__all__ = ["ObjectTable"]
+
+Made = TypeVar("Made", bound=SystemObject)
+
+
+class ObjectTable:
+    """See the module's text.
+
+    Args:
+        system: the system.
+        catalogue: keeps the objects.
+        locks: wakes those who wait for an object that is deleted.
+
+    Attributes:
+        libraries: by name; a job's QTEMP is not among them.
+        temporary: the QTEMP of each active job, by the job's qualified name.
+        programs: registered programs by library and name.
+    """
+
+    __slots__ = ("_catalogue", "_counters", "_locks", "_objects", "_system", "libraries", "programs", "temporary")
+
+    def __init__(self, system: SystemData, catalogue: Catalogue, locks: LockManager) -> None:
+        self._system, self._catalogue, self._locks = system, catalogue, locks
+        self._counters = catalogue.counters()
+        self._objects = {one.number: one for one in catalogue.objects()}
+        self.libraries = {one.name: one for one in self._objects.values() if isinstance(one, Library)}
+        self.temporary: dict[str, Library] = {}
+        self.programs: dict[tuple[str, str], Program] = {}
+        for one in self._objects.values():
+            if not isinstance(one, Library):
+                self.libraries[one.library].objects[(one.type, one.name)] = one
+        catalogue.drop_strays(set(self._objects))
+
+    def next_number(self, counter: str) -> int:
+        """The next number of a counter."""
+        number = self._counters[counter]
+        meta = self._catalogue.record("system", "counters", {**self._counters, counter: number + 1})
+        self._system.carry_out(partial(self._counters.__setitem__, counter, number + 1), meta)
+        return number
+
+    # -- queues -------------------------------------------------------------------------------------------------------
+
+    def every_queue(self) -> Iterator[DataQueue]:
+        """Every data queue, those of the jobs' QTEMP among them."""
+        temporary = chain.from_iterable(library.objects.values() for library in self.temporary.values())
+        return (one for one in chain(self._objects.values(), temporary) if isinstance(one, DataQueue))
+
+    def queues(self) -> Iterator[DataQueue]:
+        """Every data queue, by library and name; those of a QTEMP are not among them."""
+        for library in sorted(self.libraries):
+            for _, one in sorted(self.libraries[library].objects.items()):
+                if isinstance(one, DataQueue):
+                    yield one
+
+    def journal_of(self, queue: DataQueue) -> Journal | None:
+        """The journal a queue is journaled to."""
+        found = self._objects.get(queue.journal)
+        return found if isinstance(found, Journal) else None
+
+    def state_of(self, queue: DataQueue) -> DataQueueState:
+        """The visible state of a data queue now."""
+        if queue.ddm:
+            return DataQueueState(queue.library, queue.name, queue.text, queue.attributes, ddm=True)
+        reclaimed, journal = queue.last_reclaim_ns, self.journal_of(queue)
+        return DataQueueState(
+            queue.library, queue.name, queue.text, queue.attributes, False, queue.count, queue.allocated, queue.maximum,
+            queue.autorcl, queue.enforce,
+            last_reclaim=ns_to_dts(reclaimed, self._system.offset_at(reclaimed)) if reclaimed else NO_DTS,
+            journal=journal.qualified if journal is not None else "",
+        )  # fmt: skip
+
+    # -- libraries ------------------------------------------------------------------------------------------------
+
+    def crtlib(
+        self, name: str, *, owner: str = SECURITY_OFFICER, aut: str = "*CHANGE", crtaut: str = "*CHANGE",
+        text: str = "",
+    ) -> Library:  # fmt: skip
+        """Create a library.
+
+        Args:
+            name: 1 to 10 characters.
+            owner: the profile that owns it.
+            aut: public authority to it.
+            crtaut: public authority of what is created in it with AUT(*LIBCRTAUT).
+            text: its description, at most 50 characters.
+
+        Raises:
+            ParameterError: there is one of that name.
+        """
+        name = new_name(name, "library")
+        if name in self.libraries or name == "QTEMP":
+            raise ParameterError(f"library {name} already exists")
+        granted_names(aut), granted_names(crtaut)
+        library = Library(self._counters["object"], name, "QSYS", owner, public=aut, crtaut=crtaut, text=text)
+        self._add(library, partial(self.libraries.__setitem__, name, library), kept=True)
+        return library
+
+    def dltlib(self, name: str, *, job: JobData | None = None) -> None:
+        """Delete a library and everything in it; library lists that name it then fail with CPF9807.
+
+        Receives that wait at a queue in it end with CPF9805, jobs that wait for a lock try again, and journaling to a
+        journal in it ends.
+
+        Args:
+            name: the library.
+            job: in whose name, for a history.
+
+        Raises:
+            ParameterError: it is not there, or belongs to the system.
+        """
+        name = new_name(name, "library")
+        library = self.libraries.get(name)
+        if library is None:
+            raise ParameterError(f"library {name} is not there")
+        if name in SHIPPED_LIBRARIES:
+            raise ParameterError(f"library {name} belongs to the system and stays")
+        self._remove(list(library.objects.values()), library, job, and_library=True)
+
+    def register_program(self, name: str, program: Callable[..., object], parms: Sequence[Parm] | None = None) -> None:
+        """Register a Python function as a program: jobs call it by CALL, SBMJOB and the program call server.
+
+        Args:
+            name: ``"LIB/PGM"``; the library must be there.
+            program: called as ``program(job, *parameters)``.
+            parms: its parameters: it is called with the values of those that come in, and returns those that go out
+                (one, or a tuple; None leaves one as it is). Without them each parameter is a ``bytearray`` (or None, a
+                null one) that it may change in place.
+
+        Raises:
+            ParameterError: the library is not there, the name is not valid, or a parameter that must be passed follows
+                one that need not be.
+        """
+        library, _, pgm = capitals(name).rpartition("/")
+        new_name(pgm, "program")
+        if library not in self.libraries:
+            raise ParameterError(f"library {library} is not there")
+        self.programs[library, pgm] = Program(program, None if parms is None else check_parms(parms))
+
+    # -- objects ------------------------------------------------------------------------------------------------------
+
+    def add(self, holder: Library, make: Callable[[int], Made]) -> Made:
+        """Put a new object, made with its number, into a library; the catalogue keeps it unless it is in a QTEMP."""
+        one = make(self._counters["object"])
+        if isinstance(one, Journal):
+            one.attach(self._system.store.durable)
+        if isinstance(one, DataQueue):
+            one.temporary = not holder.number
+            one.trace = self._system.recorder.trace if self._system.recorder is not None else None
+            if not one.ddm:
+                self._catalogue.attach(one)
+        self._add(one, partial(holder.objects.__setitem__, (one.type, one.name), one), kept=bool(holder.number))
+        return one
+
+    def _add(self, one: SystemObject, put_in: Callable[[], object], *, kept: bool) -> None:
+        """Give a new object its number, and put it in its place."""
+        meta = {
+            **self._catalogue.record("system", "counters", {**self._counters, "object": one.number + 1}),
+            **(self._catalogue.record("object", str(one.number), one.save()) if kept else {}),
+        }
+
+        def make() -> None:
+            self._counters["object"] = one.number + 1
+            if kept:
+                self._objects[one.number] = one
+            put_in()
+
+        self._system.carry_out(make, meta)
+
+    def change(
+        self, one: DataQueue, values: Mapping[str, object],
+        also: Callable[[DataQueue], Sequence[Work]] = lambda _after: (), put: Callable[[], object] = lambda: None,
+    ) -> None:  # fmt: skip
+        """Change attributes of a data queue, which the catalogue keeps.
+
+        Args:
+            one: the data queue.
+            values: the attributes by name.
+            also: gives what is committed with the change, from the queue as it will be.
+            put: moves it; may be repeated.
+        """
+        after = copy(one)
+        for name, value in values.items():
+            setattr(after, name, value)
+        meta = self._catalogue.record("object", str(one.number), after.save()) if one.number in self._objects else {}
+
+        def make() -> None:
+            for name, value in values.items():
+                setattr(one, name, value)
+            put()
+            one.bind()
+
+        self._system.carry_out(make, meta, also(after))
+
+    def change_authorities(self, one: SystemObject, given: Mapping[str, str]) -> None:
+        """Change the authorities of users, and of ``*PUBLIC``, to an object; an empty one removes the user's."""
+        private = {user: words for user, words in given.items() if user != "*PUBLIC"}
+        public = given.get("*PUBLIC", one.public)
+        meta: dict[bytes, bytes | None] = {}
+        if one.number in self._objects:
+            meta = self._catalogue.private(one.number, private)
+            if public != one.public:
+                meta |= self._catalogue.record("object", str(one.number), {**one.save(), "public": public})
+
+        def make() -> None:
+            one.public = public
+            for user, words in private.items():
+                if words:
+                    one.private[user] = words
+                else:
+                    one.private.pop(user, None)
+
+        self._system.carry_out(make, meta)
+
+    def move(
+        self, one: DataQueue, holder: Library, target: Library, name: str, also: Callable[[DataQueue], Sequence[Work]]
+    ) -> None:
+        """Put a queue under another name, into another library, or both; ``also`` as in :meth:`change`."""
+        before = one.type, one.name
+
+        def put() -> None:
+            if holder.objects.get(before) is one:
+                del holder.objects[before]
+            target.objects[one.type, name] = one
+
+        self.change(one, {"name": name, "library": target.name}, also, put)
+
+    def remove(
+        self, one: SystemObject, holder: Library | None = None, job: JobData | None = None, also: Sequence[Work] = ()
+    ) -> None:
+        """Delete an object, and commit what belongs to that; those who wait for it are woken."""
+        self._remove([one], holder or self.libraries[one.library], job, also)
+
+    def _remove(
+        self, objects: Sequence[SystemObject], holder: Library, job: JobData | None, also: Sequence[Work] = (), *,
+        and_library: bool = False,
+    ) -> None:  # fmt: skip
+        """Delete objects of one library, and the library itself, in one commit."""
+        gone = [*objects, *((holder,) if and_library else ())]
+        journals = {one.number for one in gone if isinstance(one, Journal)}
+        ended = [queue for queue in self.every_queue() if queue.journal in journals] if journals else []
+        numbers = {one.number for one in gone}
+        meta, works = self._gone(gone, [queue for queue in ended if queue.number not in numbers])
+        volatile = [one for one in objects if isinstance(one, DataQueue) and not (one.ddm or one.forced)]
+
+        def make() -> None:
+            for queue in ended:
+                queue.journal = 0
+                queue.bind()
+            for one in gone:
+                self._objects.pop(one.number, None)
+                one.gone = True
+                if isinstance(one, DataQueue) and one.held is not None:
+                    one.held.promised.clear()
+            for one in objects:
+                holder.objects.pop((one.type, one.name), None)
+            if and_library:
+                self.libraries.pop(holder.name, None)
+
+        def finish() -> None:
+            for queue in volatile:
+                queue.stored.discard()
+            self._removed(objects)
+
+        if not holder.number:  # nothing of a QTEMP is kept
+            meta, works = {}, []
+        self._system.carry_out(make, meta, [*also, *works], finish)
+        for one in objects:
+            if isinstance(one, DataQueue):
+                self._system.note("DLTDTAQ", job, one)
+
+    def _gone(
+        self, gone: Sequence[SystemObject], ended: Sequence[DataQueue]
+    ) -> tuple[dict[bytes, bytes | None], list[Work]]:
+        """What is removed from the store with objects, and the records of queues whose journaling ends."""
+        meta: dict[bytes, bytes | None] = {}
+        works: list[Work] = []
+        for one in gone:
+            meta[b"object/%d" % one.number] = None
+            meta |= self._catalogue.private(one.number, dict.fromkeys(one.private, ""))
+            if isinstance(one, DataQueue) and not one.ddm:
+                meta[one.allocation_key] = None
+            work = one.drop() if isinstance(one, Journal) else None
+            if isinstance(one, DataQueue) and not one.ddm:
+                work = one.stored.drop()
+            if work is not None:
+                works.append(work)
+        for queue in ended:
+            meta[b"object/%d" % queue.number] = json.dumps({**queue.save(), "journal": 0}).encode()
+        return meta, works
+
+    def _removed(self, objects: Sequence[SystemObject]) -> None:
+        """Those who wait for deleted objects look again."""
+        for one in objects:
+            if isinstance(one, DataQueue):
+                one.bind()
+                for waiter in tuple(one.waiters):
+                    waiter.parked.wake_one()
+        self._locks.wake(objects)
+        self._system.forget_places()
+
+    def write_out(self) -> None:
+        """Write the entries of FORCE(*NO) queues to the store's files, as a clean close does.
+
+        After a kill a queue that was written out, and from which nothing was received since, has all that it had then.
+        Receives read entries back into memory, many at a time; those are lost by a kill, as are later sends. No entry
+        is given twice.
+
+        Raises:
+            StoreFull: there is no room.
+        """
+        self.save_allocations()
+        self._system.store.volatile.write_out()
+
+    def save_allocations(self) -> None:
+        """Keep how much each queue has allocated, and of keyed ones when their last entry came."""
+        changed = [queue for queue in self.every_queue() if queue.unwritten and queue.number in self._objects]
+        if changed:
+            self._system.store.durable.commit(
+                meta={key: value for one in changed for key, value in one.state().items()}
+            )
+            for queue in changed:
+                queue.unsaved, queue.kept_stamp = False, queue.stamp

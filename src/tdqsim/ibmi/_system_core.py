@@ -1,0 +1,99 @@
+"""A system's core: its state and its parts.
+
+==============  ================================================================================================
+``profiles``    user profiles, their authorities, authorization lists (:mod:`tdqsim.ibmi._profiles`)
+``objects``     libraries, data queues, journals, programs (:mod:`tdqsim.ibmi._object_table`)
+``locks``       object locks (:mod:`tdqsim.ibmi._lock_manager`)
+``journals``    makes journal entries (:mod:`tdqsim.ibmi.journals`)
+``values``      the system values that can be set
+``links``       ways to other systems, by remote location or RDB name
+``jobs``        active jobs by qualified name
+==============  ================================================================================================
+
+The commands of a job reach them through ``job.system``. Programs hold a :class:`~tdqsim.ibmi.System`, which holds this
+core privately.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.store import Store
+from tdqsim.ibmi._catalogue import Catalogue
+from tdqsim.ibmi._data import SystemData, job_page
+from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._lock_manager import LockManager
+from tdqsim.ibmi._object_table import ObjectTable
+from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, SYSTEM_LIBRARIES
+from tdqsim.ibmi._profiles import SECURITY_OFFICER, Profiles
+from tdqsim.ibmi._recorder import SystemRecorder
+from tdqsim.ibmi._remote_link import RemoteLink
+from tdqsim.ibmi._system_values import SystemValues
+from tdqsim.ibmi.faults import FaultHook
+from tdqsim.ibmi.journals import JournalWriter
+
+if TYPE_CHECKING:
+    from tdqsim.ibmi._job_core import JobBase
+
+__all__ = ["SystemBase", "SystemCore"]
+
+
+class SystemCore(SystemData):
+    """See the module's text.
+
+    Attributes:
+        catalogue: what it keeps over a restart.
+        faults: asked before each API and command; None for none.
+    """
+
+    __slots__ = ("catalogue", "faults", "jobs", "journals", "links", "locks", "objects", "profiles", "values")
+
+    def __init__(
+        self, name: str, store: Store, dispatcher: Dispatcher, *, timezone: str, ccsid: int, readonly: bool
+    ) -> None:
+        super().__init__(name, store, dispatcher, timezone=timezone, ccsid=ccsid, readonly=readonly)
+        job_page(ccsid)
+        self.faults: FaultHook | None = None
+        self.jobs: dict[str, JobBase] = {}
+        self.links: dict[str, RemoteLink] = {}
+        self.values = SystemValues()
+        self.locks = LockManager(dispatcher)
+        self.catalogue = Catalogue(store, readonly=readonly)
+        self.catalogue.check_ours()
+        self.profiles = Profiles(self, self.catalogue)
+        self.objects = ObjectTable(self, self.catalogue, self.locks)
+        self.journals = JournalWriter(self, self.objects.journal_of)
+        if not self.profiles.by_name and not readonly:
+            self._ship()
+
+    def _ship(self) -> None:
+        """Create what every system has from the beginning."""
+        self.profiles.crtusrprf(SECURITY_OFFICER, allobj=True)
+        self.profiles.crtusrprf("QPGMR")
+        self.profiles.crtusrprf("QUSER")
+        for library in SHIPPED_LIBRARIES:
+            self.objects.crtlib(library, aut="*USE" if library in SYSTEM_LIBRARIES else "*CHANGE")
+
+    def next_job_number(self, name: str, user: str) -> str:
+        """The next number under which no such job is active: 000001 to 999999, then 000001 again."""
+        most = LIMITS["job_number_maximum"]
+        if len(self.jobs) >= most:
+            raise ParameterError(f"{most} jobs are active, and no number is left for another one")
+        while True:
+            digits = f"{(self.objects.next_number('job') - 1) % most + 1:06d}"
+            if f"{digits}/{user}/{name}" not in self.jobs:
+                return digits
+
+    def set_recorder(self, recorder: SystemRecorder | None) -> None:
+        """Record what happens from now on; each queue has the recorder's function at hand."""
+        self.recorder = recorder
+        for queue in self.objects.every_queue():
+            queue.trace = recorder.trace if recorder is not None else None
+
+
+class SystemBase:
+    """A system as programs hold it; :class:`~tdqsim.ibmi.System` adds everything."""
+
+    _core: SystemCore
