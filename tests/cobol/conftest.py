@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from pathlib import Path
 
@@ -17,13 +16,6 @@ HEAD = """\
        DATA DIVISION.
        WORKING-STORAGE SECTION.
 """
-
-
-def pytest_collection_modifyitems(items):
-    missing = None if shutil.which("cobc") else "GnuCOBOL (cobc) is not installed"
-    for item in items:
-        if item.get_closest_marker("cobc") and missing:
-            item.add_marker(pytest.mark.skip(reason=missing))
 
 
 class Workshop:

@@ -475,3 +475,51 @@ def test_a_signal_just_before_a_program_begins_is_not_lost(workshop):
     command = [sys.executable, "-c", RUNG, str(workshop.folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "RUNG\n" * 30), done.stderr
+
+
+RECURSIVE = """
+import sys
+from pathlib import Path
+from tdqsim import Abend, Region, define_tdqueue
+from tdqsim.cobol import CobolPrograms
+import threading
+
+def run():
+    with Region([define_tdqueue(name="OUT", type="INTRA")]) as region:
+        programs = CobolPrograms(region, sources=[folder], cache=folder / "compiled")
+        for name in ("RECUR", "RECUR", "AFTER"):
+            handle = region.start(programs.handler(name))
+            region.run()
+            try:
+                handle.result()
+            except Abend as abend:
+                print(abend.code)
+        print(region.peek("OUT"))
+
+folder = Path(sys.argv[1])
+if sys.argv[2] == "thread":
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+else:
+    run()
+"""
+
+
+@pytest.mark.parametrize("where", ["main", "thread"])
+@pytest.mark.parametrize("statement", ["CALL 'RECUR'", "EXEC CICS LINK PROGRAM('RECUR') END-EXEC"])
+def test_a_program_that_calls_itself_for_ever_is_asra_and_the_process_goes_on(workshop, statement, where):
+    workshop.program("RECUR", "77 X PIC X.", f"{statement}\nGOBACK.")
+    workshop.program("AFTER", "77 X PIC X.", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM('GOOD') END-EXEC GOBACK.")
+    command = [sys.executable, "-c", RECURSIVE, str(workshop.folder), where]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONFAULTHANDLER"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    assert (done.returncode, done.stdout) == (0, "ASRA\n" * 2 + "[b'GOOD']\n"), done.stderr
+
+
+def test_programs_that_call_each_other_for_ever_are_asra(workshop):
+    workshop.program("PING", "77 X PIC X.", "CALL 'PONG'\nGOBACK.")
+    workshop.program("PONG", "77 X PIC X.", "CALL 'PING'\nGOBACK.")
+    with pytest.raises(Abend) as caught:
+        workshop.run("PING")
+    assert caught.value.code == "ASRA"

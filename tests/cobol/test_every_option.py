@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import pytest
 from freezegun import freeze_time
 
-from tdqsim.cics import Abend
-from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics import COMMANDS, Abend
 from tdqsim.cobol import CobolPrograms
 from tests.cics.spi.helpers import region
 from tests.cics.spi.test_two_faces import CASES, furnish, prepare, text_of

@@ -9,8 +9,13 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim import Abend, Condition, define_terminal
-from tdqsim.cobol import CobolPrograms, CobolWarning
+from tdqsim.cobol import CobolPrograms, CobolWarning, Options
+from tdqsim.cobol.calls import unserved
+from tdqsim.cobol.compiler import expand
+from tdqsim.cobol.own import OWN
+from tdqsim.cobol.translate import translate
 from tdqsim.facts import Resp
+from tests.cobol.conftest import HEAD
 from tests.rules import rule
 
 pytestmark = pytest.mark.cobc
@@ -693,3 +698,215 @@ def test_an_area_at_a_bad_address_is_the_programs_abend_and_ends_no_process(work
     )
     workshop.run("AFTER")
     assert workshop.out() == [b"GOOD"]
+
+
+COMPLETE = {
+    "HANDLE CONDITION": "HANDLE CONDITION QZERO(OVER)",
+    "HANDLE AID": "HANDLE AID PF3(OVER)",
+    "HANDLE ABEND": "HANDLE ABEND LABEL(OVER)",
+    "GETMAIN": "GETMAIN SET(P) FLENGTH(8)",
+    "FREEMAIN": "FREEMAIN DATAPOINTER(P)",
+    "ADDRESS": "ADDRESS CWA(P)",
+    "ADDRESS SET": "ADDRESS SET(P) USING(P)",
+    "RETURN": "RETURN TRANSID('NEXT')",
+    "LINK": "LINK PROGRAM('OTHER')",
+    "XCTL": "XCTL PROGRAM('OTHER')",
+    "POST": "POST SET(P)",
+    "WAIT EVENT": "WAIT EVENT ECADDR(P)",
+    "LOAD": "LOAD PROGRAM('OTHER') SET(P)",
+    "RELEASE": "RELEASE PROGRAM('OTHER')",
+}
+"""The commands that only programs have, or that are another thing there, with options that they need."""
+
+
+def test_the_commands_whose_options_are_tested_are_all_of_the_table():
+    assert COMPLETE.keys() == OWN.keys()
+
+
+@pytest.mark.rule("COBOL-OPTIONS")
+@pytest.mark.parametrize("verb", COMPLETE)
+@pytest.mark.parametrize("option", ["SYSID('FAR ')", "FOOBAR"])
+def test_an_option_that_is_not_served_is_refused_when_checking_and_when_running(workshop, verb, option):
+    if verb in ("HANDLE CONDITION", "HANDLE AID"):
+        option = option.replace("'FAR '", "OVER")  # all that they name has a label
+    command = f"EXEC CICS {COMPLETE[verb]} {option} END-EXEC"
+    workshop.program("ODD", "77 P USAGE POINTER.", f"{command}.\nOVER.\n    GOBACK.")
+    linked = []
+    workshop.region.programs.register("OTHER", linked.append)
+    word = option.partition("(")[0]
+    source = workshop.folder / "ODD.cbl"
+    (wrong,) = filter(None, map(unserved, translate(expand(source, Options()), str(source)).commands))
+    assert f"{word} is no option of {verb}" in wrong
+    with pytest.raises(Abend) as caught:
+        workshop.run("ODD")
+    assert "ODD.cbl:7" in str(caught.value.cause)
+    assert f"{word} is no option of {verb}" in str(caught.value.cause)
+    assert linked == []
+
+
+@pytest.mark.rule("COBOL-OPTIONS")
+@pytest.mark.parametrize("verb", COMPLETE)
+def test_complete_commands_are_not_refused(workshop, verb):
+    text = f"{HEAD.format(name='GOOD')}       PROCEDURE DIVISION.\n           EXEC CICS {COMPLETE[verb]} NOHANDLE END-EXEC.\n"
+    assert [unserved(command) for command in translate(text, "GOOD.cbl").commands] == [""]
+
+
+@pytest.mark.rule("COBOL-OPTIONS")
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        ("LINK COMMAREA(P)", "LINK needs PROGRAM"),
+        ("RETURN VALUE(P)", "VALUE is no option of RETURN"),
+        ("LINK PROGRAM('A') PROGRAM('B')", "PROGRAM is given twice"),
+        ("HANDLE CONDITION QZER0(OVER)", "QZER0 is no option of HANDLE CONDITION"),
+        ("HANDLE AID PF99", "PF99 is no option of HANDLE AID"),
+        ("GETMAIN SET(P)", "GETMAIN needs one of FLENGTH and LENGTH"),
+        ("GETMAIN SET(P) LENGTH(8) FLENGTH(8)", "GETMAIN needs one of FLENGTH and LENGTH"),
+        ("GETMAIN SET(P) LENGTH(8) SHARED(P)", "SHARED takes no argument"),
+        ("ADDRESS CWA", "CWA needs an argument in parentheses"),
+        ("ADDRESS SET(P)", "ADDRESS SET needs USING"),
+        ("FREEMAIN DATA(P) DATAPOINTER(P)", "FREEMAIN needs one of DATA and DATAPOINTER"),
+        ("RELEASE PROGRAM('A') PROGRAM('B')", "PROGRAM is given twice"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(command, what):
+    text = f"{HEAD.format(name='BAD')}       PROCEDURE DIVISION.\n           EXEC CICS {command} END-EXEC.\n"
+    (wrong,) = [unserved(each) for each in translate(text, "BAD.cbl").commands]
+    assert what in wrong
+
+
+def test_a_function_answers_an_option_that_is_not_served(workshop):
+    workshop.program("FAR", "77 P PIC X.", "EXEC CICS LINK PROGRAM('THERE') SYSID('FAR ') END-EXEC.\nGOBACK.")
+    asked = []
+    workshop.programs.verbs["LINK"] = lambda options, _level: asked.append(options["SYSID"].read())
+    workshop.run("FAR")
+    assert asked == [b"FAR "]
+
+
+def test_shared_storage_outlives_its_task_and_any_task_frees_it(workshop):
+    parts = "01 P USAGE POINTER."
+    workshop.program(
+        "GETS",
+        parts,
+        "EXEC CICS GETMAIN SET(P) FLENGTH(16) INITIMG('*') SHARED END-EXEC\n"
+        "EXEC CICS WRITEQ TS QUEUE('KEPT') FROM(P) END-EXEC\nGOBACK.",
+    )
+    workshop.program(
+        "FREES",
+        f"{parts}\n01 R PIC S9(8) COMP.\n01 S PIC 9(4).",
+        """
+        EXEC CICS READQ TS QUEUE('KEPT') INTO(P) ITEM(1) END-EXEC
+        SET ADDRESS OF L-X TO P
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-X) END-EXEC
+        EXEC CICS FREEMAIN DATAPOINTER(P) RESP(R) END-EXEC
+        MOVE R TO S
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(S) END-EXEC
+        GOBACK.
+        """,
+        "01 L-X PIC X(4).",
+    )
+    workshop.run("GETS")
+    workshop.run("FREES")
+    assert workshop.out() == [b"****", b"0000"]
+
+
+@pytest.mark.rule("COBOL-TASK-LIST")
+def test_inquire_task_list_gives_packed_task_numbers_and_transaction_ids(workshop):
+    workshop.program(
+        "LISTS",
+        """
+        77 N PIC S9(8) COMP.
+        77 P USAGE POINTER.
+        77 T USAGE POINTER.
+        01 SHOWN.
+           05 N-SHOWN PIC 9(4).
+           05 IDS PIC X(8).
+           05 NUMBERS PIC X(8).
+        """,
+        """
+        EXEC CICS INQUIRE TASK LIST LISTSIZE(N) SET(P) SETTRANSID(T) END-EXEC
+        SET ADDRESS OF L-NUMBERS TO P
+        SET ADDRESS OF L-IDS TO T
+        MOVE N TO N-SHOWN  MOVE L-IDS TO IDS  MOVE L-NUMBERS TO NUMBERS
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        IF L-NUMBER (2) NOT = EIBTASKN EXEC CICS ABEND ABCODE('LIST') END-EXEC END-IF
+        EXEC CICS INQUIRE TASK LIST SETTRANSID(T) END-EXEC
+        SET ADDRESS OF L-IDS TO T
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-IDS) END-EXEC
+        GOBACK.
+        """,
+        "01 L-NUMBERS.\n   05 L-NUMBER PIC S9(7) COMP-3 OCCURS 2.\n01 L-IDS PIC X(8).",
+    )
+    region = workshop.region
+    waiting = region.start(lambda task: task.delay(seconds=5))
+    region.register("LIST", workshop.programs.handler("LISTS"))
+    listing = region.start("LIST")
+    region.run()
+    listing.result()
+    waiting.result()
+    assert workshop.out() == [b"0002PROGLIST" + bytes.fromhex("0000001C0000002C"), b"PROGLIST"]
+
+
+@pytest.mark.rule("COBOL-NAMES-OF-PROGRAMS")
+def test_names_of_programs_in_small_letters_are_those_in_capitals(workshop):
+    (workshop.folder / "lowp.cbl").write_text(
+        """\
+       identification division.
+       program-id. lowp.
+       data division.
+       working-storage section.
+       77  callee pic x(8) value 'behind'.
+       procedure division.
+           call 'inner'
+           call 'INNER'
+           call callee
+           cancel callee
+           call callee
+           exec cics return end-exec.
+       identification division.
+       program-id. inner.
+       procedure division.
+           exec cics writeq td queue('OUT') from('INNER') end-exec.
+       end program inner.
+       end program lowp.
+       identification division.
+       program-id. behind.
+       data division.
+       working-storage section.
+       77  n pic 9 value 0.
+       procedure division.
+           add 1 to n
+           exec cics writeq td queue('OUT') from(n) end-exec.
+"""
+    )
+    workshop.run("LOWP")
+    assert workshop.out() == [b"INNER", b"INNER", b"1", b"1"]
+
+
+def test_a_program_without_data_division_issues_commands(workshop):
+    (workshop.folder / "BARE.cbl").write_text(
+        """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. BARE.
+       PROCEDURE DIVISION.
+           EXEC CICS WRITEQ TD QUEUE('OUT') FROM('X') END-EXEC.
+           EXEC CICS RETURN END-EXEC.
+"""
+    )
+    workshop.run("BARE")
+    assert workshop.out() == [b"X"]
+
+
+def test_send_keeps_fmh_and_last_with_what_was_sent(workshop):
+    workshop.program(
+        "SENDS",
+        "01 D PIC X(4) VALUE 'DATA'.",
+        "EXEC CICS SEND FROM(D) LENGTH(4) FMH LAST WAIT END-EXEC\nEXEC CICS RETURN END-EXEC.",
+    )
+    region = workshop.region
+    region.install([define_terminal(name="T001")])
+    region.register("SEND", workshop.programs.handler("SENDS"))
+    region.screens.type("T001", "SEND")
+    region.run()
+    (sent,) = region.screens.screen("T001").sent
+    assert (sent.command, sent.text, sent.options) == ("SEND", "DATA", ("FMH", "LAST"))

@@ -90,6 +90,7 @@ def test_a_program_goes_on_with_what_was_set(workshop, waiting):
         ("NAME", "NAME OF CUSTOMER, NAME OF SUPPLIER"),
         ("LINE-TEXT (1)", "takes 2 subscripts, not 1"),
         ("LINE-NO (4)", "allowed are 1 to 3"),
+        ("LINE-NO (²)", "allowed are 1 to 3"),
         ("(", "is no name of an item"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,10 +13,7 @@ from tdqsim import Abend, Region
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cobol_orders"
 
-pytestmark = [
-    pytest.mark.cobc,
-    pytest.mark.skipif(shutil.which("cobc") is None, reason="GnuCOBOL (cobc) is not installed"),
-]
+pytestmark = pytest.mark.cobc
 
 
 def region(tmp_path: Path, **options: object) -> Region:

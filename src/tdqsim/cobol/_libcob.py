@@ -8,12 +8,11 @@ program's wish to end the process ends its run.
 from __future__ import annotations
 
 import ctypes
-import faulthandler
 import hashlib
 import locale
 import os
+import platform
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, Protocol
 
-from tdqsim.cobol.compiler import CobolMissing, compiler_path
+from tdqsim.cobol.toolchain import CobolMissing, c_compiler, compiler_release, private_folder
 
 __all__ = [
     "CRASHED",
@@ -49,7 +48,6 @@ HEADING: Final = 4
 _TABLE: Final = 64 * 5 + HEADING
 _LINE_BITS: Final = 20
 """The compiler marks a statement by a number: the file's above these bits, the line below."""
-_SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGCHLD")
 
 
 _COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int)
@@ -97,8 +95,7 @@ class Libcob:
     """
 
     def __init__(self, shim: Path, callbacks: Callbacks) -> None:
-        kept = {name: signal.getsignal(getattr(signal, name)) for name in _SIGNALS}
-        crashes, spoken = faulthandler.is_enabled(), locale.setlocale(locale.LC_ALL)
+        spoken = locale.setlocale(locale.LC_ALL)
         library = self._library = ctypes.PyDLL(str(shim), mode=ctypes.RTLD_GLOBAL)
         pointer = ctypes.c_void_p
         library.dfh_run.argtypes = (pointer, pointer, pointer, ctypes.c_long, ctypes.c_char_p, ctypes.c_int)
@@ -124,11 +121,6 @@ class Libcob:
         )
         library.dfh_start(*self._kept)
         locale.setlocale(locale.LC_ALL, spoken)  # else files are read in ASCII from here on
-        for name, handler in kept.items():  # libcob has taken them over, and would end the process
-            if handler is not None:
-                signal.signal(getattr(signal, name), handler)
-        if crashes:
-            faulthandler.enable(file=2)  # sys.stderr may be something without a descriptor
         self.run: Callable[[int, int, int | None, int, bytes, int], int] = library.dfh_run
         self.number: Callable[[int], int] = library.dfh_number
         library.dfh_number.argtypes = (ctypes.c_void_p,)
@@ -191,20 +183,26 @@ def libcob(callbacks: Callbacks) -> Libcob:
     Raises:
         CobolMissing: there is no compiler, or GnuCOBOL's headers are not there.
     """
-    compiler_path()
     return Libcob(_shim(), callbacks)
 
 
 def _shim() -> Path:
+    """The shim, compiled once for this user, this release of GnuCOBOL and this machine; see :func:`private_folder`.
+
+    It is made under another name and then renamed, so that two processes may make it at once.
+    """
     source = resources.files("tdqsim.cobol").joinpath("_shim.c").read_bytes()
-    folder = _private_folder()
-    shim = folder / f"shim-{hashlib.sha256(source).hexdigest()[:16]}.so"
+    made_for = "\0".join((compiler_release(), platform.machine(), *platform.libc_ver()))
+    shim = (private_folder("shim") or _folder_of_the_process()) / (
+        f"shim-{hashlib.sha256(source + made_for.encode()).hexdigest()[:32]}.so"
+    )
     if not shim.is_file():
-        _compile(source, shim)
+        with tempfile.TemporaryDirectory(prefix="new-", dir=shim.parent) as folder:
+            _compile(source, Path(folder) / shim.name).replace(shim)
     return shim
 
 
-def _private_folder() -> Path:
+def _folder_of_the_process() -> Path:
     """A folder that only this user can write, for the process's life."""
     folder = Path(tempfile.mkdtemp(prefix="tdqsim-shim-"))
     import atexit  # noqa: PLC0415  (only where a shim is made)
@@ -214,11 +212,12 @@ def _private_folder() -> Path:
     return folder
 
 
-def _compile(source: bytes, shim: Path) -> None:
-    compiler = next(path for name in ("cc", "gcc", "clang") if (path := shutil.which(name)))
+def _compile(source: bytes, shim: Path) -> Path:
+    compiler = c_compiler()
     text = shim.with_suffix(".c")
     text.write_bytes(source)
     command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(shim), str(text), "-lcob", "-ldl", "-lrt"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise CobolMissing(f"the shim for GnuCOBOL cannot be compiled: {done.stderr.strip()}")
+    return shim

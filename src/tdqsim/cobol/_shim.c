@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -148,24 +149,61 @@ static const int bad[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 static const int heard[] = {SIGINT, SIGTERM, SIGALRM};
 static struct sigaction before_bad[4], before_heard[3];
 static timer_t patience, runaway_timer;
-static int timers;
 static int runs;
 static volatile unsigned ticked_at;
 static volatile int unheard; /* a tick came while Python was told of a statement */
-static pid_t owner, pid;
+static pid_t pid;
+static volatile pid_t runner; /* the thread in which programs run */
 static volatile int armed;
+#define OVERDUE (SIGRTMIN + 6)
+
+#define KEPT_FREE ((size_t)1 << 20)
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 
 static void forked(void) { pid = getpid(); }
-#define OVERDUE (SIGRTMIN + 6)
+
+/* Whether programs run in the main thread: to that one Python gives signals, so they end a program only there. */
+static int in_main_thread(void) { return runner == pid; }
+
+static size_t pc_of(const void *context) {
+#if defined(__x86_64__)
+    return (size_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (size_t)((const ucontext_t *)context)->uc_mcontext.pc;
+#else
+    return (void)context, 0;
+#endif
+}
+
+static size_t sp_of(const void *context) {
+#if defined(__x86_64__)
+    return (size_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    return (size_t)((const ucontext_t *)context)->uc_mcontext.sp;
+#else
+    return (void)context, 0;
+#endif
+}
+
+/* Whether a bad address is where the stack grows. */
+static int beyond_stack(size_t address, const void *context) {
+    size_t sp = sp_of(context);
+    return address < sp + 65536 && address + 65536 > sp;
+}
 
 static void crashed(int number, siginfo_t *info, void *context) {
     size_t at;
-    (void)context;
     for (at = 0; at < 4; at++)
         if (bad[at] == number)
             break;
-    if (running && current != NULL) {
-        snprintf(message, sizeof message, "signal %d (%s) at address %p", number, strsignal(number), info->si_addr);
+    if (running && current != NULL && runner == this_thread()) {
+        snprintf(message, sizeof message, "signal %d (%s) at address %p%s", number, strsignal(number), info->si_addr,
+                 beyond_stack((size_t)info->si_addr, context) ? ": CALLs go deeper than the stack has room" : "");
         leave(CRASHED);
     }
     sigaction(number, &before_bad[at], NULL); /* the fault happens again, and whoever was there before sees it */
@@ -174,12 +212,7 @@ static void crashed(int number, siginfo_t *info, void *context) {
 /* Whether the program counter is in a program of ours: then nothing of libcob or libc is half done. */
 static int in_program(void *context) {
     Dl_info found;
-    void *at = NULL;
-#if defined(__x86_64__)
-    at = (void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-    at = (void *)((ucontext_t *)context)->uc_mcontext.pc;
-#endif
+    void *at = (void *)pc_of(context);
     return at == NULL || (dladdr(at, &found) && found.dli_fname && strstr(found.dli_fname, "tdqsim-copies-"));
 }
 
@@ -235,6 +268,8 @@ static void told(int number, siginfo_t *info, void *context) {
         before_heard[at].sa_sigaction(number, info, context);
     else
         before_heard[at].sa_handler(number);
+    if (!in_main_thread())
+        return;
     if (running && current != NULL) {
         interrupted_at = commands;
         set_timer(patience, 100, 0);
@@ -242,32 +277,79 @@ static void told(int number, siginfo_t *info, void *context) {
         outside = 1;
 }
 
+/* Its ticks come in the thread in which programs run: only there can a program be left. */
 static void make_timer(timer_t *timer, clockid_t clock, int why) {
     struct sigevent event;
     memset(&event, 0, sizeof event);
-    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_notify_thread_id = runner;
     event.sigev_signo = OVERDUE;
     event.sigev_value.sival_int = why;
     timer_create(clock, &event, timer);
 }
 
-/* Python and its plugins set handlers as they like: ours stand before them whenever a task's first program begins. */
+static size_t lowest; /* address of the stack at which a program may begin */
+
+/* How far the stack of this thread goes. A program that goes beyond it all the same is ended on another stack; a thread
+ * that has such a one keeps it. */
+static void know_stack(void) {
+    static __thread char room[65536];
+    pthread_attr_t attributes;
+    stack_t spare, now;
+    size_t length = 0;
+    void *end = NULL;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &end, &length);
+        pthread_attr_destroy(&attributes);
+    }
+    lowest = length == 0 ? 0 : (size_t)end + (length < 4 * KEPT_FREE ? length / 4 : KEPT_FREE);
+    if (sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_DISABLE))
+        return;
+    memset(&spare, 0, sizeof spare);
+    spare.ss_sp = room;
+    spare.ss_size = sizeof room;
+    sigaltstack(&spare, NULL);
+}
+
+/* Programs run in this thread from here on: it gets the ticks of the timers. Timers are not inherited by a fork. */
+static void move_to(pid_t thread) {
+    static pid_t timers_of;
+    struct sigaction ours;
+    if (timers_of == pid) {
+        timer_delete(patience);
+        timer_delete(runaway_timer);
+    }
+    timers_of = pid;
+    runner = thread;
+    know_stack();
+    memset(&ours, 0, sizeof ours);
+    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+    ours.sa_sigaction = overdue;
+    sigaction(OVERDUE, &ours, NULL);
+    make_timer(&patience, CLOCK_MONOTONIC, INTERRUPTED);
+    make_timer(&runaway_timer, CLOCK_MONOTONIC, RUNAWAY);
+    armed = 0;
+}
+
+/* Python and its plugins set handlers as they like: ours stand before them whenever a task's first program begins.
+ * Those of signals that Python hears of do so only in the main thread. */
 static void guard(void) {
     struct sigaction now, ours;
+    pid_t thread = this_thread();
     size_t at;
-    if (timers && owner == pid && sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_sigaction == crashed &&
-        sigaction(SIGINT, NULL, &now) == 0 && (now.sa_sigaction == told || now.sa_handler == SIG_DFL) &&
-        sigaction(SIGALRM, NULL, &now) == 0 &&
-        (now.sa_sigaction == told || now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN))
-        return;
+    if (runner != thread)
+        move_to(thread);
     memset(&ours, 0, sizeof ours);
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     ours.sa_sigaction = crashed;
-    for (at = 0; at < 4; at++)
-        if (sigaction(bad[at], NULL, &now) == 0 && now.sa_sigaction != crashed) {
-            before_bad[at] = now;
-            sigaction(bad[at], &ours, NULL);
-        }
+    if (sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_sigaction != crashed)
+        for (at = 0; at < 4; at++)
+            if (sigaction(bad[at], NULL, &now) == 0 && now.sa_sigaction != crashed) {
+                before_bad[at] = now;
+                sigaction(bad[at], &ours, NULL);
+            }
+    if (!in_main_thread())
+        return;
     ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
     ours.sa_sigaction = told;
     for (at = 0; at < 3; at++)
@@ -276,18 +358,23 @@ static void guard(void) {
             before_heard[at] = now;
             sigaction(heard[at], &ours, NULL);
         }
-    if (!timers || owner != pid) {
-        ours.sa_sigaction = overdue;
-        sigaction(OVERDUE, &ours, NULL);
-        make_timer(&patience, CLOCK_MONOTONIC, INTERRUPTED);
-        make_timer(&runaway_timer, CLOCK_MONOTONIC, RUNAWAY);
-        owner = pid;
-        armed = 0;
-        timers = 1;
-    }
 }
 
 /* -- instead of libcob's ------------------------------------------------------------------------------------------ */
+
+/* Every program begins with this. One that would find too little stack is an error before anything is half done: what is
+ * called from a program, Python included, needs room too. */
+int cob_module_global_enter(cob_module **module, cob_global **mine, const int auto_init, const int entry,
+                            const unsigned int *name) {
+    static int (*real)(cob_module **, cob_global **, const int, const int, const unsigned int *);
+    char here;
+    if (current != NULL && (size_t)&here < lowest)
+        failed("CALLs go deeper than the stack has room");
+    if (real == NULL)
+        real = (int (*)(cob_module **, cob_global **, const int, const int, const unsigned int *))dlsym(
+            RTLD_NEXT, "cob_module_global_enter");
+    return real(module, mine, auto_init, entry, name);
+}
 
 void cob_set_cancel(cob_module *module) {
     struct level *level = current;
@@ -563,13 +650,26 @@ void dfh_watch(int how) { watching = how; }
 
 /* -- what Python calls ---------------------------------------------------------------------------------------------- */
 
+/* libcob takes signals over when it begins, to end the process by itself; they belong to the process. This may be in any
+ * thread and long after the start, so the C handlers are put back and Python, which knows of its own only, is not asked. */
+static void initialize(void) {
+    struct sigaction before[NSIG];
+    int number, known[NSIG];
+    for (number = 1; number < NSIG; number++)
+        known[number] = sigaction(number, NULL, &before[number]) == 0;
+    cob_init(0, NULL);
+    for (number = 1; number < NSIG; number++)
+        if (known[number])
+            sigaction(number, &before[number], NULL);
+}
+
 int dfh_start(int (*on_command)(int), void *(*on_call)(const char *),
               int (*on_failure)(void), int (*on_statement)(cob_module *, const char *, unsigned),
               ssize_t (*on_convert)(int, const void *, size_t, int, void *, size_t)) {
     unsigned char install = 0;
     int (*on_error)(char *) = failed;
     int (*on_exit)(void) = stopped;
-    cob_init(0, NULL);
+    initialize();
     global = cob_get_global_ptr();
     command = on_command;
     resolver = on_call;
@@ -707,7 +807,7 @@ int dfh_run(int (*program)(void *, void *), unsigned char *eib, void *commarea, 
     here.eib = eib;
     here.frame = 0;
     here.begun_count = here.begun_room = here.depth = 0;
-    if (runs == 0) {
+    if (runs == 0 || runner != this_thread()) {
         guard();
         outside = 1; /* before this nobody looked */
     }

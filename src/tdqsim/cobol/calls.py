@@ -25,7 +25,7 @@ from tdqsim.cics.text.exec_text import AddressOf, Reference, TextLiteral, Transl
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
 from tdqsim.cobol.mismatch import over, unfit
-from tdqsim.cobol.own import OWN, Unserved, options_of, own_command
+from tdqsim.cobol.own import OWN, Unserved, options_of, own_command, own_name, refused
 from tdqsim.cobol.own_events import quiet
 from tdqsim.cobol.translate import ExecCommand
 
@@ -39,6 +39,7 @@ _LENGTHS: Final = ("length", "fromlength", "short")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
 _AREAS: Final = (AddressOf, Reference)
 _VALUE: Final = re.compile(r"[-+]?[0-9]|['\"]|LENGTH\s+OF\s", re.IGNORECASE)
+_TRANSID: Final = 4
 _HALF: Final = 0x8000
 _HALFWORD: Final = 2
 _FULLWORD: Final = 4
@@ -66,18 +67,20 @@ class Plan:
         self.declared = declared
         self.plain = False
         self.rows: Callable[[Any, int], tuple[int, ...]] = Struct(f"{5 * declared.passed}q").unpack_from
-        words = _words(declared)
-        own = OWN.get(words[0]) or OWN.get(words[1])
+        own = own_name(declared)
+        reason = refused(own, declared) if own else ""
         self.issue: Issue
         if declared.verb in ("SQL", "DLI"):
             self.issue = lambda level, rows: _statement(level, declared, Areas(level.libcob, rows, declared.written))
         elif declared.text == "RETURN":
             self.issue = _return
-        elif own is not None:
-            self.issue = own_command(own, declared)
+        elif reason:
+            self.issue = _of_the_user(declared, reason)
+        elif own:
+            self.issue = own_command(OWN[own], declared)
         else:
             self.issue = _served(declared)
-            self.plain = words[1] in _PLAIN
+            self.plain = _words(declared)[1] in _PLAIN
 
 
 def _return(level: Level, rows: Sequence[int]) -> None:
@@ -133,6 +136,7 @@ class _Call:
             else:
                 self.values.append((each.parameter, _at(option), _reader(each.kind, each.length)))
         self.receivers = [(_at(option), each.word, _writer(each.kind, each.length)) for each, option in receives]
+        self.pointers = frozenset(_at(option) for each, option in receives if each.kind == "pointer")
         words = [word for _a, word, _w in self.receivers]
         self.into = next((at for at, word, _w in self.receivers if word == "INTO"), -1)
         self.sets = "SET" in words
@@ -225,7 +229,7 @@ class _Call:
         values = self._received(result)
         image = getattr(result, "image", None) if self.sets else None  # a control block, as of EXTRACT STATISTICS
         if image is not None:
-            values = {**values, "SET": image(level.task.region.codepage)}
+            values = {**values, "SET": image(level.task.region.screens.codepage)}  # that of programs
         for at, word, store in self.receivers:
             value = values.get(word)
             if value is None:
@@ -233,12 +237,12 @@ class _Call:
             if pages is not None and word in _RECORDS:
                 value = pages.to_program(bytes(value), word)
             area = areas[at]
-            if word == "SET":
-                area.point(level.storage.hold((level.task.eib.last[:2], at), bytes(value)))
+            if at in self.pointers:
+                area.point(level.storage.hold((level.task.eib.last[:2], at), _addressed(value)))
             elif store is not None:
                 store(area, value)
             else:
-                self._fill(level, area, word, bytes(value))
+                self._fill(level, area, word, bytes(memoryview(value)))
 
     def _fill(self, level: Level, area: Area, word: str, data: bytes) -> None:
         if len(data) > area.size:
@@ -278,11 +282,11 @@ def _words(declared: ExecCommand) -> tuple[str, str]:
 
 def unserved(declared: ExecCommand) -> str:
     """Why a command is answered by nothing but a function of the test's, and what that is called; else empty."""
-    two, one = _words(declared)
     if declared.verb in ("SQL", "DLI"):
         return f'{declared.shown}: only a function answers it: programs.verbs["{declared.verb}"]'
-    if two in OWN or one in OWN:
-        return ""
+    if own := own_name(declared):
+        reason = refused(own, declared)
+        return f"{declared.shown}: {_needed(declared, reason)}" if reason else ""
     try:
         resolve(declared.text)
     except TranslationError as error:
@@ -306,14 +310,17 @@ def _served(declared: ExecCommand) -> Issue:
     try:
         resolved = resolve(declared.text)
     except TranslationError as error:
-        reason = _needed(declared, str(error))
-        return lambda level, rows: _verb_of_the_user(
-            level, declared, Areas(level.libcob, rows, declared.written), reason
-        )
+        return _of_the_user(declared, str(error))
     if resolved.names:
         names = [option.word for option in resolved.names]
         return lambda level, _rows: level.task.ignore_condition(*names)
     return _Call(declared, resolved).issue
+
+
+def _of_the_user(declared: ExecCommand, reason: str) -> Issue:
+    """A command that the simulator does not have, or not with these options."""
+    needed = _needed(declared, reason)
+    return lambda level, rows: _verb_of_the_user(level, declared, Areas(level.libcob, rows, declared.written), needed)
 
 
 def _positional(resolved: Resolved) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
@@ -398,6 +405,13 @@ def _writer(kind: str, length: int) -> Callable[[Area, Any], None] | None:
 def _name(value: Any, length: int) -> bytes:
     data = value.encode("latin-1", "replace") if isinstance(value, str) else bytes(value)
     return data[:length].ljust(length)
+
+
+def _addressed(value: Any) -> bytes:
+    """What a pointer leads to: a record, or a list of task numbers (packed, four bytes each) or of transaction ids."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    return b"".join(bytes.fromhex(f"{each:07d}C") if isinstance(each, int) else _name(each, _TRANSID) for each in value)
 
 
 # -- what the user answers -------------------------------------------------------------------------------------------

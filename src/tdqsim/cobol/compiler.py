@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -23,10 +22,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cobol._tokens import WordPlace
+from tdqsim.cobol.margins import within_margins
 from tdqsim.cobol.symbols import Symbols, read_symbols
+from tdqsim.cobol.toolchain import CobolMissing, compiler_path, compiler_release
 from tdqsim.cobol.translate import CobolError, ExecCommand, Translation, translate
 from tdqsim.definitions.bms import parse_bms, symbolic_map
-from tdqsim.errors import TdqError
 from tdqsim.facts import table
 
 __all__ = [
@@ -41,10 +41,9 @@ __all__ = [
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "16"
+_FORMAT: Final = "17"
 _LONGEST: Final = 600
 """Seconds: a compiler that has crashed may hang, and hears no SIGTERM."""
-_RIGHT: Final = 72
 _COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
 _PROGRAMS: Final = (".cbl", ".cob")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -56,10 +55,6 @@ _DOUBLEWORD: Final = 8
 _SHELVES: Final = 64
 """Lists of copybooks that are kept."""
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
-
-
-class CobolMissing(TdqError):
-    """There is no GnuCOBOL compiler, or no C compiler, on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +108,6 @@ def _own_copybooks() -> Path:
     return Path(str(resources.files("tdqsim.cobol"))) / "copybooks"
 
 
-def compiler_path() -> str:
-    """Where ``cobc`` is.
-
-    Raises:
-        CobolMissing: it is not there, or no C compiler is.
-    """
-    cobc = shutil.which("cobc")
-    if cobc is None:
-        raise CobolMissing("GnuCOBOL is not installed: there is no cobc on the PATH (Debian: apt install gnucobol3)")
-    if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
-        raise CobolMissing("there is no C compiler on the PATH, which cobc needs (Debian: apt install gcc)")
-    return cobc
-
-
 def compile_program(source: Path, options: Options, cache: Path) -> Module:
     """Compile a program, or find it compiled.
 
@@ -169,7 +150,8 @@ def _stamps(module: Module, options: Options) -> tuple[object, ...]:
 
 def _compiled(source: Path, options: Options, cache: Path) -> Module:
     text = expand(source, options)
-    key = hashlib.sha256("\0".join((_FORMAT, str(source), *options.arguments(), str(options.debug), text)).encode())
+    made_by = (_FORMAT, compiler_release(), *options.arguments(), str(options.debug))
+    key = hashlib.sha256("\0".join((*made_by, str(source), text)).encode())
     place = cache.absolute() / key.hexdigest()[:32]  # the compiler works in a folder of its own
     kept = place / "program.json"
     if not kept.is_file():
@@ -278,19 +260,12 @@ def _without_options(text: bytes) -> bytes:
 
     No line is added or taken away.
     """
-    lines = [_within_margins(line) for line in text.replace(b"\r\n", b"\n").split(b"\n")]
+    lines = [within_margins(line) for line in text.replace(b"\r\n", b"\n").split(b"\n")]
     for at, line in enumerate(lines):
         if line.strip() and not _SEQUENCE.match(line.decode("latin-1")):
             break
         lines[at] = b""
     return _INCLUDE.sub(_copied, b"\n".join(lines))
-
-
-def _within_margins(line: bytes) -> bytes:
-    """A line of fixed format without its sequence number and what stands behind column 72; others as they are."""
-    if b"\t" in line[:72] or not (line[:6].strip().isdigit() or not line[:6].strip()):
-        return line[:72] if b"\t" not in line[:72] and len(line) > _RIGHT else line
-    return b" " * len(line[:6]) + line[6:_RIGHT]
 
 
 def _copied(found: re.Match[bytes]) -> bytes:

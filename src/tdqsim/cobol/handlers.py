@@ -13,7 +13,6 @@ Paths are relative to the directory of region.yaml. Without ``cache`` compiled p
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -22,10 +21,11 @@ from weakref import WeakKeyDictionary
 from tdqsim.cics import Region
 from tdqsim.cobol.pages import Conversion
 from tdqsim.cobol.programs import CobolPrograms
+from tdqsim.cobol.toolchain import default_cache
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.layouts import load_copybook
 
-__all__ = ["COBOL", "CobolResolver", "default_cache"]
+__all__ = ["COBOL", "CobolResolver"]
 
 
 class CobolResolver:
@@ -95,9 +95,3 @@ def _code_pages(settings: Mapping[str, Any], base: Path) -> dict[str, Conversion
         name: Conversion(page, load_copybook(base / layouts[name]).record() if name in layouts else None)
         for name, page in pages.items()
     }
-
-
-def default_cache() -> Path:
-    """The user's folder for compiled programs."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "tdqsim" / "cobol"

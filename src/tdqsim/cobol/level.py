@@ -186,7 +186,8 @@ class Level:
         if area is not None and self._commarea is not None and area <= address < area + len(self._commarea):
             return area + len(self._commarea) - address
         rooms = (program.room_from(address) for program in self.programs())
-        return next((room for room in rooms if room), 0) or self.storage.room_from(address)
+        got = (self.storage, self.settings.shared)
+        return next((room for room in rooms if room), 0) or max(each.room_from(address) for each in got)
 
     @property
     def place(self) -> str:

@@ -20,6 +20,7 @@ __all__ = ["CobolWarning", "over", "unfit"]
 
 _BINARY: Final = {"halfword": (2, "a halfword, PIC S9(4) COMP"), "fullword": (4, "a fullword, PIC S9(8) COMP")}
 _ABSTIME: Final = 8
+_POINTER: Final = 8
 
 
 class CobolWarning(UserWarning):
@@ -50,6 +51,8 @@ def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[Any, int]
             size, wanted = _BINARY[option.kind]
             if area.size != size or not area.binary:
                 _tell(level, declared, option.word, f"{_named(option, area)}; CICS writes {wanted}")
+        elif option.kind == "pointer" and area.size < _POINTER:
+            _tell(level, declared, option.word, f"{_named(option, area)}; a pointer has {_POINTER} here")
         elif option.kind == "name" and option.length and area.size < option.length:
             _tell(level, declared, option.word, f"{_named(option, area)}; CICS writes {option.length} bytes")
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics import Condition
+from tdqsim.cics import COMMANDS, Condition
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.programs.commands import abend_program
-from tdqsim.cics.text.translator import COMMON_OPTIONS
+from tdqsim.cics.text.exec_text import TranslationError
+from tdqsim.cics.text.translator import COMMON_OPTIONS, resolve
 from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.mismatch import over
 from tdqsim.cobol.own_events import EVENTS, quiet
@@ -23,11 +24,13 @@ from tdqsim.facts import Resp, table
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["OWN", "Own", "Unserved", "options_of", "own_command"]
+__all__ = ["OWN", "Own", "Unserved", "options_of", "own_command", "own_name", "refused"]
 
 _UNSET: Final = b"\x9f"
 """What fills storage that nobody has asked to be cleared."""
 _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
+_COMMON: Final = {word: word != "NOHANDLE" for word in COMMON_OPTIONS}
+"""The options of all commands, and whether they have an argument."""
 _NO_AREA: Final = next(int(row["value"], 16) for row in table("cobol") if row["name"] == "no_area")
 
 
@@ -65,6 +68,47 @@ def own_command(own: Own, declared: ExecCommand) -> Callable[[Level, Sequence[in
     return issue
 
 
+def own_name(declared: ExecCommand) -> str:
+    """The name by which a command is in the table; empty when it is not there."""
+    words = declared.text.replace("(", " (").split()
+    return next((name for name in (" ".join(words[:2]), words[0]) if name in OWN), "")
+
+
+def refused(name: str, declared: ExecCommand) -> str:
+    """What is wrong with the options of a command of the table; empty when nothing is."""
+    if name not in COMMANDS:
+        return _wrong_options(name, declared)
+    labels = "".join(f" {word}(A1)" if number else f" {word}" for word, number in declared.labels)
+    try:
+        resolve(declared.text + labels)
+    except TranslationError as error:
+        return str(error)
+    words = {word for word, _at in _words(declared)}
+    beyond = sorted(words - _SERVED.get(name, words) - {*name.split(), *COMMON_OPTIONS})
+    return f"{beyond[0]} is no option of {name} that programs have here" if beyond else ""
+
+
+def _wrong_options(name: str, declared: ExecCommand) -> str:
+    """The same of a command that is declared nowhere but in ``cobol_options``."""
+    rows = {row["option"]: row for row in table("cobol_options") if row["command"] == name}
+    known = {word: row["argument"] == "yes" for word, row in rows.items()} | _COMMON
+    given: set[str] = set()
+    parts = declared.text.split()[1:]
+    for word, opened, _argument in (part.partition("(") for part in parts if part not in name.split()):
+        if word not in known:
+            return f"{word} is no option of {name}; allowed are {', '.join(sorted(rows))}, {', '.join(_COMMON)}"
+        if word in given:
+            return f"{word} is given twice"
+        if bool(opened) is not known[word]:
+            return f"{word} needs an argument in parentheses" if known[word] else f"{word} takes no argument"
+        given.add(word)
+    for group in dict.fromkeys(row["group"] for row in rows.values() if row["group"]):
+        words = [word for word, row in rows.items() if row["group"] == group]
+        if len(given.intersection(words)) != 1:
+            return f"{name} needs {'one of ' if len(words) > 1 else ''}{' and '.join(words)}"
+    return ""
+
+
 def _handle_condition(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     del options
     labels = {name: level.take_branch(number) if number else None for name, number in declared.labels}
@@ -78,17 +122,17 @@ def _handle_aid(level: Level, options: dict[str, Area | None], declared: ExecCom
 
 
 def _handle_abend(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    if declared.labels:
-        level.task.handle_abend(level.abend_exit(declared.labels[0][1]))
-        return
+    cancel, reset = "CANCEL" in options, "RESET" in options
     named = options.get("PROGRAM")
-    if named is not None:
+    if declared.labels:
+        level.task.handle_abend(level.abend_exit(declared.labels[0][1]), cancel=cancel, reset=reset)
+    elif named is not None:
         try:
-            level.task.handle_abend(abend_program(level.task, _name(named)))
+            level.task.handle_abend(abend_program(level.task, _name(named)), cancel=cancel, reset=reset)
         except Condition as met:
             level.task.respond(met, "HANDLE ABEND", _name(named), nohandle=quiet(options), otherwise=None)
     else:
-        level.task.handle_abend(reset="RESET" in options)
+        level.task.handle_abend(cancel=cancel, reset=reset)
 
 
 def _name(area: Area) -> str:
@@ -98,17 +142,17 @@ def _name(area: Area) -> str:
 def _getmain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     """GETMAIN: storage on a 16-byte boundary, of the length asked for rounded up to 16."""
     del declared
-    pointer = options.get("SET")
-    length = options.get("FLENGTH") or options.get("LENGTH")
-    if pointer is None or length is None:
-        raise Unserved("GETMAIN needs SET and LENGTH or FLENGTH")
+    pointer, length = options["SET"], options.get("FLENGTH") or options.get("LENGTH")
+    assert pointer is not None
+    assert length is not None
     size = length.number
     if size < 1:
         met = Condition(Resp.LENGERR, 1, f"GETMAIN of {size} bytes")
         level.task.respond(met, "GETMAIN", "", nohandle=quiet(options), otherwise=None)
     else:
         initial = options.get("INITIMG")
-        pointer.point(level.storage.get(-(-size // 16) * 16, initial.read(1) if initial is not None else _UNSET))
+        owner = level.settings.shared if "SHARED" in options else level.storage
+        pointer.point(owner.get(-(-size // 16) * 16, initial.read(1) if initial is not None else _UNSET))
         level.task.eib.last = completion("GETMAIN")
 
 
@@ -116,7 +160,7 @@ def _freemain(level: Level, options: dict[str, Area | None], declared: ExecComma
     del declared
     data, pointer = options.get("DATA"), options.get("DATAPOINTER")
     address = data.address if data is not None else pointer.pointer if pointer is not None else 0
-    if level.storage.free(address):
+    if level.storage.free(address) or level.settings.shared.free(address):
         level.task.eib.last = completion("FREEMAIN")
     else:
         met = Condition(Resp.INVREQ, 1, "FREEMAIN of what GETMAIN has not given")
@@ -125,9 +169,8 @@ def _freemain(level: Level, options: dict[str, Area | None], declared: ExecComma
 
 def _given(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> tuple[str, dict[str, Any]]:
     """The program and the other arguments of LINK or XCTL."""
-    named, area, length = options.get("PROGRAM"), options.get("COMMAREA"), options.get("LENGTH")
-    if named is None:
-        raise Unserved("LINK and XCTL need PROGRAM")
+    named, area, length = options["PROGRAM"], options.get("COMMAREA"), options.get("LENGTH")
+    assert named is not None
     given: dict[str, Any] = {"nohandle": quiet(options)}
     if length is not None:
         given["length"] = length.number
@@ -167,10 +210,6 @@ def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) 
 def _address(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     """ADDRESS: the areas of the task and of the region; one that is not there has an address of its own."""
     del declared
-    area = options.get("SET")
-    using = options.get("USING")
-    if area is not None and using is not None:
-        area.point(using.pointer)
     for word, address in (
         ("EIB", level.eib_address),
         ("COMMAREA", level.commarea_address),
@@ -185,12 +224,19 @@ def _address(level: Level, options: dict[str, Area | None], declared: ExecComman
     level.task.eib.last = completion("ADDRESS")
 
 
+def _address_set(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
+    """ADDRESS SET: a pointer of the program from another one."""
+    del declared
+    area, using = options["SET"], options["USING"]
+    assert area is not None
+    assert using is not None
+    area.point(using.pointer)
+    level.task.eib.last = completion("ADDRESS")
+
+
 def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     """RETURN: with a COMMAREA that may go beyond the item."""
     given: dict[str, Any] = {"nohandle": quiet(options), "immediate": "IMMEDIATE" in options}
-    refused = options.keys() - _RETURN
-    if refused:
-        raise Unserved(f"{declared.place}: RETURN with {', '.join(sorted(refused))} is not served")
     length, area = options.get("LENGTH"), options.get("COMMAREA")
     for word in ("TRANSID", "CHANNEL"):
         named = options.get(word)
@@ -204,7 +250,13 @@ def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand
     task.return_(**given)
 
 
-_RETURN: Final = frozenset(["RETURN", "TRANSID", "COMMAREA", "LENGTH", "CHANNEL", "IMMEDIATE", *COMMON_OPTIONS])
+_PASSED: Final = frozenset(["PROGRAM", "COMMAREA", "LENGTH", "CHANNEL"])
+_SERVED: Final = {
+    "LINK": _PASSED | {"DATALENGTH", "SYNCONRETURN"},  # which concern remote programs
+    "XCTL": _PASSED,
+    "RETURN": frozenset(["TRANSID", "COMMAREA", "LENGTH", "CHANNEL", "IMMEDIATE"]),
+}
+"""The options that are handed on; the commands may be declared with others."""
 OWN: Final[dict[str, Own]] = {
     "HANDLE CONDITION": _handle_condition,
     "HANDLE AID": _handle_aid,
@@ -212,6 +264,7 @@ OWN: Final[dict[str, Own]] = {
     "GETMAIN": _getmain,
     "FREEMAIN": _freemain,
     "ADDRESS": _address,
+    "ADDRESS SET": _address_set,
     "RETURN": _return,
     "LINK": _link,
     "XCTL": _xctl,

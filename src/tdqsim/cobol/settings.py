@@ -13,6 +13,7 @@ from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.mismatch import CobolWarning
 from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages
+from tdqsim.cobol.storage import TaskStorage
 from tdqsim.core.dispatch import WaitQueue
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Settings:
         runaway_ms: milliseconds of processor time without a command after which a task is abend AICA; 0 for never.
         pages: what is converted between the programs' characters and those of records.
         cwa: the common work area, or None.
+        shared: the storage of GETMAIN SHARED, which no task's end frees.
         events: where tasks wait for an area that POST has given.
         tables, held: what LOAD has given, and which of it with HOLD.
         checked, told: the commands that were looked at for mismatches, and those that were told.
@@ -56,6 +58,7 @@ class Settings:
     runaway_ms: int = 0
     pages: CodePages = NO_CODE_PAGES
     cwa: Any = None
+    shared: TaskStorage = field(default_factory=TaskStorage)
     events: WaitQueue = field(default_factory=lambda: WaitQueue("a POST that expires"))
     tables: dict[str, Any] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tdqsim.cobol.view import ProgramStorage
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 __all__ = ["TaskStorage"]
 
@@ -57,7 +57,7 @@ class TaskStorage:
         """
         found = {program.program: program for program in reversed([*self._programs()])}
         if name.upper() not in found:
-            raise TdqError(f"program {name} does not run here; there are {', '.join(found) or 'none'}")
+            raise UsageError(f"program {name} does not run here; there are {', '.join(found) or 'none'}")
         return found[name.upper()]
 
     def _programs(self) -> Iterator[ProgramStorage]:
@@ -71,7 +71,7 @@ class TaskStorage:
             if name in program:
                 return program
         if first is None:
-            raise TdqError(f"{name}: no COBOL program of the task runs now")
+            raise UsageError(f"{name}: no COBOL program of the task runs now")
         return first  # it says why not
 
     def room_from(self, address: int) -> int:

@@ -183,13 +183,13 @@ class _Translator:
         for first, last, number, arguments, moves in self.blocks:
             local = divisions.local is not None and bisect(divisions.programs, first.start) == 1
             self._replace(first, last, self._call(number, arguments, moves, self._labels_of(first), local=local))
-        if self.commands or self._mentions("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN"):
-            self._insert_linkage(divisions)
         if self.commands:
             self._insert_control(divisions)
             if divisions.local is not None:
                 place = divisions.local
                 self.edits.append((place.end, place.end, f"\n{LOCAL}{self._mark(place)}"))
+        if self.commands or self._mentions("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN"):
+            self._insert_linkage(divisions)
         self._insert_branches()
         if any(command.verb == "DLI" for command in self.commands) and divisions.storage is not None:
             storage = divisions.storage
@@ -247,7 +247,7 @@ class _Translator:
 
     def _edited(self) -> str:
         parts, at = [], 0
-        for start, end, text in sorted(self.edits):
+        for start, end, text in sorted(self.edits, key=lambda edit: edit[:2]):  # at one place, in the order of making
             parts += [self.text[at:start], text]
             at = end
         return "".join([*parts, self.text[at:]])
@@ -389,11 +389,11 @@ class _Translator:
             if argument is None and word in parts:
                 continue  # NOHANDLE twice, which translators take
             if argument is None:
-                if labelled and word not in names:
+                if labelled and word not in (*names, "NOHANDLE"):
                     labels[word] = 0
                 else:
                     parts.append(word)
-            elif labelled or (names == ("HANDLE", "ABEND") and word == "LABEL"):
+            elif (labelled and word not in _RESPONSES) or (names == ("HANDLE", "ABEND") and word == "LABEL"):
                 labels[word] = self._label(first, argument)
             elif word in _RESPONSES and argument:
                 responses[word] = argument

@@ -19,11 +19,11 @@ import struct
 import sys
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
-from difflib import get_close_matches
 from typing import Any, Final
 
 from tdqsim.cobol.symbols import Item, Symbols, Variable
-from tdqsim.errors import TdqError
+from tdqsim.core.spelling import close_names
+from tdqsim.errors import TdqError, UsageError
 
 __all__ = ["ProgramStorage"]
 
@@ -111,16 +111,16 @@ class ProgramStorage:
     def _find(self, name: str) -> tuple[Item, int]:
         found = _REFERENCE.match(name)
         if found is None:
-            raise TdqError(f"{name!r} is no name of an item; such are WS-COUNT, NAME OF CUSTOMER and LINE-TEXT (2)")
+            raise UsageError(f"{name!r} is no name of an item; such are WS-COUNT, NAME OF CUSTOMER and LINE-TEXT (2)")
         first, *groups = (part.upper() for part in _QUALIFIER.split(found["names"]))
         items = [item for item in self._symbols.items if item.name == first and _within(groups, item.above)]
         if not items:
-            near = get_close_matches(first, set(self), 3)
+            near = close_names(first, set(self), 3)
             hint = f"; near are {', '.join(near)}" if near else ""
-            raise TdqError(f"program {self.program} has no item {name}{hint}")
+            raise UsageError(f"program {self.program} has no item {name}{hint}")
         if len(items) > 1:
             ways = ", ".join(" OF ".join((item.name, *item.above)) for item in items)
-            raise TdqError(f"program {self.program}: {name} may be {ways}")
+            raise UsageError(f"program {self.program}: {name} may be {ways}")
         item = items[0]
         return item, self._address(item, name) + item.offset + _displacement(item, found["subscripts"] or "", name)
 
@@ -130,12 +130,12 @@ class ProgramStorage:
         if variable is None and redefined:
             variable = next((each for each in self._symbols.variables if each.name == redefined), None)
         if variable is None:
-            raise TdqError(f"{name} of program {self.program} has no storage: nothing in the program uses it")
+            raise UsageError(f"{name} of program {self.program} has no storage: nothing in the program uses it")
         address = self._base + variable.offset
         if variable.linkage:
             address = self._pointed(variable)
             if not address:
-                raise TdqError(f"{name} of program {self.program} has no address now")
+                raise UsageError(f"{name} of program {self.program} has no address now")
         return address
 
 
@@ -159,11 +159,11 @@ def _within(groups: list[str], above: tuple[str, ...]) -> bool:
 def _displacement(item: Item, subscripts: str, name: str) -> int:
     given = [part for part in re.split(r"[\s,]+", subscripts.strip()) if part]
     if len(given) != len(item.dimensions):
-        raise TdqError(f"{name}: {item.name} takes {len(item.dimensions)} subscripts, not {len(given)}")
+        raise UsageError(f"{name}: {item.name} takes {len(item.dimensions)} subscripts, not {len(given)}")
     displacement = 0
     for text, (count, step) in zip(given, item.dimensions, strict=True):
-        if not text.isdigit() or not 1 <= int(text) <= count:
-            raise TdqError(f"{name}: subscript {text} of {item.name}; allowed are 1 to {count}")
+        if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= count:
+            raise UsageError(f"{name}: subscript {text} of {item.name}; allowed are 1 to {count}")
         displacement += (int(text) - 1) * step
     return displacement
 
@@ -214,7 +214,7 @@ def _decode(item: Item, data: bytes, name: str) -> Any:
     try:
         number = _number(item, data)
     except ValueError:
-        raise TdqError(f"{name} holds X'{data.hex().upper()}', which is no {item.picture}") from None
+        raise UsageError(f"{name} holds X'{data.hex().upper()}', which is no {item.picture}") from None
     scale = _scale(item)
     return Decimal(number).scaleb(-scale) if scale else number
 
@@ -236,7 +236,7 @@ def _number(item: Item, data: bytes) -> int:
         text = f"{text[:-1]}{last}"
     elif text[:1] in "+-" or text[-1:] in "+-":
         sign, text = (-1 if "-" in text else 1), text.strip("+-")
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()):
         raise ValueError(text)
     return int(text) * sign
 
@@ -247,7 +247,7 @@ def _encode(item: Item, value: Any, name: str) -> bytes:
     if not _is_number(item) or isinstance(value, bytes | bytearray):
         data = value.encode("latin-1") if isinstance(value, str) else bytes(value)
         if item.kind in ("GROUP", "NUMERIC") and len(data) != item.size:
-            raise TdqError(f"{name} has {item.size} bytes, not {len(data)}")
+            raise UsageError(f"{name} has {item.size} bytes, not {len(data)}")
         return data[: item.size].ljust(item.size)
     return _from_number(item, value, name)
 
@@ -259,12 +259,12 @@ def _from_number(item: Item, value: Any, name: str) -> bytes:
         if _usage(item) in _FLOATS:
             return _FLOATS[_usage(item)].pack(float(value))
     except (InvalidOperation, OverflowError, ValueError):
-        raise TdqError(f"{name}: {value!r} is no number") from None
+        raise UsageError(f"{name}: {value!r} is no number") from None
     usage, digits = _usage(item), _digits(item)
     if scaled != number or (number < 0 and not _signed(item)):
-        raise TdqError(f"{name}: {value} does not fit {item.picture}")
+        raise UsageError(f"{name}: {value} does not fit {item.picture}")
     if usage != "COMP-5" and abs(number) >= 10**digits:
-        raise TdqError(f"{name}: {value} does not fit {item.picture}")
+        raise UsageError(f"{name}: {value} does not fit {item.picture}")
     if usage in ("COMP-3", "PACKED-DECIMAL"):
         sign = ("D" if number < 0 else "C") if _signed(item) else "F"
         return bytes.fromhex(f"{abs(number):0{item.size * 2 - 1}d}{sign}")
