@@ -15,12 +15,14 @@ import sys
 from pathlib import Path
 import structlog
 from tdqsim.server import serving
-from tdqsim.server.http.access import Operator
+from fastapi import Request
+from tdqsim.server.http import signed_on
 from tdqsim.server.servefile import changed, serve_file
 
 def add_empty(app, _host, _gate):
     @app.post("/api/v1/empty")
-    async def empty(_user: Operator) -> dict[str, str]:
+    async def empty(request: Request) -> dict[str, str]:
+        signed_on(request)
         return {}
 
 if sys.argv[2] != "console":

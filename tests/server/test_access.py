@@ -16,8 +16,7 @@ from structlog.testing import capture_logs
 
 from tdqsim import Region, define_tdqueue
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate, signed_on
-from tdqsim.server.http.api import application
+from tdqsim.server.http import Gate, application, signed_on
 from tdqsim.server.users import Role, User, Users, hashed
 
 HERE = {"Origin": "http://127.0.0.1"}

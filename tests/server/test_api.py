@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -23,8 +24,7 @@ from tdqsim.cics import Abend
 from tdqsim.client import Client, RemoteError
 from tdqsim.errors import TdqError
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate
-from tdqsim.server.http.api import application
+from tdqsim.server.http import Gate, application
 from tdqsim.server.open_units import UnknownUnit
 from tdqsim.server.servefile import serve_file
 from tdqsim.server.serving import serve
@@ -128,6 +128,47 @@ def test_set_and_the_vendors_refusal(api):
     assert api.patch(QUEUE, json={"enablestatus": "DISABLED"}).json()["ENABLESTATUS"]["cvda"] == "DISABLED"
     answer = api.post(f"{QUEUE}/records", json={"text": "x"})
     assert (answer.status_code, answer.json()["condition"]) == (409, "DISABLED")
+
+
+def test_a_refusal_names_fields_and_values_and_nothing_of_python(api):
+    refused = {
+        ("PATCH", QUEUE): ({"enablestatus": "MAYBE"}, "body.enablestatus: Input should be 'ENABLED' or 'DISABLED'"),
+        ("POST", f"{QUEUE}/records"): ({"hex": "C1ZZ"}, "body.hex: String should match pattern"),
+        ("POST", "/api/v1/regions/PAYREGN/wait"): ({"condition": "NOSUCH"}, "body.condition: is no condition"),
+    }
+    for (method, path), (body, text) in refused.items():
+        answer = api.request(method, path, json=body)
+        assert (answer.status_code, text in answer.json()["detail"]) == (422, True), answer.text
+        assert not re.search(r"_?[A-Z]\w+\.|literal|\bint:", answer.json()["detail"]), answer.text
+    answer = api.post(
+        "/api/v1/regions/PAYREGN/exec",
+        json={"text": "SET TDQUEUE('PAYQ') ENABLESTATUS(S)", "variables": {"S": "MAYBE"}},
+    )
+    assert "ENABLESTATUS must be a CVDA, by its name or number, not 'MAYBE'" in answer.json()["detail"]
+
+
+def test_a_word_of_set_may_be_in_small_letters(api):
+    assert api.patch(QUEUE, json={"enablestatus": "disabled"}).json()["ENABLESTATUS"]["cvda"] == "DISABLED"
+
+
+def test_tasks_of_the_api_have_a_transaction_id_of_their_own(api):
+    api.post("/api/v1/regions/PAYREGN/units-of-work")
+    assert [each["transid"] for each in api.get("/api/v1/regions/PAYREGN/tasks").json()] == ["TAPI"]
+
+
+def test_a_wait_for_a_condition_and_for_the_end_of_a_task(api):
+    unit = api.post("/api/v1/regions/PAYREGN/units-of-work").json()["id"]
+    (task,) = (each["task"] for each in api.get("/api/v1/regions/PAYREGN/tasks").json())
+    wait = "/api/v1/regions/PAYREGN/wait"
+    assert api.post(wait, json={"task": task, "seconds": 0.01}).status_code == 504
+    api.delete(f"/api/v1/units-of-work/{unit}")
+    assert api.post(wait, json={"task": task}).json() == {"met": True}
+    assert api.post(wait, json={"condition": "QZERO", "seconds": 0.01}).status_code == 504
+    api.post(f"{QUEUE}/read")
+    assert api.post(wait, json={"condition": "QZERO", "position": 0}).json() == {"met": True}
+    assert api.post(wait, json={"queue": "PAYQ", "at_most": 0}).json() == {"met": True}
+    api.post(f"{QUEUE}/records", json={"text": "one"})
+    assert api.post(wait, json={"queue": "PAYQ", "at_most": 0, "seconds": 0.01}).status_code == 504
 
 
 def test_a_trigger_runs_its_handler_and_a_client_waits_for_it(api, host):

@@ -17,8 +17,7 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate
-from tdqsim.server.http.api import application
+from tdqsim.server.http import Gate, application
 from tdqsim.server.users import TooManySignOns, User, Users, hashed
 
 REGION, SYSTEM = "/api/v1/regions/PAYREGN", "/api/v1/systems/PAYSYS"
@@ -210,3 +209,20 @@ def test_the_guide_says_how_long_and_how_many_connections_live():
     assert said is not None
     bounds = {row["name"]: int(row["value"]) for row in table("server")}
     assert [bounds["answer_seconds"], bounds["connections"]] == [int(each.replace(",", "")) for each in said.groups()]
+
+
+@pytest.mark.parametrize("length", [4 * 1024 * 1024, 4 * 1024 * 1024 + 1])
+def test_a_body_that_does_not_say_its_length_is_bounded_too(api, length):
+    """It comes in chunks, without Content-Length."""
+    sent = []
+
+    def chunks():
+        left = length
+        while left:
+            sent.append(min(left, 65536))
+            left -= sent[-1]
+            yield b"x" * sent[-1]
+
+    answer = api.post(f"{REGION}/exec", content=chunks(), headers={"Content-Type": "application/json"})
+    assert "content-length" not in answer.request.headers
+    assert (answer.status_code == 413) is (length > 4 * 1024 * 1024)

@@ -12,8 +12,7 @@ from fastapi.testclient import TestClient
 from tdqsim import Region, define_tdqueue
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate
-from tdqsim.server.http.api import application
+from tdqsim.server.http import Gate, application
 
 DEFINITIONS = [
     define_tdqueue(name="PAYQ", type="INTRA"),

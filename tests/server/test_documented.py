@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from tdqsim import Region, define_tdqueue
 from tdqsim.facts import table
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate
-from tdqsim.server.http.api import application
+from tdqsim.server.http import Gate, application
 
 DEFINITIONS = [
     define_tdqueue(name="PAYQ", type="INTRA"),
@@ -79,6 +78,18 @@ def resolved(schema, document):
     if "$ref" in schema:
         return resolved(document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]], document)
     return {name: resolved(each, document) for name, each in schema.items()}
+
+
+def closed(schema):
+    """A schema whose objects have no fields but those that it names."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: closed(each) for name, each in schema.items()}
+    if "properties" in schema and isinstance(schema["properties"], dict) and schema.get("type") == "object":
+        found.setdefault("additionalProperties", False)
+    return found
 
 
 def values(schema, field=""):
@@ -194,7 +205,10 @@ def test_every_answer_is_one_that_is_documented(api, path, method):
         assert answer.status_code >= 400 or allowed(operation, document, body), (request, answer.text)
         if answer.status_code < 300 and answer.content:
             told = operation["responses"][str(answer.status_code)]["content"]
-            assert answer.headers["content-type"].partition(";")[0] in told, request
+            kind = answer.headers["content-type"].partition(";")[0]
+            assert kind in told, request
+            if kind == "application/json":
+                jsonschema.validate(answer.json(), closed(resolved(told[kind]["schema"], document)))
         if answer.status_code == 422:
             assert answer.json()["title"] == "not as documented"
             by_body = all(each.startswith("body") for each in answer.json()["errors"])
@@ -202,7 +216,7 @@ def test_every_answer_is_one_that_is_documented(api, path, method):
         if answer.status_code >= 400 and answer.status_code != 503:
             assert answer.headers["content-type"] == "application/problem+json"
             content = operation["responses"][str(answer.status_code)]["content"]["application/problem+json"]
-            jsonschema.validate(answer.json(), content["schema"])
+            jsonschema.validate(answer.json(), resolved(content["schema"], document))
             assert answer.json()["status"] == answer.status_code
 
     ask()
@@ -236,6 +250,11 @@ def test_a_method_that_is_none_is_told_all_that_there_are(api, path):
         ("POST", "/api/v1/regions/PAYREGN/queues/PAYQ/records", {"text": None, "hex": "C1"}),
         ("POST", "/api/v1/regions/PAYREGN/queues/PAYQ/records", {"hex": "C1 C2"}),
         ("POST", "/api/v1/regions/PAYREGN/queues/PAYQ/records", {"base64": "w="}),
+        ("POST", "/api/v1/regions/PAYREGN/wait", {"queue": None}),
+        ("POST", "/api/v1/regions/PAYREGN/wait", {"condition": "NOSUCH"}),
+        ("POST", "/api/v1/regions/PAYREGN/wait", {"condition": "QZERO", "task": 4}),
+        ("POST", "/api/v1/regions/PAYREGN/wait", {"task": 0}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"enablestatus": "MAYBE"}),
         ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {}),
         ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": True}),
         ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": 5.5}),
@@ -255,7 +274,7 @@ def test_a_whole_number_may_be_written_as_json_has_it(api):
 
 
 def test_what_set_takes_is_what_the_vendor_has():
-    options = json.loads(document_text())["components"]["schemas"]["_SetTdqueue"]["properties"]
+    options = json.loads(document_text())["components"]["schemas"]["SetTdqueue"]["properties"]
     assert sorted(options) == sorted(row["name"].lower() for row in table("set_tdqueue"))
 
 

@@ -24,8 +24,7 @@ from tdqsim.definitions import load_region_file, region_json_schema
 from tdqsim.errors import DefinitionError
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate
-from tdqsim.server.http.api import application
+from tdqsim.server.http import Gate, application
 from tdqsim.server.looking import peek
 from tdqsim.server.systemfile import system_from_directory
 from tdqsim.server.users import Role, User, Users

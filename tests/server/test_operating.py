@@ -18,8 +18,7 @@ from tdqsim.definitions import Definitions
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate
-from tdqsim.server.http.api import application
+from tdqsim.server.http import Gate, application
 from tdqsim.server.users import Role, User, Users
 from tdqsim.testing.faults import DiskFull, Fault, FaultPlan
 
@@ -259,6 +258,24 @@ def test_entries_of_a_data_queue(api):
     assert api.get(DATA_QUEUE).json()["message_length"] == 80
     assert api.patch(DATA_QUEUE, json={"automatic_reclaim": True}).status_code == 200
     assert [each["data_queue_name"] for each in api.get("/api/v1/systems/PAYSYS/queues").json()["queues"]] == ["ORDERS"]
+
+
+def test_a_key_to_send_or_receive_is_a_record_or_its_bytes_in_hexadecimal(api):
+    created = api.post(
+        "/api/v1/systems/PAYSYS/commands", json={"text": "CRTDTAQ DTAQ(PAYLIB/KEYED) MAXLEN(9) SEQ(*KEYED) KEYLEN(3)"}
+    )
+    assert created.status_code == 200
+    keyed = "/api/v1/systems/PAYSYS/queues/PAYLIB/KEYED"
+    for key in ("C1C2C3", "c1c2c3", {"hex": "C1C2C3"}, {"text": "ABC"}):
+        assert api.post(f"{keyed}/entries", json={"data": {"text": "one"}, "key": key}).status_code == 201
+    seen = api.get(f"{keyed}/entries", params={"key": "C1C2C3"}).json()["entries"]
+    assert [each["key"] for each in seen] == ["C1C2C3"] * 4
+    for key in ("C1C2C3", {"text": "ABC"}):
+        assert api.post(f"{keyed}/receive", json={"key": key}).json()["entry"]["key"] == "C1C2C3"
+    for wrong in ("ABX", "C1C", 5, ["C1C2C3"]):
+        refused = api.post(f"{keyed}/entries", json={"data": {"text": "one"}, "key": wrong})
+        assert refused.status_code == 422
+    assert len(api.get(f"{keyed}/entries").json()["entries"]) == 2
 
 
 def test_ibm_i_messages_are_problems(api, as_user):

@@ -17,8 +17,7 @@ from tdqsim.core.store.keeper import holder
 from tdqsim.definitions import Definitions, define_tdqueue, define_transaction
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate
-from tdqsim.server.http.api import application
+from tdqsim.server.http import Gate, application
 from tdqsim.testing.served import region_directory
 
 COPYBOOK = """\

@@ -115,7 +115,10 @@ SYSTEM_CHANGES = {
     "create": None,
     "delete": None,
 }
-ELSEWHERE = {"topology", "run", "cobol run", "store check", "store salvage"}  # have tests of their own
+# These have tests of their own.
+ELSEWHERE = {
+    "topology", "run", "cobol run", "store backup", "store check", "store compact", "store salvage", "store upgrade",
+}  # fmt: skip
 NO_REGION_OF_A_STORE = {
     "serve",  # is the server
     "check", "export csd", "export dct", "export cl",  # are about what is written in files, and say so

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.request import urlopen
@@ -20,18 +22,22 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.client import Client, RemoteError
+from tdqsim.client.control import find
 from tdqsim.errors import DefinitionError, TdqError
+from tdqsim.server.host import Host
 from tdqsim.server.servefile import changed, load_serve_file, serve_file
 from tdqsim.server.serving import serve
 from tdqsim.server.users import Role, User, Users, hashed
+from tests.server.hostservers.wire import CLIENT, frame
 
 CHILD = """
 import sys
 from pathlib import Path
 from tdqsim.server import listening
+from tdqsim.server.connections import Connections
 from tdqsim.server.servefile import load_serve_file
 from tdqsim.server.serving import serve
-listening._Punctual.most = int(sys.argv[3])
+Connections.most = int(sys.argv[3])
 listening._BOUNDS["answer_seconds"] = 1
 sys.exit(serve(load_serve_file(Path(sys.argv[1])), ready_file=Path(sys.argv[2]), insecure=True, request_seconds=2.0,
                told=lambda _served: print("ready", flush=True)))
@@ -56,11 +62,14 @@ def place(tmp_path):
 
 
 @contextmanager
-def running(file, *, most=4000):
+def running(file, *, most=4000, first="", **environment):
+    """A server's process; ``first`` is done in it before the server starts."""
     ready = file.with_name("ready.json")
-    words = [sys.executable, "-c", CHILD, str(file), str(ready), str(most)]
+    words = [sys.executable, "-c", first + CHILD, str(file), str(ready), str(most)]
     with (file.parent / "log").open("w") as log:
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
+        process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **environment}
+        )
     try:
         assert any(line.strip() == "ready" for line in process.stdout), (file.parent / "log").read_text()
         yield json.loads(ready.read_text())
@@ -145,7 +154,7 @@ def test_what_a_region_warns_of_is_in_the_log_of_the_server(place):
     assert "applid='PAYREGN' queue='EXTQ'" in lines[0]
 
 
-@pytest.mark.skipif(shutil.which("cobc") is None, reason="GnuCOBOL is not installed")
+@pytest.mark.cobc
 def test_the_command_of_the_readme_serves_two_regions(tmp_path):
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
     (line,) = re.findall(r"^    (tdq serve .*)$", readme, re.MULTILINE)
@@ -164,16 +173,158 @@ def test_the_command_of_the_readme_serves_two_regions(tmp_path):
         with Client(re.search(r"http://[0-9.:]+", printed[0])[0], printed[-1].split()[-1]) as client:
             assert [each["applid"] for each in client.regions()] == ["CARDREGN", "ORDREGN"]
             cards = client.region("CARDREGN")
-            for queue, transid, level in (("PST1", "PPST", 50), ("PST4", "PPST", 50), ("PDON", "PEND", 4)):
-                found = cards.inquire_tdqueue(queue)
-                assert (found["ATITRANID"], found["TRIGGERLEVEL"]) == (transid, level)
+            for queue, transid in (("PST1", "PPST"), ("PST4", "PPST"), ("PDON", "PEND")):
+                assert cards.inquire_tdqueue(queue)["ATITRANID"] == transid
             assert cards.inquire_tdqueue("DALY")["DDNAME"] == "DALYTRAN"
             assert cards.inquire_tdqueue("PLOG")["INDIRECTNAME"] == "CSSL"
+            cards.wait_for_tasks(seconds=240)
+            assert [each["abcode"] for each in cards.history(follow=False) if each.get("abcode")] == []
     finally:
         process.send_signal(signal.SIGTERM)
         code = process.wait(60)
         process.stdout.close()
     assert code == 0, (tmp_path / "log").read_text()
+    written = {each.name: each.stat().st_size for each in (tmp_path / "tdq-out" / "card_posting").iterdir()}
+    assert written["POSTED.PS"] > 0
+
+
+JOB = """
+class Job:
+    def __init__(self, request):
+        self.request = request
+
+    def prepare(self):
+        if self.request.records is not None or set(self.request.dd) != {"KEPT"}:
+            raise ValueError(self.request)
+        made = self.request.output / "MADE"
+        made.write_bytes(b"one two ")
+        return {"MADE": made, "KEPT": made}
+"""
+
+
+def _with_a_job(place, job=JOB):
+    pay = place / "pay"
+    (pay / "pay_job.py").write_text(job)
+    (pay / "kept").write_bytes(b"kept")
+    (pay / "region.yaml").write_text(
+        "applid: PAYREGN\ndefinitions: [pay.yaml]\njob: pay_job:Job\ndd:\n  KEPT: {path: kept, recfm: F, lrecl: 4}\n"
+    )
+    queue = "type: EXTRA, typefile: INPUT, recordformat: FIXED, recordsize: 4, opentime: INITIAL"
+    (pay / "pay.yaml").write_text(
+        f"group: PAY\ntdqueue:\n- {{name: MADE, ddname: MADE, {queue}}}\n- {{name: KEPT, ddname: KEPT, {queue}}}\n"
+    )
+    return pay
+
+
+def test_the_job_of_a_directory_makes_the_data_sets_that_no_dd_card_names(place, monkeypatch):
+    monkeypatch.chdir(place)
+    pay = _with_a_job(place)
+    for out, output in ((None, place / "tdq-out" / "pay"), (place / "out", place / "out" / "pay")):
+        host = Host(out=out)
+        try:
+            region = host.add_directory(pay)
+            read = [host.engine.submit(partial(region.readq_td, each)).result().rstrip() for each in ("MADE", "KEPT")]
+        finally:
+            host.stop()
+        assert read == [b"one", b"kept"]
+        assert (output / "MADE").read_bytes() == b"one two "
+
+
+def test_a_job_that_cannot_be_imported_is_said_before_anything_is_served(place, monkeypatch):
+    monkeypatch.chdir(place)
+    pay = _with_a_job(place, "class Other: ...\n")
+    host = Host()
+    try:
+        with pytest.raises(DefinitionError, match=r"job = 'pay_job:Job': cannot be imported: AttributeError"):
+            host.add_directory(pay)
+        assert host.regions == {}
+    finally:
+        host.stop()
+
+
+def _ask_mapper(port, name):
+    with socket.create_connection(("127.0.0.1", port)) as asked:
+        asked.sendall(name)
+        return asked.recv(5)
+
+
+def test_with_tls_host_servers_without_it_are_listened_to_only_when_they_are_named(place):
+    Users([User("ALICE", frozenset({Role.look}), password=hashed("apple pie"))]).write(place / "users.yaml")
+    over_tls = {"as-signon-s", "as-dtaq-s", "as-rmtcmd-s"}
+    for faces, more in (("yes", set()), ("{as-dtaq: 0, as-dtaq-s: 0, mapper: 0}", {"as-dtaq", "mapper"})):
+        (place / "serve.yaml").write_text(
+            f"directories: [ibm]\nfaces: {{ibmi: {faces}}}\ntls: generated\nusers: users.yaml\n"
+        )
+        with running(place / "serve.yaml") as found:
+            ports = found["ports"]["ibmi"]["PAYSYS"]
+            assert set(ports) == over_tls | more
+            if "mapper" in ports:
+                assert _ask_mapper(ports["mapper"], b"as-dtaq-s")[:1] == b"+"
+                assert _ask_mapper(ports["mapper"], b"as-signon") == b"-\0\0\0\0"
+
+
+def test_a_command_of_system_yaml_gives_a_profile_its_password(place):
+    users = Users([User("ALICE", frozenset({Role.look}), password=hashed("apple pie"))])
+    users.write(place / "users.yaml")
+    (place / "ibm" / "system.yaml").write_text(
+        "name: PAYSYS\nsystem_values: {QPWDLVL: 2}\ncommands: [CRTUSRPRF USRPRF(ANNA) PASSWORD(SECRET1)]\n"
+    )
+    (place / "serve.yaml").write_text("directories: [ibm]\nfaces: {ibmi: yes}\nusers: users.yaml\n")
+    with running(place / "serve.yaml"):
+        pass
+    anna = Users.load(place / "users.yaml").get("ANNA")
+    assert (anna.roles, list(anna.ibmi)) == (frozenset(), [2])
+
+
+def test_where_the_path_of_the_control_socket_is_too_long_commands_find_the_server_at_loopback(place, monkeypatch):
+    long = place / ("x" * 100)
+    long.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    (place / "serve.yaml").write_text("directories: [pay]\nfaces: {http: 0}\n")
+    with running(place / "serve.yaml"):
+        address = find(place / "pay")
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address.url)
+        assert not list(long.glob("**/*.sock"))
+        with Client(address.url, address.token, timeout=300) as client:
+            assert client.region("PAYREGN").inquire_tdqueue("PAYQ")["TYPE"]["cvda"] == "INTRA"
+    assert find(place / "pay") is None
+
+
+NO_CONTROL_FOLDER = """
+import sys
+import structlog
+from tdqsim.client import control
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+control._candidates = lambda: iter(())
+"""
+
+
+def test_without_a_folder_for_control_addresses_everything_else_is_served(place):
+    (place / "serve.yaml").write_text("directories: [pay]\nfaces: {http: 0}\n")
+    with running(place / "serve.yaml", first=NO_CONTROL_FOLDER) as ready:
+        assert find(place / "pay") is None
+        with Client(ready["url"], ready["token"], timeout=300) as client:
+            assert client.region("PAYREGN").inquire_tdqueue("PAYQ")["TYPE"]["cvda"] == "INTRA"
+    log = (place / "log").read_text()
+    assert log.count("no_control_face") == 1
+    assert "Traceback" not in log
+
+
+def test_the_connections_of_all_faces_have_one_bound(place):
+    (place / "serve.yaml").write_text("directories: [ibm]\nfaces: {http: 0, ibmi: {mapper: 0}}\n")
+    with running(place / "serve.yaml", most=3) as found:
+        ports = found["ports"]["ibmi"]["PAYSYS"]
+        held = [socket.create_connection(("127.0.0.1", ports["as-dtaq"])) for _ in range(3)]
+        for each in held:  # what is answered has been accepted
+            each.sendall(frame(0xE007, 0x7001, CLIENT))
+            assert each.recv(1000)
+        for each in (ports["mapper"], ports["as-rmtcmd"], found["ports"]["http"]):
+            with socket.create_connection(("127.0.0.1", each)) as refused:
+                refused.settimeout(60)
+                with contextlib.suppress(ConnectionResetError):
+                    assert refused.recv(1) == b""
+        for each in held:
+            each.close()
 
 
 def test_tls_with_a_certificate_of_the_run_and_users(place):

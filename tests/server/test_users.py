@@ -11,7 +11,9 @@ pytest.importorskip("argon2", reason="the extra [serve] is not installed")
 import structlog
 
 from tdqsim.errors import DefinitionError, TdqError
+from tdqsim.server.hostservers import PasswordLevel, token
 from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User, Users, hashed
+from tests.server.test_command_line import tdq
 
 ALICE = User("ALICE", frozenset({Role.operate}), ("PAYTEAM",), hashed("apple pie"), {2: bytes(range(20))})
 
@@ -163,6 +165,38 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
 def test_roles_include_those_before_them():
     user = User("A", frozenset({Role.operate}))
     assert [user.may(role) for role in (Role.look, Role.operate, Role.break_)] == [True, True, False]
+
+
+PASSWORD = "Secret1pw"
+
+
+@pytest.mark.parametrize(
+    ("words", "levels"),
+    [
+        ([], set()),
+        (["--ibmi"], {PasswordLevel.SHA1}),
+        (["--ibmi", "--qpwdlvl", "0"], {PasswordLevel.DES}),
+        (["--ibmi", "--qpwdlvl", "3"], {PasswordLevel.SHA1}),
+        (["--ibmi", "--qpwdlvl", "1", "--qpwdlvl", "4"], {PasswordLevel.DES, PasswordLevel.PBKDF2}),
+    ],
+)
+def test_verifiers_are_kept_for_the_password_levels_that_are_asked_for(tmp_path, words, levels):
+    path = tmp_path / "users.yaml"
+    assert tdq("users", "add", "anna", *words, "--file", path, given=f"{PASSWORD}\n").returncode == 0
+    assert Users.load(path).ibmi("ANNA") == {int(level): token(level, "ANNA", PASSWORD) for level in levels}
+
+    done = tdq("users", "passwd", "anna", "--file", path, given="Other2pw\n")
+    assert done.returncode == 0
+    assert Users.load(path).ibmi("ANNA") == {int(level): token(level, "ANNA", "Other2pw") for level in levels}
+
+
+def test_a_password_level_that_does_not_exist_is_refused(tmp_path):
+    path = tmp_path / "users.yaml"
+    refused = tdq("users", "add", "anna", "--ibmi", "--qpwdlvl", "5", "--file", path, given=f"{PASSWORD}\n")
+    assert refused.returncode == 2
+    assert "'--qpwdlvl'" in refused.stderr
+    assert "less than or equal to 4" in refused.stderr
+    assert not path.exists()
 
 
 class Clock:

@@ -117,7 +117,7 @@ def test_the_end_of_tasks_is_waited_for(host, region):
 
 
 def test_the_end_of_a_clients_unit_of_work_is_the_end_of_a_task(host, region):
-    unit = host.units.begin(region, "ALICE", None).result(timeout=600)
+    unit = host.units.begin(region, "ALICE", None, transid="TAPI").result(timeout=600)
     waiting = host.waits.for_tasks(region, 300)
     settle(host)
     assert not waiting.done()
@@ -153,3 +153,47 @@ def test_a_wait_is_over_in_its_time_and_leaves_nothing(host, region):
     given_up.cancel()
     settle(host)
     assert len(host.waits) == 0
+
+
+def test_at_most_so_many_records_are_waited_for(host, region):
+    do(host, lambda: region.seed("Q000", [b"one", b"two", b"three"]))
+    waiting = host.waits.for_items(region, "Q000", 1, 300, at_most=2)
+    settle(host)
+    for still_waits in (True, False):
+        assert waiting.done() is not still_waits
+        do(host, lambda: region.readq_td("Q000"))
+        settle(host)
+    assert waiting.result(timeout=600) is True
+
+
+def test_the_end_of_one_task_is_waited_for(host, region):
+    first, other = (host.units.begin(region, "ALICE").result(timeout=600) for _ in range(2))
+    numbers = do(host, lambda: sorted(region.tasks))
+    waiting = host.waits.for_tasks(region, 300, task=numbers[0])
+    settle(host)
+    assert not waiting.done()
+    host.units.do(first, "ALICE", lambda task: task.syncpoint(), last=True)
+    assert waiting.result(timeout=600) is True
+    assert do(host, lambda: sorted(region.tasks)) == numbers[1:]
+    host.units.do(other, "ALICE", lambda task: task.syncpoint(), last=True)
+
+
+def _meets_qzero(region):
+    with pytest.raises(Condition, match="QZERO"):
+        region.readq_td("Q000")
+
+
+def test_a_condition_is_waited_for_from_now_on_or_from_a_place_in_the_history(host, region):
+    do(host, lambda: _meets_qzero(region))
+    before = host.recent["PAYREGN"][-1]["position"]
+    assert host.wait_for_condition(region, "QZERO", 300, 0).result(timeout=600) is True
+    waiting = [host.wait_for_condition(region, "QZERO", 300, each) for each in (None, before + 1)]
+    waiting.append(host.wait_for_condition(region, "IOERR", 300, 0))
+    do(host, lambda: region.writeq_td("Q001", b"one"))
+    settle(host)
+    assert [each.done() for each in waiting] == [False] * 3
+    do(host, lambda: _meets_qzero(region))
+    assert [each.result(timeout=600) for each in waiting[:2]] == [True, True]
+    settle(host)
+    assert (waiting[2].done(), len(host.waits)) == (False, 1)
+    waiting[2].cancel()

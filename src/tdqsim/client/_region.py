@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from tdqsim.client._http import LostConnection, RemoteError, ServerConnection
 from tdqsim.client._option_words import TdqueueOption
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 __all__ = ["RemoteRegion", "RemoteUnitOfWork"]
 
@@ -288,14 +288,40 @@ class RemoteRegion(_Commands):
         """A CEMT request: its rows, and the screen as ``text``."""
         return self._client.request("POST", f"{self._path}/cemt", {"text": text})  # type: ignore[no-any-return]
 
-    def wait(self, queue: str, items: int = 1, *, seconds: float = 30) -> None:
-        """Wait until a queue has so many items; RemoteError with status 504 when it has not in so many seconds."""
-        body = {"queue": queue, "items": items, "seconds": seconds}
-        self._client.request("POST", f"{self._path}/wait", body, patience=seconds)
+    def wait(self, queue: str, items: int | None = None, *, at_most: int | None = None, seconds: float = 30) -> None:
+        """Wait until a queue has so many items.
+
+        Args:
+            queue: the queue.
+            items: so many at least; one when neither number is given.
+            at_most: so many at most.
+            seconds: how long.
+
+        Raises:
+            RemoteError: with status 504: not in so many seconds.
+        """
+        self._wait({"queue": queue, "items": items, "at_most": at_most}, seconds)
+
+    def wait_for_condition(self, condition: str, *, position: int | None = None, seconds: float = 30) -> None:
+        """Wait until a command meets a condition, such as NOSPACE.
+
+        Args:
+            condition: its name.
+            position: of the first event of the history that counts; what happens from now on unless given.
+            seconds: how long; RemoteError with status 504 then.
+        """
+        self._wait({"condition": condition.upper(), "position": position}, seconds)
+
+    def wait_for_task(self, task: int, *, seconds: float = 30) -> None:
+        """Wait until a task has ended; a number that no task has is that of one which has."""
+        self._wait({"task": task}, seconds)
 
     def wait_for_tasks(self, *, seconds: float = 30) -> None:
         """Wait until all tasks have ended."""
-        body = {"tasks_ended": True, "seconds": seconds}
+        self._wait({"tasks_ended": True}, seconds)
+
+    def _wait(self, what: dict[str, Any], seconds: float) -> None:
+        body = {name: value for name, value in what.items() if value is not None} | {"seconds": seconds}
         self._client.request("POST", f"{self._path}/wait", body, patience=seconds)
 
     def unit_of_work(self, *, idle_seconds: float | None = None) -> RemoteUnitOfWork:
@@ -309,7 +335,7 @@ def _of(found: dict[str, Any], options: tuple[str, ...]) -> dict[str, Any]:
         return found
     for option in options:
         if option.upper() not in found:
-            raise TdqError(f"{option} is no option of INQUIRE TDQUEUE; allowed are {', '.join(sorted(found))}")
+            raise UsageError(f"{option} is no option of INQUIRE TDQUEUE; allowed are {', '.join(sorted(found))}")
     return {"name": found["name"], **{option.upper(): found[option.upper()] for option in options}}
 
 

@@ -1,7 +1,10 @@
 """Where a served directory or store is found: what a server leaves for the command line.
 
-A folder of this user alone, below the machine's folder for temporary files, has a small file for each directory and
-each store that is served. It names the address (a Unix socket beside it, elsewhere loopback) and the token. A file
+A folder of this user alone has a small file for each directory and each store that is served. It is ``tdqsim`` in
+``XDG_RUNTIME_DIR``, else ``tdqsim-UID`` in ``/tmp``, else ``.tdqsim`` in the user's home: the first one that is this
+user's own, or can be made. Commands look in all of them, since a server may have another environment.
+
+A file names the address (a Unix socket beside it, elsewhere loopback) and the token. A file
 whose server was killed names an address that nobody answers at; it is as good as none.
 """
 
@@ -10,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -41,27 +44,43 @@ class Address(NamedTuple):
 
 
 def control_folder(*, make: bool = False) -> Path | None:
-    """The private folder; None when there is none that could be trusted.
+    """The folder that is this user's own; None when there is none.
 
     Args:
         make: make it when it is not there.
     """
+    for folder in _candidates():
+        if make:
+            with contextlib.suppress(OSError):
+                folder.mkdir(mode=0o700)
+        if _is_private(folder):
+            return folder
+    return None
+
+
+def _candidates() -> Iterator[Path]:
+    """Where the folder can be, the best place first."""
     if not hasattr(os, "geteuid"):  # pragma: no cover - elsewhere than on POSIX systems
         import tempfile  # noqa: PLC0415  (every command looks here first; what it seldom needs is imported then)
 
-        base, user = Path(tempfile.gettempdir()), "user"
-    else:
-        base, user = Path("/tmp"), str(os.geteuid())  # noqa: S108  (a socket's path must be short; it is checked below)
-    folder = base / f"tdqsim-{user}"
-    with contextlib.suppress(FileExistsError, FileNotFoundError):
-        if make:
-            folder.mkdir(mode=0o700)
+        yield Path(tempfile.gettempdir()) / "tdqsim-user"
+        return
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime.startswith("/"):
+        yield Path(runtime) / "tdqsim"
+    yield Path("/tmp") / f"tdqsim-{os.geteuid()}"  # noqa: S108  (another user can take the name: then it is not private)
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        yield Path.home() / ".tdqsim"
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether it is a directory of this user that nobody else can use."""
     try:
         found = folder.lstat()
     except OSError:
-        return None
+        return False
     private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
-    return folder if private and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid()) else None
+    return private and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid())
 
 
 def _file_of(folder: Path, place: Path) -> Path:
@@ -74,13 +93,13 @@ def announce(places: Iterable[Path], address: Address) -> list[Path]:
     """Leave a file for each place; gives the files.
 
     Raises:
-        TdqError: the folder is another user's, or cannot be written.
+        TdqError: there is no folder that is this user's own.
     """
     import json  # noqa: PLC0415  (a server's)
 
     folder = control_folder(make=True)
     if folder is None:
-        raise TdqError("the folder for control addresses below /tmp is not this user's own")
+        raise TdqError("there is no folder of this user's own for control addresses; set XDG_RUNTIME_DIR")
     _sweep(folder)
     left = []
     for place in places:
@@ -137,16 +156,11 @@ def withdraw(files: Iterable[Path]) -> None:
 
 def find(place: Path) -> Address | None:
     """Where a directory or a store is served, if it says so; whether somebody answers there is not asked."""
-    folder = control_folder()
-    if folder is None:
-        return None
-    found = _read(_file_of(folder, place))
-    if found.get("place") != str(place.resolve()):
-        return None
-    try:
-        return Address(*(found[name] for name in ("url", "token", "pid", "name", "kind")))
-    except KeyError:
-        return None
+    for folder in filter(_is_private, _candidates()):
+        found = _read(_file_of(folder, place))
+        if found.get("place") == str(place.resolve()) and found.keys() >= set(Address._fields):
+            return Address(*(found[name] for name in Address._fields))
+    return None
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from array import array
 from typing import Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.queues.kinds import IntraTdQueue
+from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.facts import table
 

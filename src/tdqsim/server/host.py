@@ -9,22 +9,26 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Container, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
-from tdqsim.definitions.regionfile import load_region_file
+from tdqsim.datasets.workdir import output_directory
+from tdqsim.definitions.regionfile import RegionFile, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.ibmi import System
-from tdqsim.job import importable
+from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.layouts import Layout
 from tdqsim.report.layouts import queue_layouts
 from tdqsim.server.depths import DepthHistory
+from tdqsim.server.hostservers import Accounts
 from tdqsim.server.latency import Latency
 from tdqsim.server.open_units import OpenUnits
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
@@ -64,6 +68,8 @@ class _Recorder:
         self._host.counts[self._applid, command, condition] += 1
         queue = arguments.get("queue")
         self._publish("command", command=command, task=task.number, condition=condition, queue=queue)
+        if condition != "NORMAL":
+            self._host.waits.condition_came(self._region, condition)
         if isinstance(queue, str):
             self._changed(queue)
         elif command.startswith(_CHANGES_RESOURCES):
@@ -127,6 +133,9 @@ class Host:
     Args:
         frozen: stand still from the start; only the operator moves the clock then.
         users: who may use it; the regions of directories know their groups.
+        accounts: who may sign on to host servers of the systems; None where none keeps passwords.
+        out: where data sets go that no DD card names, a folder for each directory; None for ``tdq-out`` where the
+            process was started.
 
     Attributes:
         engine: the thread that owns them.
@@ -144,7 +153,16 @@ class Host:
         layouts: by APPLID and queue, the layouts that ``region.yaml`` gives to queues.
     """
 
-    def __init__(self, *, frozen: bool = False, users: Users | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        frozen: bool = False,
+        users: Users | None = None,
+        accounts: Accounts | None = None,
+        out: Path | None = None,
+    ) -> None:
+        self.accounts = accounts
+        self._out = out
         self._groups = {} if users is None else users.groups
         self.engine = Engine(Clock(simulated=False))
         self.regions: dict[str, Region] = {}
@@ -211,15 +229,15 @@ class Host:
         """Serve the region that ``region.yaml`` in a directory describes, or the system of its ``system.yaml``.
 
         The modules that ``handlers:`` names are looked for in the directory first. Each directory has its own, even
-        where two have one of the same name. The transactions of ``start:`` are started when all is served
-        (:meth:`start_transactions`).
+        where two have one of the same name. The class of ``job:`` makes the data sets that no DD card names. The
+        transactions of ``start:`` are started when all is served (:meth:`start_transactions`).
 
         Raises:
             TdqError: there is neither, or it cannot be made, or its name is taken: then nothing was made.
         """
         if (path / SYSTEM_FILE_NAME).is_file():
             self._check_free("system", load_system_file(path)[0].name, self.systems)
-            system = self.add_system(partial(system_from_directory, path, store))
+            system = self.add_system(partial(system_from_directory, path, store, accounts=self.accounts))
             self.served.append(("system", system.name))
             return system
         file = load_region_file(path)
@@ -231,11 +249,25 @@ class Host:
 
         self._check_free("region", file.applid, self.regions)
         self._modules.enter_context(importable(path))  # as long as it is served: a handler may import when it runs
+        if file.job:
+            overrides["dd"] = self._prepared(path, file)
         region = self.add(factory, applid=file.applid)
         self.layouts[region.applid] = layouts
         self._starts += [(region, transid) for transid in file.start]
         self.served.append(("region", region.applid))
         return region
+
+    def _prepared(self, path: Path, file: RegionFile) -> dict[str, Path]:
+        """The data sets that the class of ``job:`` makes or names, by DD name, without those of the file's own cards.
+
+        Raises:
+            TdqError: the class cannot be imported, or a data set cannot be made.
+        """
+        name = path.resolve().name
+        output = self._modules.enter_context(output_directory(self._out and self._out / name, name))
+        cards = {name: Path(card.path) for name, card in file.dd.items() if card.path}
+        job: JobClass = named_class(file.job)(JobRequest(path, output, cards, None, 0, lambda *_: None))
+        return {name: made for name, made in job.prepare().items() if name not in cards}
 
     def start_transactions(self) -> None:
         """Start what ``start:`` names in each region's file, in the order of the files and lines; once."""
@@ -292,6 +324,29 @@ class Host:
                 del plans[each]
             else:
                 plans[each].attach(region)
+
+    def wait_for_condition(
+        self, region: Region, condition: str, seconds: float, position: int | None = None
+    ) -> Future[bool]:
+        """Wait until a command of a region meets a condition.
+
+        Args:
+            region: the region.
+            condition: its name.
+            seconds: how long at most; then TimedOut is raised in the future.
+            position: of the first event of the region's history that counts; None for what happens from now on.
+        """
+        recent = self.recent[region.applid]
+        first = position
+
+        def has_come() -> bool:
+            nonlocal first
+            if first is None:
+                first = recent[-1]["position"] + 1 if recent else 0
+            later = takewhile(lambda event: event["position"] >= first, reversed(recent))
+            return any(event["event"] == "command" and event["condition"] == condition for event in later)
+
+        return self.waits.for_condition(region, condition, seconds, has_come=has_come)
 
     async def ask(self, call: Callable[[], T], *, name: str = "a request") -> T:
         """Have something done in the engine's thread; it may wait as a task does."""

@@ -13,6 +13,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tdqsim.facts import table
+from tdqsim.server.connections import Connections
 
 __all__ = ["HttpServer", "http_config"]
 
@@ -24,7 +25,7 @@ class _Punctual(H11Protocol):
 
     seconds = float(_BOUNDS["request_seconds"])
     answer_seconds = float(_BOUNDS["answer_seconds"])
-    most = _BOUNDS["connections"]
+    open_connections = Connections()
     _late: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
@@ -32,7 +33,8 @@ class _Punctual(H11Protocol):
         """A client has come."""
         super().connection_made(transport)
         _at_once(transport)
-        if len(self.connections) > self.most:
+        self.open_connections.register(self.connections)
+        if self.open_connections.exceeded:
             transport.abort()
             return
         self._arm()
@@ -110,6 +112,7 @@ def http_config(
     *,
     request_seconds: float = _BOUNDS["request_seconds"],
     answer_seconds: float = _BOUNDS["answer_seconds"],
+    connections: Connections | None = None,
     **options: Any,
 ) -> uvicorn.Config:
     """How an application is served.
@@ -118,9 +121,14 @@ def http_config(
         app: the application.
         request_seconds: in which the head of a request must arrive.
         answer_seconds: in which a client must take what was sent to it.
+        connections: those of all faces; None where there is no other face.
         options: further ones of uvicorn.
     """
-    bounds = {"seconds": request_seconds, "answer_seconds": answer_seconds}
+    bounds = {
+        "seconds": request_seconds,
+        "answer_seconds": answer_seconds,
+        "open_connections": connections or Connections(),
+    }
     return uvicorn.Config(
         app,
         http=type("_PunctualWithin", (_Punctual,), bounds),

@@ -10,8 +10,8 @@ from tdqsim.cics import Condition, Region
 from tdqsim.cics.kernel.security import Access, may_access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.records import records, uncommitted
+from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.cics.spi.inquiry import inquire_one
 from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE

@@ -20,9 +20,11 @@ from tdqsim.core.engine import Engine
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 
-__all__ = ["OpenUnits", "TooManyUnits", "UnknownUnit"]
+__all__ = ["API_TRANSID", "OpenUnits", "TooManyUnits", "UnknownUnit"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
+API_TRANSID: Final = "TAPI"
+"""The transaction id of tasks that carry out requests of the API."""
 _NS: Final = 10**9
 
 
@@ -52,7 +54,9 @@ class OpenUnits:
         self._engine = engine
         self._open: dict[str, _Open] = {}
 
-    def begin(self, region: Region, user: str, idle_seconds: float | None = None) -> Future[str]:
+    def begin(
+        self, region: Region, user: str, idle_seconds: float | None = None, *, transid: str = API_TRANSID
+    ) -> Future[str]:
         """Begin one; the future has its id.
 
         Raises:
@@ -66,7 +70,7 @@ class OpenUnits:
 
         def start() -> str:
             self._open[unit_id] = unit
-            region.start(lambda task: self._live(unit_id, unit, task), userid=user)
+            region.start(lambda task: self._live(unit_id, unit, task), transid=transid, userid=user)
             return unit_id
 
         return self._engine.outside(start)

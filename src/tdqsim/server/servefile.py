@@ -70,13 +70,18 @@ class Faces(_Strict):
         http: the JSON API, the console and metrics.
         control: whether the command line finds what is served.
         ibmi: the host servers of the IBM i systems: yes for free ports, or ports by service (``as-signon``,
-            ``as-dtaq``, ``as-rmtcmd``, ``mapper``) where there is one system.
+            ``as-dtaq``, ``as-rmtcmd``, with ``-s`` behind them over TLS, ``mapper``) where there is one system. With
+            TLS, ports without it are open only for services that are named so.
     """
 
     http: _PORT = 0
     control: Annotated[bool, BeforeValidator(_yes)] = True
     ibmi: Annotated[
-        bool | dict[Literal["as-signon", "as-dtaq", "as-rmtcmd", "mapper"], _PORT], BeforeValidator(_yes)
+        bool
+        | dict[
+            Literal["as-signon", "as-dtaq", "as-rmtcmd", "as-signon-s", "as-dtaq-s", "as-rmtcmd-s", "mapper"], _PORT
+        ],
+        BeforeValidator(_yes),
     ] = False
 
 

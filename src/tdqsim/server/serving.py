@@ -29,7 +29,9 @@ from tdqsim.core.portable import alive
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.server import tls
+from tdqsim.server.connections import Connections
 from tdqsim.server.host import Host
+from tdqsim.server.hostservers import UserAccounts
 from tdqsim.server.hostservers.serving import host_servers
 from tdqsim.server.http.access import Gate
 from tdqsim.server.http.api import application
@@ -41,6 +43,8 @@ from tdqsim.server.users import Users
 
 __all__ = ["Served", "serve"]
 
+_LONGEST_SOCKET: Final = 100
+"""Bytes of a socket's path; systems take 104 and more."""
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _log = structlog.get_logger("tdqsim.server")
 
@@ -90,6 +94,7 @@ class _Run:
     request_seconds: float
     ready_file: Path | None
     told: Callable[[Served], Any] | None
+    connections: Connections = field(default_factory=Connections)
     servers: list[HttpServer] = field(default_factory=list)
     ibmi: dict[str, dict[str, int]] = field(default_factory=dict)
     links: dict[str, int] = field(default_factory=dict)
@@ -102,6 +107,7 @@ def serve(
     frozen: bool = False,
     timeout: float = 10.0,
     insecure: bool = False,
+    out: Path | None = None,
     request_seconds: float = _BOUNDS["request_seconds"],
     told: Callable[[Served], Any] | None = None,
 ) -> int:
@@ -113,6 +119,7 @@ def serve(
         frozen: stand still from the start.
         timeout: seconds in which tasks may end.
         insecure: listen beyond loopback without users or without TLS all the same.
+        out: where data sets go that no DD card names; None for ``tdq-out`` in the current directory.
         request_seconds: in which the head of a request, and its body, must arrive.
         told: called when everything listens.
 
@@ -134,7 +141,8 @@ def serve(
         if certificate is not None:
             certificate.context()  # what is wrong with it is said before anything is made
         listener = cleanup.enter_context(_listen(config.address, config.faces.http))
-        host = Host(frozen=frozen, users=users)
+        accounts = UserAccounts(users or Users(), Path(config.users) if config.users else None)
+        host = Host(frozen=frozen, users=users, accounts=accounts if config.faces.ibmi else None, out=out)
         try:
             for each in config.directories:
                 host.add_directory(Path(each.path), Path(each.store) if each.store else None)
@@ -199,12 +207,14 @@ def _listen(address: str, port: int) -> socket.socket:
 
 async def _live(run: _Run) -> None:
     async with contextlib.AsyncExitStack() as cleanup:
-        run.links = await cleanup.enter_async_context(served_links(run.host, run.config.links, run.config.address))
+        run.links = await cleanup.enter_async_context(
+            served_links(run.host, run.config.links, run.config.address, run.connections)
+        )
         if run.config.faces.ibmi and run.host.systems:
             run.ibmi = await cleanup.enter_async_context(
-                host_servers(run.host, run.gate.users, run.config, run.certificate)
+                host_servers(run.host, run.config, run.certificate, run.connections)
             )
-        control = cleanup.enter_context(_control(run)) if run.config.faces.control else None
+        control = cleanup.enter_context(_control(run)) if _has_control(run.config) else None
         waiting = 1 if control is None else 2
 
         def listens() -> None:
@@ -213,13 +223,15 @@ async def _live(run: _Run) -> None:
             if not waiting:
                 _ready(run)
 
-        options: dict[str, Any] = {"request_seconds": run.request_seconds}
+        options: dict[str, Any] = {"request_seconds": run.request_seconds, "connections": run.connections}
         if run.certificate is not None:
             options |= {"ssl_certfile": run.certificate.certificate, "ssl_keyfile": run.certificate.key}
         run.servers = [HttpServer(http_config(run.app, **options), listens)]
         served = [run.servers[0].serve(sockets=[run.listener])]
         if control is not None:
-            config = http_config(run.app, request_seconds=run.request_seconds, lifespan="off")
+            config = http_config(
+                run.app, request_seconds=run.request_seconds, connections=run.connections, lifespan="off"
+            )
             run.servers.append(HttpServer(config, listens))
             served.append(run.servers[1].serve(sockets=[control]))
         loop = asyncio.get_running_loop()
@@ -291,6 +303,14 @@ def _write_private(path: Path, value: Any, *, only_try: bool = False) -> None:
         part.replace(path)
 
 
+def _has_control(config: ServeFile) -> bool:
+    """Whether the control face is served; without a folder of this user's own it is not, and the log says so."""
+    if config.faces.control and control_folder(make=True) is None:
+        _log.warning("no_control_face", why="no folder is this user's own; set XDG_RUNTIME_DIR")
+        return False
+    return config.faces.control
+
+
 @contextlib.contextmanager
 def _control(run: _Run) -> Iterator[socket.socket]:
     """The control face: a socket that only this user can reach, and the files by which commands find it."""
@@ -306,11 +326,12 @@ def _control(run: _Run) -> Iterator[socket.socket]:
 
 
 def _own_socket(cleanup: contextlib.ExitStack) -> tuple[str, socket.socket]:
-    """A Unix socket in a folder of this user's."""
+    """A Unix socket in a folder of this user's; loopback where its path would be too long for a socket."""
     folder = control_folder(make=True)
-    if folder is None:
-        raise TdqError("the folder for control sockets below /tmp is not this user's own; serve without that face")
+    assert folder is not None, "the face is not served where there is none"
     path = folder / f"{os.getpid()}.sock"
+    if len(os.fsencode(path)) > _LONGEST_SOCKET:
+        return _loopback(cleanup)
     path.unlink(missing_ok=True)
     cleanup.callback(path.unlink, missing_ok=True)
     listener = cleanup.enter_context(socket.socket(socket.AF_UNIX))

@@ -35,6 +35,7 @@ from tdqsim.errors import DefinitionError, Problem
 from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
 from tdqsim.ibmi.messages import message
 from tdqsim.server._yamlfile import line_of, read_model, read_plain
+from tdqsim.server.hostservers import Accounts, CommandPasswords
 
 __all__ = ["SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "system_from_directory"]
 
@@ -99,10 +100,18 @@ def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
     return found, load_definitions(*[directory / each for each in found.definitions])
 
 
-def system_from_directory(directory: Path, store: Path | None = None, **options: Any) -> System:
+def system_from_directory(
+    directory: Path, store: Path | None = None, *, accounts: Accounts | None = None, **options: Any
+) -> System:
     """The system that ``system.yaml`` in a directory describes; what its store has already stays as it is.
 
     A store that was killed before the last command had been run is made anew from the beginning: a mark in it says so.
+
+    Args:
+        directory: the directory.
+        store: its store; None for one that lives as long as the system.
+        accounts: where CRTUSRPRF and CHGUSRPRF keep passwords; None where no server keeps any.
+        options: further ones of the store and the system.
 
     Raises:
         DefinitionError: something in a file is wrong, or a command was refused. StoreError: the store cannot be used.
@@ -117,6 +126,8 @@ def system_from_directory(directory: Path, store: Path | None = None, **options:
         new = _begin(opened)
         system = System(found.name, opened, ccsid=found.ccsid, timezone=found.time_zone, **options)
         undo.callback(system.close, clean=False)
+        if accounts is not None:
+            system.passwords = CommandPasswords(system, accounts)
         system.values.update(found.system_values)
         _install(system, found.libraries, definitions)
         if new:

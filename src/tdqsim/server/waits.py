@@ -1,4 +1,4 @@
-"""Who waits for what is to be seen in a region: until a queue has so many records, until all tasks have ended.
+"""Waits of clients: for the number of records of a queue, for a condition, for the end of a task or of all tasks.
 
 Each waits at the one queue, or at the tasks of the one region. What happens there is told by the region's recorder,
 so a change looks only at those who wait for it, however many wait elsewhere.
@@ -8,6 +8,7 @@ told of                       looks at those who wait for
 ============================  ================================================
 a command on a queue, a seed  the queue, and what it stands for
 an ended unit of work         the queues that it changed
+a condition of a command      this condition
 an ended task                 the end of tasks
 other changes                 every queue of the region, by :meth:`ChangeWaits.all_changed`
 ============================  ================================================
@@ -28,6 +29,8 @@ from tdqsim.errors import TdqError
 __all__ = ["ChangeWaits"]
 
 _TASKS: Final = ""
+_CONDITION: Final = "condition "
+"""Stands before the name of a condition: no queue has such a name."""
 
 
 class ChangeWaits:
@@ -46,8 +49,17 @@ class ChangeWaits:
 
     # -- for all threads ------------------------------------------------------------------------------------------
 
-    def for_items(self, region: Region, queue: str, items: int, seconds: float) -> Future[bool]:
+    def for_items(
+        self, region: Region, queue: str, items: int, seconds: float, *, at_most: int | None = None
+    ) -> Future[bool]:
         """Wait until a queue has so many records.
+
+        Args:
+            region: its region.
+            queue: the queue.
+            items: how many at least.
+            seconds: how long the wait lasts at most.
+            at_most: how many at most; None for any number.
 
         Raises (in the future):
             Condition: QIDERR: there is no such queue, or no more. TimedOut: after so many seconds.
@@ -58,13 +70,32 @@ class ChangeWaits:
             numitems = int(region.inquire_tdqueue(queue, "NUMITEMS").numitems)
             if numitems < 0:
                 raise TdqError(f"queue {queue}: only an intrapartition queue has a number of items to wait for")
-            return numitems >= items
+            return numitems >= items and (at_most is None or numitems <= at_most)
 
         return self._wait(region, queue.rstrip(" "), there, seconds)
 
-    def for_tasks(self, region: Region, seconds: float) -> Future[bool]:
-        """Wait until all tasks of a region have ended; TimedOut is raised in the future after so many seconds."""
-        return self._wait(region, _TASKS, lambda: not region.tasks, seconds)
+    def for_tasks(self, region: Region, seconds: float, *, task: int | None = None) -> Future[bool]:
+        """Wait until all tasks of a region have ended, or one that is given by its number.
+
+        A number that no task has is that of a task which has ended. TimedOut is raised in the future after so many
+        seconds.
+        """
+        return self._wait(
+            region, _TASKS, lambda: not region.tasks if task is None else task not in region.tasks, seconds
+        )
+
+    def for_condition(
+        self, region: Region, condition: str, seconds: float, *, has_come: Callable[[], bool]
+    ) -> Future[bool]:
+        """Wait until a command of a region meets a condition.
+
+        Args:
+            region: the region.
+            condition: its name, such as ``NOSPACE``.
+            seconds: how long the wait lasts at most; then TimedOut is raised in the future.
+            has_come: whether a command has met it; asked at the beginning, and when a command has.
+        """
+        return self._wait(region, _CONDITION + condition, has_come, seconds)
 
     def _wait(self, region: Region, at: str, there: Callable[[], bool], seconds: float) -> Future[bool]:
         key = (region.applid, at)
@@ -94,6 +125,10 @@ class ChangeWaits:
             seen.add(name)
             self._wake((region.applid, name))
             name = getattr(region.tdqueues.get(name), "indirectname", "")
+
+    def condition_came(self, region: Region, condition: str) -> None:
+        """A command has met a condition."""
+        self._wake((region.applid, _CONDITION + condition))
 
     def task_ended(self, region: Region) -> None:
         """A task has ended."""

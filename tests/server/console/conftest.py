@@ -24,7 +24,7 @@ from tdqsim.testing.served import ServerProcess, serving
 pytest.importorskip("argon2", reason="argon2-cffi is not installed: the extra [serve] brings it")
 pytest.importorskip("nicegui", reason="nicegui is not installed: the extra [serve] brings it")
 playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: the extra [test] brings it"
+    "playwright.sync_api", reason="playwright is not installed: the dependency group tests brings it"
 )
 
 from tdqsim.server.users import Role, User, Users, hashed  # noqa: E402  (it needs argon2)
@@ -102,11 +102,23 @@ def region_files(folder: Path) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory) -> Iterator[ServerProcess]:
-    """A server of its own for a module of tests."""
-    folder = tmp_path_factory.mktemp("served")
-    with serving(region_files(folder), folder, modules=[folder]) as served:
+def server_folder(tmp_path_factory) -> Path:
+    """The folder of the module's server, with its ``server.log``."""
+    return tmp_path_factory.mktemp("served")
+
+
+@pytest.fixture(scope="module")
+def served(server_folder) -> Iterator[ServerProcess]:
+    """A server of its own for a module of tests; it logs no error until its end."""
+    with serving(region_files(server_folder), server_folder, modules=[server_folder]) as served:
         yield served
+    assert errors_in(server_folder) == []
+
+
+def errors_in(folder: Path) -> list[str]:
+    """The lines of a server's log that report an error."""
+    lines = (folder / "server.log").read_text("utf-8").splitlines()
+    return [line for line in lines if re.search(r"\[(error|critical) *\]|Traceback", line, re.IGNORECASE)]
 
 
 @pytest.fixture

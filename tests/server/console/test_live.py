@@ -14,8 +14,8 @@ from tdqsim.errors import TdqError
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.placing import placed
 from tdqsim.server.console.queue_look import foresee_set, look_at, record_at, records_of
+from tdqsim.server.console.record_text import dump, fields, layout_of, text_of
 from tdqsim.server.console.seen import look
-from tdqsim.server.console.shown import dump, fields, layout_of, text_of
 from tdqsim.server.console.table import spark
 from tdqsim.server.host import Host
 
@@ -111,6 +111,18 @@ def test_nobody_looking_costs_nothing(host):
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(watch())
+
+
+def test_a_queue_that_is_installed_while_nobody_looks_is_found(host):
+    async def look_for():
+        live, region = Live(host), host.regions["PAYREGN"]
+        await live.ready(["PAYREGN"])
+        assert not await live.has_queue("PAYREGN", "NEWQ")
+        await host.ask(lambda: region.create_tdqueue("NEWQ", "TYPE(INTRA)"))
+        assert await live.has_queue("PAYREGN", "NEWQ")
+        assert live.view("PAYREGN").queues["NEWQ"].type == "INTRA"
+
+    asyncio.run(look_for())
 
 
 def test_looking_leaves_no_trace(host):

@@ -24,6 +24,12 @@ PAGES = {
 }
 
 
+def test_the_queues_are_a_region_of_the_page_with_rows_of_controls(browser):
+    page = browser.open("regions/PAYREGN/queues", "Queues")
+    page.get_by_label("Name has").wait_for()
+    assert page.locator("section.tdq-card[aria-label=Queues] > div.tdq-row").count() == 1
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_each_page_is_there_and_as_wide_as_the_browser(person, server, screenshots, width, scheme):
@@ -38,3 +44,37 @@ def test_each_page_is_there_and_as_wide_as_the_browser(person, server, screensho
         name = path.replace("/", "-") or "overview"
         page.screenshot(path=screenshots / f"{name}-{width}-{scheme}.png", full_page=True)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def figure(page, region, heading):
+    """The cell of a region's row in a column of the overview."""
+    table = page.get_by_role("table", name="Regions")
+    headings = [each.inner_text() for each in table.get_by_role("columnheader").all()]
+    return table.get_by_role("row").filter(has_text=region).get_by_role("cell").nth(headings.index(heading))
+
+
+def test_figures_of_the_overview_have_separators_and_lead_to_their_page(browser, server):
+    cards = server.client.region("CARDREGN")
+    cards.deleteq_td("XXQ")
+    for records in (1000, 234):
+        cards.seed("XXQ", ["record"] * records)
+    page = browser.open("", "Overview")
+    figure(page, "CARDREGN", "Records").get_by_role("link", name="1,234", exact=True).click()
+    page.get_by_role("heading", level=1, name="Queues").wait_for()
+    assert page.get_by_label("Show", exact=True).input_value() == "filled"
+    page.get_by_role("table", name="Queues").get_by_role("link", name="XXQ").wait_for()
+    cards.deleteq_td("XXQ")
+    browser.open("", "Overview")
+    figure(page, "CARDREGN", "Records").get_by_role("link", name="0", exact=True).wait_for()
+
+
+def test_a_closed_data_set_is_counted_with_the_queues_that_are_not_enabled(browser, server):
+    server.region.set_tdqueue("OUTQ", openstatus="CLOSED")
+    try:
+        page = browser.open("", "Overview")
+        figure(page, "PAYREGN", "Not enabled or closed").get_by_role("link", name="1", exact=True).click()
+        page.get_by_role("heading", level=1, name="Queues").wait_for()
+        row = page.get_by_role("table", name="Queues").get_by_role("row").filter(has_text="ENABLED CLOSED")
+        row.get_by_role("link", name="OUTQ").wait_for()
+    finally:
+        server.region.set_tdqueue("OUTQ", openstatus="OPEN")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.server.console.conftest import errors_in
+
 pytestmark = pytest.mark.browser
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)>"
@@ -37,6 +39,7 @@ def test_a_record_is_written_seen_read_and_deleted(browser, server):
     server.region.writeq_td("PAYQ", "one")
     page.get_by_role("button", name="DELETEQ TD").click()
     page.get_by_role("dialog").get_by_role("button", name="No").click()
+    page.get_by_role("dialog").wait_for(state="hidden")  # until it is gone there are two buttons DELETEQ TD
     assert server.region.peek("PAYQ") == [b"one".decode().encode("cp037")]
     page.get_by_role("button", name="DELETEQ TD").click()
     page.get_by_role("dialog").get_by_role("button", name="DELETEQ TD").click()
@@ -70,7 +73,7 @@ def test_a_record_that_cannot_be_is_refused_in_words(browser, server):
     page.get_by_label("Given as").select_option("hex")
     page.get_by_label("Record", exact=True).fill("XYZ")
     page.get_by_role("button", name="WRITEQ TD").click()
-    browser.status("WRITEQ TD PAYQ: non-hexadecimal number")
+    browser.status("WRITEQ TD PAYQ: 'X' at position 1 is no hexadecimal digit")
     assert server.region.peek("PAYQ") == []
 
 
@@ -156,3 +159,62 @@ def test_a_queue_that_is_not_there_is_said_not_to_be(browser):
     assert answer.status == 404
     assert browser.page.goto(f"{browser.url}/console/regions/NOWHERE/queues").status == 404
     browser.errors.clear()  # the browser reports the two 404s
+
+
+def test_a_dialog_has_headings_of_the_pages_size(browser, server):
+    server.region.writeq_td("PAYQ", "one")
+    page = browser.open("regions/PAYREGN/queues/PAYQ", "Queue PAYQ")
+    page.get_by_role("button", name="Whole record 1").click()
+    heading = page.get_by_role("dialog").get_by_role("heading", level=2)
+    assert float(heading.evaluate("each => getComputedStyle(each).fontSize").removesuffix("px")) < 20
+
+
+def test_a_page_with_an_open_dialog_may_be_left(browser, server, server_folder):
+    server.region.writeq_td("PAYQ", "one")
+    page = browser.open("regions/PAYREGN/queues/PAYQ", "Queue PAYQ")
+    page.get_by_role("button", name="Whole record 1").click()
+    page.get_by_role("dialog").wait_for()
+    browser.open("regions/PAYREGN/commands", "Commands")
+    page.get_by_label("CECI line", exact=True).fill("WRITEQ TD QUEUE(TWOQ) FROM(left)")
+    page.get_by_role("button", name="Enter the CECI line").click()
+    browser.status("CECI WRITEQ TD: NORMAL")
+    browser.open("clock", "Clock")
+    # Pages are deleted in the order in which they were left, and with the second one its unit of work ends.
+    server.region.wait_for_tasks(seconds=300)
+    assert errors_in(server_folder) == []
+
+
+def test_landmarks_and_headings_of_columns_have_names_of_their_own(browser):
+    page = browser.open("regions/PAYREGN/tasks", "Tasks")
+    page.get_by_role("table").first.wait_for()
+    regions = [each.get_attribute("aria-label") for each in page.get_by_role("region").all()]
+    assert len(regions) == len(set(regions))
+    headings = page.get_by_role("columnheader")
+    assert all(each.inner_text() or each.get_attribute("aria-label") for each in headings.all())
+
+
+def test_a_queue_that_is_discarded_has_no_values_and_no_buttons_until_it_is_installed_again(browser, server):
+    region = server.region
+    region.create_tdqueue("GONE", "TYPE(INTRA) RECOVSTATUS(LOGICAL)")
+    region.writeq_td("GONE", "last words")
+    page = browser.open("regions/PAYREGN/queues/GONE", "Queue GONE")
+    inquired = page.get_by_role("table", name="INQUIRE TDQUEUE(GONE)")
+    inquired.get_by_text("LOGICAL").wait_for()
+    rows(page, "Records of GONE").filter(has_text="last words").wait_for()
+    page.get_by_role("button", name="SET TDQUEUE DISABLED").click()
+    browser.status("ENABLESTATUS(DISABLED): NORMAL")
+    page.get_by_role("button", name="DISCARD TDQUEUE").click()
+    page.get_by_role("dialog").get_by_role("button", name="DISCARD TDQUEUE").click()
+    browser.status("DISCARD TDQUEUE GONE: NORMAL")
+    page.get_by_text("Queue GONE is not installed.").wait_for()
+    inquired.get_by_text("LOGICAL").wait_for(state="detached")
+    rows(page, "Records of GONE").filter(has_text="last words").wait_for(state="detached")
+    doing = page.get_by_role("region", name="Do something").get_by_role("button")
+    assert doing.count() >= 6
+    assert [each.inner_text() for each in doing.all() if each.is_enabled()] == []
+
+    region.create_tdqueue("GONE", "TYPE(INTRA)")
+    inquired.get_by_text("NOTRECOVABLE").wait_for()
+    page.get_by_label("Record", exact=True).fill("first words")
+    page.get_by_role("button", name="WRITEQ TD").click()
+    browser.status("WRITEQ TD GONE: NORMAL")

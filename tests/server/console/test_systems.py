@@ -75,3 +75,18 @@ def test_a_keyed_queue_takes_keys(browser, server):
     page.get_by_label("Key, of a keyed queue").fill("TOO LONG A KEY")
     page.get_by_role("button", name="QSNDDTAQ").click()
     browser.status("CPF")
+
+
+def test_a_data_queue_that_is_deleted_has_no_values_and_no_buttons(browser, server):
+    def command(text):
+        server.client.request("POST", "/systems/PAYSYS/commands", {"text": text})
+
+    command("CRTDTAQ DTAQ(APPLIB/GONE) MAXLEN(77)")
+    page = browser.open("systems/PAYSYS/queues/APPLIB/GONE", "Data queue APPLIB/GONE")
+    rows(page, "Attributes").filter(has_text="77").wait_for()
+    command("DLTDTAQ DTAQ(APPLIB/GONE)")
+    page.get_by_text("Data queue APPLIB/GONE does not exist.").wait_for()
+    rows(page, "Attributes").filter(has_text="77").wait_for(state="detached")
+    doing = page.get_by_role("region", name="Do something").get_by_role("button")
+    assert [each.inner_text() for each in doing.all() if each.is_enabled()] == []
+    assert doing.count() == 3

@@ -15,6 +15,8 @@ from tdqsim.server.hostservers import Account, Accounts, HostServers
 from tests.server.hostservers.java import JAR, compile_java
 from tests.server.hostservers.wire import Client
 
+SERVICES = ("as-signon", "as-dtaq", "as-rmtcmd")
+
 
 class Served:
     """A system behind its host servers, the loop in a thread of its own."""
@@ -29,7 +31,14 @@ class Served:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        self.servers = HostServers(self.engine, self.system, Accounts(self.accounts.values()), mapper=0, tls=tls)
+        self.servers = HostServers(
+            self.engine,
+            self.system,
+            Accounts(self.accounts.values()),
+            mapper=0,
+            tls=tls,
+            ports=dict.fromkeys(SERVICES, 0),
+        )
         asyncio.run_coroutine_threadsafe(self.servers.start(), self.loop).result(300)
 
     def _fill(self) -> None:

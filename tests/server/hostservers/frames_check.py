@@ -10,13 +10,23 @@ import struct
 
 from tdqsim.errors import WouldWaitForever
 from tdqsim.ibmi import Parm, System
-from tdqsim.server.hostservers.accounts import Account, Accounts
-from tdqsim.server.hostservers.command import CommandServer
-from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, SystemWork
-from tdqsim.server.hostservers.dataqueue import DataQueueServer
-from tdqsim.server.hostservers.frames import FrameReader, block
-from tdqsim.server.hostservers.passwords import PasswordLevel, substitute, token
-from tdqsim.server.hostservers.signon import SignOn
+from tdqsim.server.hostservers import (
+    Account,
+    Accounts,
+    CommandServer,
+    Conversation,
+    DataQueueServer,
+    End,
+    FrameReader,
+    HostSystem,
+    PasswordLevel,
+    Reply,
+    SignOn,
+    SystemWork,
+    block,
+    substitute,
+    token,
+)
 from tests.server.hostservers.wire import CLIENT, frame
 
 _SEED = bytes.fromhex("1122334455667788")

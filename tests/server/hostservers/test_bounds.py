@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import socket
 from contextlib import suppress
 
 import pytest
 
-from tdqsim.server.hostservers.accounts import SignOnCode, refused_password
-from tdqsim.server.hostservers.frames import block
-from tdqsim.server.hostservers.passwords import PasswordLevel
+from tdqsim.server.hostservers import PasswordLevel, SignOnCode, block, refused_password
+from tdqsim.server.hostservers.accounts import BOUNDS
+from tdqsim.server.hostservers.log_limit import LogLimit
 from tests.rules import rule
-from tests.server.hostservers.wire import CLIENT, NAME, frame
+from tests.server.hostservers.wire import CLIENT, NAME, frame, send
 
 BEFORE, AFTER = 4096, 4 * 1024 * 1024
 PARAMETERS = 32 * 1024 * 1024
@@ -64,3 +66,47 @@ def test_the_levels_that_the_servers_announce(served, connect):
     command = connect(served, "as-rmtcmd", 0xE008)
     assert command.sign_on() == 0
     assert command.ask(0x1001, bytes(14), template=14).number(34, 2) == 10
+
+
+@pytest.mark.rule("MAPPER-SILENT")
+def test_a_silent_connection_of_the_port_mapper_is_closed(serve, monkeypatch):
+    assert str(BOUNDS["mapper_seconds"]) == rule("MAPPER-SILENT").message
+    monkeypatch.setitem(BOUNDS, "mapper_seconds", 0)
+    served = serve()
+    at = ("127.0.0.1", served.ports["mapper"])
+    with socket.create_connection(at, timeout=300) as silent, suppress(ConnectionResetError):
+        assert silent.recv(1) == b""
+    assert served.servers.connections == set()
+
+
+@pytest.mark.rule("SIGNON-TEMPLATE", "DTAQ-TEMPLATE", "RMTCMD-TEMPLATE")
+def test_a_template_beyond_the_frame_is_answered_and_the_connection_goes_on(served, connect, queue):
+    def code(client, request, body, length):
+        return client.ask(request, body, template=0xFFFF).fixed(20, length).hex().upper()
+
+    seeds = block(0x1101, bytes(4)) + block(0x1102, b"\0\5") + block(0x1103, CLIENT)
+    sign_on = connect(served, "as-signon", 0xE009)
+    assert code(sign_on, 0x7003, seeds, 4) == rule("SIGNON-TEMPLATE").message
+    assert sign_on.ask(0x7003, seeds).number(20, 4) == 0
+
+    client = connect(served, "as-dtaq", 0xE007)
+    assert code(client, 0x7001, CLIENT, 4) == rule("SIGNON-TEMPLATE").message
+    assert client.sign_on() == 0
+    assert code(client, 5, send(b"one"), 2) == rule("DTAQ-TEMPLATE").message
+    assert client.ask(5, send(b"one"), template=22).fixed(20, 2) == b"\xf0\x00"
+
+    command = connect(served, "as-rmtcmd", 0xE008)
+    assert command.sign_on() == 0
+    assert code(command, 0x1003, bytes(23), 2) == rule("RMTCMD-TEMPLATE").message
+    assert command.ask(0x1001, bytes(14), template=14).request == 0x8001
+
+
+def test_of_many_warnings_of_a_minute_the_first_are_logged(caplog):
+    now = 0.0
+    limited = LogLimit(logging.getLogger("limited"), now=lambda: now)
+    for number in range(25):
+        limited.warning("no frame %d", number)
+    assert len(caplog.messages) == 10
+    now = 61.0
+    limited.warning("another")
+    assert caplog.messages[10:] == ["15 more warnings of this kind were not logged", "another"]

@@ -6,8 +6,7 @@ import pytest
 
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, Parm
-from tdqsim.server.hostservers.accounts import SignOnCode
-from tdqsim.server.hostservers.frames import block
+from tdqsim.server.hostservers import SignOnCode, block
 from tests.server.hostservers.wire import eventually
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tdqsim.server.hostservers.frames import block
+from tdqsim.server.hostservers import block
 from tests.server.hostservers.frames_check import check
 from tests.server.hostservers.wire import NAME, RECEIVE_NOW, send
 

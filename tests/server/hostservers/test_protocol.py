@@ -12,10 +12,19 @@ import threading
 
 import pytest
 
-from tdqsim.server.hostservers.accounts import SignOnCode
+from tdqsim.server.hostservers import (
+    Frame,
+    FrameError,
+    FrameReader,
+    PasswordLevel,
+    SignOnCode,
+    block,
+    blocks,
+    reply,
+    substitute,
+    token,
+)
 from tdqsim.server.hostservers.command import expanded
-from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, blocks, reply
-from tdqsim.server.hostservers.passwords import PasswordLevel, substitute, token
 from tests.server.hostservers.certificates import certificate
 from tests.server.hostservers.wire import CLIENT, NAME, RECEIVE_FOR_EVER, RECEIVE_NOW, Client, eventually, frame, send
 
@@ -282,3 +291,22 @@ def test_clients_that_break_off_while_they_are_answered_do_no_harm(served, queue
     assert last.sign_on() == 0
     assert last.ask(6, NAME + b"\xf0", template=21).fixed(20, 2) == b"\xf0\x00"
     assert last.ask(2, RECEIVE_NOW, template=28).fixed(20, 2) == b"\xf0\x06"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "key_length"),
+    [({}, b"\xf0", 0), ({"seq": "*LIFO"}, b"\xf1", 0), ({"seq": "*KEYED", "keylen": 256}, b"\xf2", 256)],
+    ids=["FIFO", "LIFO", "KEYED"],
+)
+def test_the_attributes_of_a_queue_are_described_to_a_client(served, connect, options, kind, key_length):
+    def make() -> None:
+        with served.system.job(user="QSECOFR") as job:
+            job.crtdtaq("QGPL/Q", maxlen=10, text="Orders", aut="*ALL", **options)
+
+    served.do(make)
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    answer = client.ask(1, NAME, template=20)
+    length, saved, forced = (10).to_bytes(4, "big"), b"\xf0", b"\xf0"
+    described = length + saved + kind + key_length.to_bytes(2, "big") + forced + "Orders".ljust(50).encode("cp037")
+    assert answer.fixed(22, len(described)) == described

@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from tdqsim.server.hostservers.frames import block
-from tdqsim.server.hostservers.passwords import PasswordLevel, substitute, token
+from tdqsim.server.hostservers import PasswordLevel, block, substitute, token
 from tests.rules import rule
 from tests.server.hostservers.wire import CLIENT, NAME, RECEIVE_NOW, frame, send
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.ibmi import MESSAGES, System
-from tdqsim.server.hostservers.accounts import (
+from tdqsim.server.hostservers import (
     Account,
     Accounts,
-    Attempt,
-    NewPassword,
+    PasswordLevel,
     SignOnCode,
+    block,
     change_password,
-    check,
+    covered,
     sign_on,
+    substitute,
+    token,
 )
-from tdqsim.server.hostservers.frames import block
-from tdqsim.server.hostservers.passwords import PasswordLevel, covered, substitute, token
+from tdqsim.server.hostservers.accounts import Attempt, NewPassword, check
 from tests.rules import rule
 from tests.server.hostservers.wire import CLIENT, Client
 

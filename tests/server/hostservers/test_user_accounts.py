@@ -5,13 +5,20 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.ibmi import ParameterError, System
-from tdqsim.server.hostservers.accounts import CommandPasswords, SignOnCode, change_password, sign_on
-from tdqsim.server.hostservers.passwords import PasswordLevel, token, tokens
+from tdqsim.server.hostservers import (
+    CommandPasswords,
+    PasswordLevel,
+    SignOnCode,
+    change_password,
+    sign_on,
+    token,
+    tokens,
+)
 from tests.server.hostservers.test_sign_on import attempt, hidden
 
 pytest.importorskip("argon2", reason="needs tdqsim[serve]")
 
-from tdqsim.server.hostservers.user_accounts import UserAccounts
+from tdqsim.server.hostservers import UserAccounts
 from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User, Users, hashed
 
 

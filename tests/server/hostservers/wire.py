@@ -5,8 +5,7 @@ from __future__ import annotations
 import socket
 import time
 
-from tdqsim.server.hostservers.frames import FrameReader, block
-from tdqsim.server.hostservers.passwords import PasswordLevel, substitute, token
+from tdqsim.server.hostservers import FrameReader, PasswordLevel, block, substitute, token
 
 CLIENT = bytes.fromhex("0000018B00000001")
 

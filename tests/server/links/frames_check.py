@@ -19,7 +19,7 @@ from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
-from tdqsim.ibmi._ddm import KINDS as DDM_KINDS
+from tdqsim.ibmi.remote import KINDS as DDM_KINDS
 from tdqsim.ibmi.remote import DdmLink, DdmServer
 from tdqsim.server.links.opening import decoder, read_opening
 

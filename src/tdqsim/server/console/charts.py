@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, NotRequired, TypeAlias, TypedDict
 
 from nicegui import ui
 
-__all__ = ["Bars", "DepthChart", "Graph", "depth_chart"]
+from tdqsim.server.console.placing import Box
+
+__all__ = ["Arrow", "Bars", "DepthChart", "Graph", "depth_chart"]
 
 _GREY: Final = "#8796a3"
 _BLUE: Final = "#3d8fdd"
@@ -16,6 +18,19 @@ _ABOVE: Final = 30
 _LEFT: Final = " < "
 _RIGHT: Final = " > "
 _TEXT: Final = {"color": _GREY, "fontFamily": "system-ui, sans-serif"}
+
+
+_Option: TypeAlias = str | float | bool | dict[str, str | float | bool]
+"""An option of something that ECharts draws, or options in it."""
+
+
+class Arrow(TypedDict):
+    """An arrow between two boxes, as ECharts takes it."""
+
+    source: str
+    target: str
+    label: NotRequired[dict[str, str | bool]]
+    lineStyle: NotRequired[dict[str, float]]
 
 
 class DepthChart:
@@ -76,14 +91,14 @@ class Graph:
         on_click: called with the id of a box that was pressed.
     """
 
-    def __init__(self, words: str, on_click: Callable[[str], Any] | None = None) -> None:
-        self._shown: tuple[Any, ...] = ()
+    def __init__(self, words: str, on_click: Callable[[str], object] | None = None) -> None:
+        self._shown: tuple[list[Box], list[Arrow]] | None = None
         with ui.element("div").classes("tdq-table-wrap") as self._place:
             self._place.props["tabindex"] = "0"  # it scrolls where there is little room
             self._chart = self._made(words, on_click)
 
     @staticmethod
-    def _made(words: str, on_click: Callable[[str], Any] | None) -> ui.echart:
+    def _made(words: str, on_click: Callable[[str], object] | None) -> ui.echart:
         chart = ui.echart(
             {
                 "animation": False,
@@ -119,36 +134,37 @@ class Graph:
         """Whether there is anything to see."""
         self._place.set_visibility(on)
 
-    def show(self, boxes: list[dict[str, Any]], arrows: list[dict[str, Any]]) -> None:
+    def show(self, boxes: list[Box], arrows: list[Arrow]) -> None:
         """Show these; nothing is sent when they are the same as before."""
         if self._shown == (boxes, arrows):
             return
         self._shown = (boxes, arrows)
-        ends = [end for box in boxes for end in _ends(box)]
-        left, right = (choose((end["x"] for end in ends), default=0) for choose in (min, max))
+        ends = [(name, x, box["y"]) for box in boxes for name, x in _ends(box)]
+        left, right = (choose((x for _, x, _ in ends), default=0) for choose in (min, max))
         top, down = (choose((box["y"] for box in boxes), default=0) for choose in (min, max))
         corners = [(left - _MARGIN, top - _ABOVE), (right + _MARGIN, down + _ABOVE)]
         series = self._chart.options["series"][0]
-        series["data"] = [*boxes, *ends, *(_unseen(f" {at}", *corner) for at, corner in enumerate(corners))]
+        hidden = [*ends, *((f" {at}", *corner) for at, corner in enumerate(corners))]
+        series["data"] = [*boxes, *(_unseen(*each) for each in hidden)]
         middles = {box["name"]: box["x"] for box in boxes}
         series["links"] = [arrow | _between(arrow["source"], arrow["target"], middles) for arrow in arrows]
         (x0, y0), (x1, y1) = corners  # a pixel for each unit, whatever room there is: boxes keep their size
         self._chart.style(f"height: {y1 - y0:g}px; width: {x1 - x0:g}px")
 
 
-def _unseen(name: str, x: float, y: float) -> dict[str, Any]:
+def _unseen(name: str, x: float, y: float) -> dict[str, _Option]:
     return {
         "name": name, "x": x, "y": y, "symbolSize": 0, "label": {"show": False}, "tooltip": {"show": False},
     }  # fmt: skip
 
 
-def _ends(box: dict[str, Any]) -> list[dict[str, Any]]:
-    """Where arrows meet a box: the picture would draw them to its middle, and hide their heads beneath it."""
+def _ends(box: Box) -> tuple[tuple[str, float], tuple[str, float]]:
+    """Where arrows meet a box, by name and x: ECharts draws to its middle, and hides their heads beneath it."""
     half = box["symbolSize"][0] / 2
-    return [_unseen(f"{side}{box['name']}", box["x"] + by, box["y"]) for side, by in ((_LEFT, -half), (_RIGHT, half))]
+    return (f"{_LEFT}{box['name']}", box["x"] - half), (f"{_RIGHT}{box['name']}", box["x"] + half)
 
 
-def _between(source: str, target: str, middles: dict[str, float]) -> dict[str, Any]:
+def _between(source: str, target: str, middles: dict[str, float]) -> Arrow:
     """From which side of a box to which side of another; between two of one column by a bow."""
     if middles[source] < middles[target]:
         return {"source": _RIGHT + source, "target": _LEFT + target}
@@ -161,7 +177,7 @@ class Bars:
     """Bars along time, one a row: what began when, how long it took, how it ended."""
 
     def __init__(self, words: str) -> None:
-        self._shown: tuple[Any, ...] = ()
+        self._shown: tuple[list[str], list[tuple[float, float, str]], list[tuple[float, int, str]]] | None = None
         bar = {"type": "bar", "stack": "time", "barWidth": "60%"}
         axis = {"axisLabel": {"color": _GREY}, "axisLine": {"lineStyle": {"color": _GREY}}}
         self._chart = ui.echart(

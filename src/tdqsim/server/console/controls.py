@@ -7,15 +7,19 @@ bounded length, a number within its bounds, or one of its options.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from math import isnan
+from typing import Final, Literal, TypeAlias
 
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
-__all__ = ["Block", "Button", "Control"]
+__all__ = ["Block", "Button", "Control", "Handler"]
 
 _LONGEST: Final = 100_000
 Kind = Literal["text", "number", "area", "select", "check", "password"]
+Value: TypeAlias = str | float | bool | None
+Handler: TypeAlias = Callable[[], object]
+"""Called for an event; what it gives is awaited if it can be."""
 
 
 class Control(Element, component="static/control.js"):
@@ -35,15 +39,13 @@ class Control(Element, component="static/control.js"):
         on_change: called when it has changed.
         on_enter: called when Enter was pressed in it.
 
-    Attributes:
-        value: what is in it: text, a number or None, or whether it is checked.
     """
 
     def __init__(
         self,
         label: str,
         kind: Kind = "text",
-        value: Any = "",
+        value: Value = "",
         *,
         options: Mapping[str, str] | None = None,
         hint: str = "",
@@ -52,11 +54,11 @@ class Control(Element, component="static/control.js"):
         lines: int = 3,
         least: float | None = None,
         most: float | None = None,
-        on_change: Callable[[], Any] | None = None,
-        on_enter: Callable[[], Any] | None = None,
+        on_change: Handler | None = None,
+        on_enter: Handler | None = None,
     ) -> None:
         super().__init__()
-        self.value: Any = value
+        self._value: Value = value
         self._kind = kind
         self._options = dict(options or {})
         self._bounds = (least, most)
@@ -80,32 +82,49 @@ class Control(Element, component="static/control.js"):
         if on_enter is not None:
             self.on("enter", on_enter)
 
-    def put(self, value: Any) -> None:
+    @property
+    def text(self) -> str:
+        """The text that is in it, or the option that is selected."""
+        return self._value if isinstance(self._value, str) else ""
+
+    @property
+    def number(self) -> float | None:
+        """The number that is in it; None for one that is out of its bounds, or for none."""
+        return self._value if isinstance(self._value, int | float) else None
+
+    @property
+    def checked(self) -> bool:
+        """Whether it is checked."""
+        return self._value is True
+
+    def put(self, value: Value) -> None:
         """Have another value in it."""
-        self.value = value
+        self._value = value
         self.props["value"] = value
         self.run_method("put", value)
 
-    def _take(self, told: Any) -> Any:
-        self.value = self._clean(told)
+    def _take(self, sent: object) -> object:
+        self._value = self._clean(sent)
         return self._changed() if self._changed is not None else None
 
-    def _clean(self, told: Any) -> Any:
+    def _clean(self, sent: object) -> Value:
         if self._kind == "check":
-            return told is True
+            return sent is True
         if self._kind == "number":
-            return _number(told, *self._bounds)
+            return _number(sent, *self._bounds)
         if self._kind == "select":
-            return told if told in self._options else next(iter(self._options), "")
-        return str(told)[:_LONGEST] if told is not None else ""
+            return sent if isinstance(sent, str) and sent in self._options else next(iter(self._options), "")
+        return str(sent)[:_LONGEST] if sent is not None else ""
 
 
-def _number(told: Any, least: float | None, most: float | None) -> float | None:
-    try:
-        found = float(told)
-    except (TypeError, ValueError):
+def _number(sent: object, least: float | None, most: float | None) -> float | None:
+    if not isinstance(sent, str | int | float):
         return None
-    if found != found or (least is not None and found < least) or (most is not None and found > most):  # noqa: PLR0124  (NaN)
+    try:
+        found = float(sent)
+    except (OverflowError, ValueError):
+        return None
+    if isnan(found) or (least is not None and found < least) or (most is not None and found > most):
         return None
     return found
 
@@ -144,7 +163,7 @@ class Button(TextElement):
         title: what it does, where the label does not say it.
     """
 
-    def __init__(self, label: str, act: Callable[[], Any], *, kind: str = "", title: str = "") -> None:
+    def __init__(self, label: str, act: Handler, *, kind: str = "", title: str = "") -> None:
         super().__init__(tag="button", text=label)
         self.classes(f"tdq-button {kind}".strip())
         self.props["type"] = "button"

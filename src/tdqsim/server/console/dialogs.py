@@ -18,7 +18,7 @@ async def confirmed(question: str, yes: str) -> bool:
             Button("No", lambda: dialog.submit(False), kind="plain").props["autofocus"] = True
             Button(yes, lambda: dialog.submit(True), kind="danger")
     answer = await dialog
-    dialog.delete()
+    _forget(dialog)
     return answer is True
 
 
@@ -32,4 +32,10 @@ async def shown_whole(title: str, parts: dict[str, str]) -> None:
             Block("pre", "tdq-screen", words, tabindex="0")
         Button("Close", lambda: dialog.submit(None)).props["autofocus"] = True
     await dialog
-    dialog.delete()
+    _forget(dialog)
+
+
+def _forget(dialog: ui.dialog) -> None:
+    """Delete a dialog, unless its page has gone, and the dialog with it."""
+    if not dialog.is_deleted:
+        dialog.delete()

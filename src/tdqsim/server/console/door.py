@@ -39,11 +39,11 @@ class Caller:
 
     @property
     def roles(self) -> str:
-        """What he may do, for people."""
+        """The roles of the user, as text."""
         return ", ".join(role.value for role in Role if self.may(role))
 
     def may(self, role: Role) -> bool:
-        """Whether he has a role."""
+        """Whether the user has a role."""
         return self.user.may(role)
 
 
@@ -58,11 +58,11 @@ class Door:
         self._gate = gate
 
     def who(self, connection: HTTPConnection) -> Caller | None:
-        """Whose request it was, if he may still look; None for nobody's."""
+        """The user of a request; None without a session, or when the user may no longer look."""
         user, _session = self._gate.identify(connection.headers)
         return Caller(user) if user is not None and user.may(Role.look) else None
 
     def name_of(self, scope: Scope) -> str:
-        """Who asks, for the log; empty for nobody."""
+        """The user's name for the log; empty without a session."""
         caller = self.who(HTTPConnection(scope))
         return "" if caller is None else caller.name

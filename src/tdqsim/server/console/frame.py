@@ -1,4 +1,4 @@
-"""What every page has: the bar with its links, the line that tells what came of an action, and who is looking.
+"""The frame of every page: the bar with its links, the status line with the outcome of actions, and the user.
 
 A page is made anew for each browser that opens it. :func:`frame` makes its landmarks (bar, navigation, main, status);
 a :class:`Visit` is that one browser's page: whose it is, what he may do, what is done for him. What a role may not do
@@ -11,8 +11,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import structlog
@@ -20,7 +21,7 @@ from fastapi import Request
 from nicegui import ui
 from nicegui.client import Client
 
-from tdqsim.cics import Abend, Condition, Region
+from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.errors import TdqError
 from tdqsim.server.console.controls import Block, Button
 from tdqsim.server.console.door import Caller, Door
@@ -28,33 +29,46 @@ from tdqsim.server.console.live import Live
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import one_line
+from tdqsim.server.operations import ServerOperation, operation
 from tdqsim.server.users import Role
 
-__all__ = ["REFUSED", "Console", "Visit", "frame", "path_to"]
+__all__ = ["REFUSED", "ActionRefused", "Console", "Visit", "frame", "path_to"]
 
+T = TypeVar("T")
+
+CONSOLE_TRANSID: Final = "TCON"
+"""The transaction id of tasks that carry out what users of the console do."""
 _audit = structlog.get_logger("tdqsim.audit")
 _SAID_WAITING: Final = 0.7
-"""Seconds after which it is said that an action waits."""
+"""Seconds after which the status line says that an action waits."""
 _LONGEST_WAIT: Final = 300.0
 _THEME_COOKIE: Final = "tdq_theme"
 _THEMES: Final = {"light": False, "dark": True}
-REFUSED: Final = object()
-"""What :meth:`Visit.do` gives when nothing came of it; the user has been told why."""
 _PAGES: Final = (
     ("queues", "Queues"), ("tasks", "Tasks"), ("units", "Units of work"), ("commands", "Commands"), ("log", "Log"),
     ("topology", "Topology"), ("timeline", "Time line"), ("faults", "Faults"),
 )  # fmt: skip
 
 
+class ActionRefused(Enum):
+    """The type of :data:`REFUSED`."""
+
+    REFUSED = "refused"
+
+
+REFUSED: Final = ActionRefused.REFUSED
+"""The answer of an action that was refused or failed; the status line says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Console:
-    """What the pages share.
+    """The objects that all pages share.
 
     Attributes:
         host: what is served.
-        live: what has been seen of it.
-        door: who may come in.
-        messages: what the regions have written to their operators.
+        live: the state of the regions, kept up to date.
+        door: who may use the console.
+        messages: the messages of the regions to their operators.
         prefix: the path below which the pages are.
     """
 
@@ -79,25 +93,25 @@ class Visit:
         request: the request that asked for the page; its cookies say whose it is.
         caller: who that was.
         client: NiceGUI's side of the browser.
-        status: the line that tells what came of an action.
+        status: the line with the outcome of the last action.
     """
 
     console: Console
     request: Request
     caller: Caller
     client: Client
-    status: Any = None
+    status: Block = field(init=False, repr=False)
     _said: int = 0
     _asked: set[asyncio.Future[Any]] = field(default_factory=set, repr=False)
     _again: bool = False
     _task: asyncio.Task[None] | None = field(default=None, repr=False)
 
-    def may(self, role: Role) -> bool:
-        """Whether the user may do what needs this role."""
-        return self.caller.may(role)
+    def may(self, operation: ServerOperation) -> bool:
+        """Whether the user has the role that an operation needs."""
+        return self.caller.may(operation.role)
 
     def say(self, words: str, tone: str = "") -> None:
-        """Tell what came of something."""
+        """Show an outcome in the status line."""
         self._said += 1  # the same words twice are told twice
         self.status.say(f"{self._said}. {words}", f"tdq-status {tone}".strip())
 
@@ -107,11 +121,11 @@ class Visit:
 
     # -- doing something ------------------------------------------------------------------------------------------
 
-    async def do(self, role: Role, what: str, call: Callable[[], Any]) -> Any:
+    async def do(self, operation: ServerOperation, what: str, call: Callable[[], T]) -> T | ActionRefused:
         """Have something done in the engine's thread for the user, and tell what came of it.
 
         Args:
-            role: what it needs.
+            operation: what it is, with the role that it needs.
             what: for people, such as ``WRITEQ TD PAYQ``.
             call: done as a strand, so it may wait.
 
@@ -119,15 +133,15 @@ class Visit:
             What the call gave, or :data:`REFUSED`.
         """
         caller = self.console.door.who(self.request)
-        if caller is None or not caller.may(role):
-            self.say(f"{what}: refused, the role {role} is needed; sign on again", "bad")
+        if caller is None or not caller.may(operation.role):
+            self.say(f"{what}: refused, the role {operation.role} is needed; sign on again", "bad")
             return REFUSED
-        if role is not Role.look:
+        if operation.role is not Role.look:
             self.audit(what)
         try:
             found = await self._waited(what, call)
         except (TdqError, TimeoutError, ValueError) as error:
-            self.say(f"{what}: {_told(error)}", "bad")
+            self.say(f"{what}: {_error_text(error)}", "bad")
             return REFUSED
         finally:
             self.console.live.nudge()
@@ -142,7 +156,7 @@ class Visit:
             "change", user=self.caller.name, origin=origin, method="console", path=path, action=one_line(action)
         )
 
-    async def _waited(self, what: str, call: Callable[[], Any]) -> Any:
+    async def _waited(self, what: str, call: Callable[[], T]) -> T:
         asked = asyncio.ensure_future(self.console.host.ask(call, name=what))
         done, _ = await asyncio.wait({asked}, timeout=_SAID_WAITING)
         if not done:
@@ -158,11 +172,13 @@ class Visit:
         for asked in tuple(self._asked):
             asked.cancel()
 
-    async def task(self, role: Role, what: str, region: Region, action: Callable[[Any], Any]) -> Any:
+    async def task(
+        self, operation: ServerOperation, what: str, region: Region, action: Callable[[Task], T]
+    ) -> T | ActionRefused:
         """Have something done as a task of its own with the user's authority."""
-        return await self.do(role, what, partial(_as_a_task, region, self.caller.userid, action))
+        return await self.do(operation, what, partial(_as_a_task, region, self.caller.userid, action))
 
-    async def ask(self, call: Callable[[], Any]) -> Any:
+    async def ask(self, call: Callable[[], T]) -> T:
         """Have something looked at in the engine's thread between the turns of others; it must not wait.
 
         Raises:
@@ -207,15 +223,16 @@ class Visit:
                 with self.client:
                     await refresh()
             except TdqError as error:
-                self.say(_told(error), "bad")
+                self.say(_error_text(error), "bad")
 
 
-def _as_a_task(region: Region, userid: str, action: Callable[[Any], Any]) -> Any:
-    with region.task(userid=userid or region.default_user) as task:
+def _as_a_task(region: Region, userid: str, action: Callable[[Task], T]) -> T:
+    with region.task(transid=CONSOLE_TRANSID, userid=userid or region.default_user) as task:
         return action(task)
+    raise AssertionError("a task without an abend exit passes exceptions on")
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     if isinstance(error, Condition):
         resp2 = f" RESP2 {error.resp2}" if error.resp2 else ""
         return f"{error.name}{resp2}: {error.detail or error}"
@@ -241,7 +258,7 @@ def frame(console: Console, request: Request, title: str, *, region: str = "", h
         here: the page in the navigation.
     """
     caller = console.door.who(request)
-    assert caller is not None, "nobody comes here who has not signed on"
+    assert caller is not None, "the gate lets nobody pass who has not signed on"
     client = ui.context.client
     client.title = f"{title} - {region or 'tdqsim'}"
     visit = Visit(console, request, caller, client)
@@ -283,7 +300,7 @@ def _region_bar(visit: Visit, region: str, here: str) -> None:
         Block("a", "tdq-applid", region, href=visit.href("regions", region, "queues"))
         with Block("nav", "tdq-nav", aria_label=f"Region {region}"):
             for key, name in _PAGES:
-                if key != "faults" or visit.may(Role.break_):
+                if key != "faults" or visit.may(operation("SET FAULTS")):
                     _link(name, visit.href("regions", region, key), current=key == here)
 
 

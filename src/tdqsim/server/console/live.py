@@ -2,7 +2,7 @@
 
 Events of the engine say which queues have changed; :class:`Live` collects them for a moment, has those queues looked
 at once in the engine's thread, keeps what it saw, and tells the pages. What no event tells of (a task that begins to
-wait) is seen by a slower beat. With nobody looking there is no subscription, no task and no beat.
+wait) is seen by a slower beat. While no page is open there is no subscription, no task and no beat.
 
     engine ---events---> pump --(a few times a second)--> look at what changed --> view --> pages
 """
@@ -33,12 +33,12 @@ _REGION_WIDE: Final = ("SET TDQUEUE", "CREATE TDQUEUE", "DISCARD TDQUEUE", "PERF
 
 
 class RegionView:
-    """What has been seen of one region.
+    """The state of one region as it was last read.
 
     Attributes:
         region: the region.
         queues: by name, in the order of installation.
-        seen: what was seen last, apart from its queues.
+        seen: its state apart from its queues.
         depths: of its queues over time, which the server keeps whether anybody looks or not.
         happened: whether an event has come since then.
     """
@@ -78,7 +78,7 @@ class RegionView:
         return self.changed | self._unsettled
 
     def take(self, seen: RegionSeen, asked: set[str] | None) -> bool:
-        """Keep what was seen; whether anything is new."""
+        """Keep a state that was read; returns whether anything has changed."""
         old = self.queues
         new = {name: queue for name, queue in seen.queues.items() if old.get(name) != queue}
         gone = [name for name in (list(old) if asked is None else asked) if name in old and name not in seen.queues]
@@ -96,12 +96,12 @@ class RegionView:
 
 
 def _beside(seen: RegionSeen) -> tuple[object, ...]:
-    """What was seen beside the queues and the time."""
+    """The parts of a state beside the queues and the time."""
     return seen.tasks, seen.units, seen.waits, seen.abends, seen.frozen
 
 
 class Live:
-    """The views of a server's regions, kept up to date while somebody looks.
+    """The views of a server's regions, kept up to date while a page is open.
 
     Args:
         host: what is served.
@@ -122,8 +122,16 @@ class Live:
         return found
 
     async def ready(self, applids: Iterable[str]) -> None:
-        """See to it that something has been seen of each region."""
+        """Read the state of each region of which nothing has been read yet."""
         await self._look([view for view in map(self.view, applids) if not view.seen.time_ns])
+
+    async def has_queue(self, applid: str, queue: str) -> bool:
+        """Whether a region has a queue now: while no page is open, queues come and go unnoticed."""
+        view = self.view(applid)
+        if queue not in view.queues:
+            view.whole = True
+            await self._look([view])
+        return queue in view.queues
 
     def start(self, applids: Iterable[str], changed: Callable[[], object]) -> None:
         """Call ``changed`` whenever something is new in these regions."""
@@ -141,7 +149,7 @@ class Live:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody looks, so that nothing is done."""
+        """Whether no page is open, so that nothing is read."""
         return self._pump is None
 
     def nudge(self) -> None:
@@ -163,7 +171,7 @@ class Live:
             self._pump = None
 
     async def _live(self) -> None:
-        """Look while there is somebody to look for."""
+        """Read the regions while a page is open."""
         clock = asyncio.get_running_loop().time
         whole_at = clock() + _WHOLE
         with self._listening() as subscription:

@@ -1,4 +1,4 @@
-"""What the regions have told their operators: the messages that go to CSMT, CSSL and the like, the last ones.
+"""The last messages of the regions to their operators: those that go to CSMT, CSSL and the like.
 
 They are kept as they are made, since a queue that they are written to may be closed, full, or read by somebody else.
 """
@@ -48,7 +48,7 @@ class MessageLog:
         self._of: dict[str, deque[OperatorMessage]] = {}
 
     def listen(self, region: Region) -> None:
-        """Keep what a region tells from now on; to be called in the engine's thread."""
+        """Keep the messages of a region from now on; to be called in the engine's thread."""
         kept = self._of.setdefault(region.applid, deque(maxlen=_KEPT))
 
         def told(message: str, inserts: Mapping[str, object]) -> None:

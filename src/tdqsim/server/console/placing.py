@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final, NotRequired, TypedDict
 
-__all__ = ["placed"]
+__all__ = ["Box", "placed"]
 
 _GAP: Final = 90
 _DOWN: Final = 48
@@ -14,7 +14,18 @@ _WIDTH: Final = 112
 _HEIGHT: Final = 30
 
 
-def placed(edges: Sequence[tuple[str, str]], alone: Iterable[str] = (), *, gap: int = _GAP) -> list[dict[str, Any]]:
+class Box(TypedDict):
+    """A box of a picture, as ECharts takes it."""
+
+    name: str
+    x: float
+    y: float
+    symbol: str
+    symbolSize: list[int]
+    itemStyle: NotRequired[dict[str, str]]
+
+
+def placed(edges: Sequence[tuple[str, str]], alone: Iterable[str] = (), *, gap: int = _GAP) -> list[Box]:
     """Boxes for the ends of arrows, and for names that no arrow touches; x and y are of their middles, in pixels.
 
     Args:
@@ -31,7 +42,7 @@ def placed(edges: Sequence[tuple[str, str]], alone: Iterable[str] = (), *, gap: 
         middles[column] = right + wide / 2
         right += wide + gap
     filled: Counter[int] = Counter()
-    boxes = []
+    boxes: list[Box] = []
     for name in names:
         column = columns[name]
         filled[column] += 1

@@ -1,16 +1,16 @@
-"""One queue, looked at in the engine's thread: what INQUIRE tells, what each request would meet, a page of records."""
+"""The state of one queue, read in the engine's thread: INQUIRE, the outcome of each request, a page of records."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.kernel.abstime import local_time
 from tdqsim.cics.look.explain import Prediction, explain
+from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.cics.spi.set import check_set
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
@@ -78,7 +78,7 @@ def look_at(region: Region, name: str, userid: str) -> QueueLook:
 
 
 def inquire(region: Region, name: str, userid: str) -> tuple[tuple[str, str, str], ...]:
-    """What INQUIRE TDQUEUE gives, without a task and without a trace.
+    """The answer of INQUIRE TDQUEUE, without a task, an event or a statistic.
 
     Raises:
         Condition: QIDERR, NOTAUTH.
@@ -86,8 +86,8 @@ def inquire(region: Region, name: str, userid: str) -> tuple[tuple[str, str, str
     return tuple(_option(word, value) for word, value in inquired(region, name, userid).as_dict().items())
 
 
-def _option(word: str, value: Any) -> tuple[str, str, str]:
-    if INQUIRE_OPTIONS["TDQUEUE"][word].receiver == "ABSTIME" and value > 0:
+def _option(word: str, value: int | str) -> tuple[str, str, str]:
+    if INQUIRE_OPTIONS["TDQUEUE"][word].receiver == "ABSTIME" and isinstance(value, int) and value > 0:
         return word, f"{value} ({local_time(value):%Y-%m-%d %H:%M:%S})", ""
     if isinstance(value, Cvda):
         return word, value.name, str(int(value))
@@ -119,7 +119,7 @@ def record_at(region: Region, name: str, position: int, *, with_uncommitted: boo
 
 
 def foresee_set(region: Region, name: str, userid: str, option: str, value: str) -> str:
-    """What SET TDQUEUE of one option would meet, in words."""
+    """The condition that SET TDQUEUE of one option would get, as a sentence."""
     try:
         check_set(probe(region, userid), name, {option: as_value(option, value)})
     except Condition as condition:

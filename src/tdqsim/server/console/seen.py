@@ -7,12 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
-from tdqsim.facts import Cvda, table
-from tdqsim.server.blocking import Wait, waits_of, with_strands
+from tdqsim.cics.look.state import (
+    LockState,
+    QueueState,
+    TaskState,
+    UnitState,
+    WorkState,
+    queue_state,
+    tasks_of,
+    unit_state,
+)  # fmt: skip
+from tdqsim.facts import table
+from tdqsim.server.blocking import Wait, waits_of
 
 __all__ = ["QueueSeen", "RegionSeen", "TaskSeen", "UnitSeen", "look"]
 
@@ -134,10 +143,10 @@ def look(region: Region, names: Iterable[str] | None) -> RegionSeen:
     return RegionSeen(
         time_ns=region.clock.time_ns(),
         frozen=region.clock.frozen,
-        queues={name: _queue(there[name]) for name in wanted},
+        queues={name: _queue(queue_state(there[name])) for name in wanted},
         names=tuple(there) if names is None else (),
-        tasks=tuple(_task(task, strand) for task, strand in with_strands(region)),
-        units=tuple(_unit(uow) for uow in region.units_of_work()),
+        tasks=tuple(map(_task, tasks_of(region))),
+        units=tuple(_unit(unit_state(uow)) for uow in region.units_of_work()),
         waits=tuple(waits_of(region)),
         abends=dict(region.abends),
     )
@@ -146,85 +155,75 @@ def look(region: Region, names: Iterable[str] | None) -> RegionSeen:
 # -- queues -----------------------------------------------------------------------------------------------------------
 
 
-def _queue(queue: TdQueue) -> QueueSeen:
-    supplied = queue.name in _SUPPLIED
-    if isinstance(queue, IntraTdQueue):
-        return _intra(queue, supplied=supplied)
-    enabled = queue.enablestatus.name
-    if isinstance(queue, ExtraTdQueue):
+def _queue(state: QueueState) -> QueueSeen:
+    supplied = state.name in _SUPPLIED
+    if state.type == "INTRA":
+        return _intra(state, supplied=supplied)
+    if state.type == "EXTRA":
         return QueueSeen(
-            queue.name, queue.type, enabled=enabled, open=queue.openstatus.name, target=_dsname(queue),
+            state.name, state.type, enabled=state.enablestatus, open=state.openstatus, target=state.dataset,
             supplied=supplied,
         )  # fmt: skip
-    if isinstance(queue, IndirectTdQueue):
-        return QueueSeen(queue.name, queue.type, target=queue.indirectname, supplied=supplied)
-    assert isinstance(queue, RemoteTdQueue), queue
+    if state.type == "INDIRECT":
+        return QueueSeen(state.name, state.type, target=state.target, supplied=supplied)
+    return QueueSeen(state.name, state.type, enabled=state.enablestatus, target=f"{state.target} of {state.system}")
+
+
+def _intra(state: QueueState, *, supplied: bool) -> QueueSeen:
     return QueueSeen(
-        queue.name, queue.type, enabled=enabled, target=f"{queue.remotename} of {queue.definition.remotesystem}"
-    )
-
-
-def _dsname(queue: ExtraTdQueue) -> str:
-    return str(getattr(queue.definition, "dsname", "") or getattr(queue.definition, "ddname", "") or "")
-
-
-def _intra(queue: IntraTdQueue, *, supplied: bool) -> QueueSeen:
-    return QueueSeen(
-        queue.name,
-        queue.type,
-        recovery=queue.recovstatus,
-        enabled=queue.enablestatus.name,
-        depth=queue.numitems,
-        trigger=queue.transid if queue.triggerlevel else "",
-        level=queue.triggerlevel if queue.transid else 0,
-        cycle=bool(queue.latch),
-        locks="; ".join(filter(None, map(_lock, queue.locks))),
+        state.name,
+        state.type,
+        recovery=state.recovstatus,
+        enabled=state.enablestatus,
+        depth=state.numitems,
+        trigger=state.transid if state.triggerlevel else "",
+        level=state.level,
+        cycle=state.cycle,
+        locks="; ".join(filter(None, map(_lock, state.locks))),
         supplied=supplied,
     )
 
 
-def _lock(lock: Any) -> str:
-    owner, waiting = lock.owner, len(lock.waiting)
-    if owner is None and not waiting:
+def _lock(lock: LockState) -> str:
+    waiting = len(lock.waiting)
+    if not lock.uow and not waiting:
         return ""
-    whose = "" if owner is None else f" {owner.facts.transid} task {owner.facts.taskid}"
+    holder = f" {lock.transid} task {lock.task}" if lock.uow else ""
     retained = " retained" if lock.retained else ""
-    return f"{lock.end}{whose}{retained}{f', {waiting} waiting' if waiting else ''}"
+    return f"{lock.end}{holder}{retained}{f', {waiting} waiting' if waiting else ''}"
 
 
 # -- tasks and units of work ------------------------------------------------------------------------------------------
 
 
-def _task(task: Any, strand: Any) -> TaskSeen:
-    parked = strand.waiting_for if strand is not None else None
+def _task(task: TaskState) -> TaskSeen:
     return TaskSeen(
         task.number,
         task.transid,
         task.userid,
-        started_by=f"queue {task.request.queue.name}" if task.request is not None else task.startcode,
-        waits_for=parked.name if parked is not None else "",
-        until_ns=(strand.deadline_ns or 0) if strand is not None and parked is not None else 0,
-        uow=task.uow.id.hex().upper() if task.has_uow else "",
+        started_by=f"queue {task.queue}" if task.queue else task.startcode,
+        waits_for=task.waits_for,
+        until_ns=task.until_ns,
+        uow=task.uow,
     )
 
 
-def _unit(uow: Any) -> UnitSeen:
-    facts = uow.facts
+def _unit(unit: UnitState) -> UnitSeen:
     return UnitSeen(
-        uow.id.hex().upper(),
-        uow.state.name,
-        uow.waitstate.name if uow.state is not Cvda.INFLIGHT else Cvda.ACTIVE.name,
-        facts.taskid if uow.task is not None else 0,
-        facts.transid,
-        facts.userid,
-        uow.link,
-        holds=", ".join(f"{lock.queue.name} {lock.end}" for lock in uow.locks),
-        changes=", ".join(_work(queue.name, work) for queue, work in uow.works.items()),
+        unit.uow,
+        unit.state,
+        unit.waitstate,
+        unit.task,
+        unit.transid,
+        unit.userid,
+        unit.link,
+        holds=", ".join(f"{queue} {end}" for queue, end in unit.holds),
+        changes=", ".join(map(_work, unit.works)),
     )
 
 
-def _work(queue: str, work: Any) -> str:
-    done = [f"{work.reads} read"] if work.reads else []
+def _work(work: WorkState) -> str:
+    done = [f"{work.read} read"] if work.read else []
     done += ["deleted"] if work.deleted else []
-    done += [f"{len(work.written)} written"] if work.written else []
-    return f"{queue}: {', '.join(done) or 'nothing yet'}"
+    done += [f"{work.written} written"] if work.written else []
+    return f"{work.queue}: {', '.join(done) or 'nothing yet'}"

@@ -1,4 +1,4 @@
-"""What the console shows of an IBM i system, read in the engine's thread as plain values.
+"""The state of an IBM i system for the console, read in the engine's thread as plain values.
 
 Looking at what there is needs no job. Entries are looked at in a job of the user's own profile, so that authority
 decides.
@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from tdqsim.errors import TdqError
-from tdqsim.ibmi import Job, ParameterError, System
+from tdqsim.ibmi import DataQueueState, Job, ParameterError, System
 from tdqsim.ibmi.journals import Journal, JournalEntry
 
 __all__ = ["DtaqSeen", "SystemSeen", "as_job", "attributes_of", "entries_of", "journal_of", "look_at_system"]
 
+T = TypeVar("T")
 _OWNER: Final = "QSECOFR"
 _MOST_JOBS: Final = 200
 
@@ -78,36 +79,35 @@ def look_at_system(system: System) -> SystemSeen:
         libraries.append((name, kinds.count("*DTAQ"), kinds.count("*JRN"), library.text))
     return SystemSeen(
         tuple(libraries),
-        tuple(_queue(system, queue) for queue in system.queues()),
+        tuple(_queue(system.state_of(queue)) for queue in system.queues()),
         tuple(_job(job) for job in islice(system.jobs.values(), _MOST_JOBS)),
         tuple(sorted(journals)),
     )
 
 
-def _queue(system: System, queue: Any) -> DtaqSeen:
-    attributes, ddm = queue.attributes, queue.ddm
-    journal = None if ddm else system.journal_of(queue)
+def _queue(state: DataQueueState) -> DtaqSeen:
+    attributes = state.attributes
     return DtaqSeen(
-        queue.library,
-        queue.name,
+        state.library,
+        state.name,
         attributes.type,
         attributes.seq,
         attributes.maxlen,
         attributes.keylen,
-        -1 if ddm else queue.count,
-        0 if ddm else queue.maximum,
+        -1 if state.ddm else state.entries,
+        state.maximum,
         attributes.force,
-        "" if journal is None else journal.qualified,
-        queue.text,
+        state.journal,
+        state.text,
     )
 
 
-def _job(job: Any) -> tuple[str, str, str]:
-    waits = job.strand.waiting_for if job.strand is not None else None
+def _job(job: Job) -> tuple[str, str, str]:
+    waits = job.started.strand.waiting_for if job.started is not None else None
     return job.qualified_name, job.user, "" if waits is None else str(waits.name)
 
 
-def as_job(system: System, userid: str, action: Callable[[Job], Any]) -> Any:
+def as_job(system: System, userid: str, action: Callable[[Job], T]) -> T:
     """Something done in a job of its own, with a user's profile; the owner's is QSECOFR.
 
     Raises:
@@ -126,7 +126,7 @@ def attributes_of(system: System, userid: str, library: str, queue: str) -> tupl
     return tuple((name.replace("_", " "), _shown(value)) for name, value in row._asdict().items())
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return value.hex().upper() if isinstance(value, bytes | bytearray) else str(value).rstrip()
 
 
@@ -139,11 +139,10 @@ def entries_of(
         seen = job.qsys2.data_queue_entries(queue, library, skip=position, limit=limit)
         return [(row.message_data_binary, row.key_data or b"", row.sender_job_name or "") for row in seen]
 
-    found: list[tuple[bytes, bytes, str]] = as_job(system, userid, look)
-    return found
+    return as_job(system, userid, look)
 
 
-def journal_of(system: System, name: str, limit: int) -> list[list[Any]]:
+def journal_of(system: System, name: str, limit: int) -> list[list[str | int]]:
     """The last entries of a journal, newest first: number, time, type, object, job, user, bytes of data."""
     library, _, short = name.partition("/")
     holder = system.libraries.get(library)
@@ -155,7 +154,7 @@ def journal_of(system: System, name: str, limit: int) -> list[list[Any]]:
     return [_journal_row(row) for row in reversed(rows)]
 
 
-def _journal_row(row: JournalEntry) -> list[Any]:
+def _journal_row(row: JournalEntry) -> list[str | int]:
     """An entry of a journal as a row of a table."""
     return [
         row.sequence_number,

@@ -1,28 +1,69 @@
 """The console's table: rows of plain cells, shown by ``static/tdq_table.js``, which makes text of everything.
 
-A cell is text or a number, or a dictionary with one of: ``text`` with ``href``; ``text`` with ``tone`` (ok, warn, bad,
-dim); ``lines``; ``spark`` (see :func:`spark`) with ``title``; and ``buttons``, each with ``id``, ``label``, ``title``.
+A cell is text or a number, or a dictionary with one of: ``text`` with ``href``, ``tone`` (ok, warn, bad, dim) or both;
+``lines``; ``spark`` (see :func:`spark`) with ``title``; and ``buttons``, each with ``id``, ``label``, ``title``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Final, NotRequired, TypeAlias, TypedDict
 
 from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
-__all__ = ["Cell", "Column", "DataTable", "column", "spark"]
+__all__ = ["Cell", "DataTable", "RichCell", "Row", "TableColumn", "column", "spark"]
 
-Cell = Any
-Column = dict[str, Any]
+
+class ButtonCell(TypedDict):
+    """A button in a cell; ``title`` says what it does to which row."""
+
+    id: str
+    label: str
+    title: str
+    tone: NotRequired[str]
+
+
+class RichCell(TypedDict, total=False):
+    """A cell that is more than text; see the top of the module."""
+
+    text: str | int
+    href: str
+    tone: str
+    lines: list[str]
+    spark: str
+    title: str
+    buttons: list[ButtonCell]
+
+
+Cell: TypeAlias = str | float | RichCell
+
+
+class Row(TypedDict):
+    """A row: its id, and a cell for each column."""
+
+    id: str
+    cells: Sequence[Cell]
+
+
+class TableColumn(TypedDict):
+    """A column; see :func:`column`."""
+
+    key: str
+    label: str
+    sort: bool
+    num: bool
+    mono: bool
+    wide: bool
+
+
 _WIDTH: Final = 100
 _HEIGHT: Final = 24
 
 
 def column(
     key: str, label: str, *, sort: bool = False, num: bool = False, mono: bool = False, wide: bool = False
-) -> Column:
+) -> TableColumn:
     """A column: whether its heading sorts, whether it holds numbers or data, whether it takes what room is left."""
     return {"key": key, "label": label, "sort": sort, "num": num, "mono": mono, "wide": wide}
 
@@ -59,15 +100,15 @@ class DataTable(Element, component="static/tdq_table.js"):
     def __init__(
         self,
         caption: str,
-        columns: Sequence[Column],
+        columns: Sequence[TableColumn],
         *,
         empty: str = "Nothing.",
         keep: bool = False,
-        on_sort: Callable[[str], Any] | None = None,
-        on_act: Callable[[str, str], Any] | None = None,
+        on_sort: Callable[[str], object] | None = None,
+        on_act: Callable[[str, str], object] | None = None,
     ) -> None:
         super().__init__()
-        self._shown: tuple[Any, ...] = ()
+        self._shown: tuple[list[Row], tuple[str, bool] | None] | None = None
         self.props.update(
             {"caption": caption, "columns": list(columns), "empty": empty, "rows": [], "sort": None, "keep": keep}
         )
@@ -76,7 +117,7 @@ class DataTable(Element, component="static/tdq_table.js"):
         if on_act is not None:
             self.on("act", lambda event: on_act(str(event.args["row"]), str(event.args["act"])))
 
-    def show(self, rows: list[dict[str, Any]], sort: tuple[str, bool] | None = None) -> None:
+    def show(self, rows: list[Row], sort: tuple[str, bool] | None = None) -> None:
         """Show these rows, each with ``id`` and ``cells``; nothing is sent when they are the same as before."""
         if self._shown == (rows, sort):
             return
@@ -85,13 +126,13 @@ class DataTable(Element, component="static/tdq_table.js"):
         self.props["sort"] = {"key": sort[0], "down": sort[1]} if sort is not None else None
         self.update()
 
-    def describe(self, columns: Sequence[Column]) -> None:
+    def describe(self, columns: Sequence[TableColumn]) -> None:
         """Change the columns."""
         self.props["columns"] = list(columns)
-        self._shown = ()
+        self._shown = None
 
 
-def _one_of(event: GenericEventArguments, columns: Sequence[Column]) -> str:
+def _one_of(event: GenericEventArguments, columns: Sequence[TableColumn]) -> str:
     """The key that a browser sent, if it is one of a column that sorts; else the first column's."""
     asked = str(event.args)
     return next((each["key"] for each in columns if each["key"] == asked and each["sort"]), str(columns[0]["key"]))

@@ -1,4 +1,4 @@
-"""What a browser sends to the console: only what the console's own pages send, and not too much of it.
+"""Checks of the messages that a browser sends to the console: their form, their size and their number.
 
 A page sends few and small messages: that it is there, what was clicked or typed, that it has received something. The
 packages behind the console take far more, and answer what they cannot read with a traceback in the log. So each message
@@ -38,7 +38,7 @@ _POLICY_VIOLATION: Final = 1008
 
 
 def wrong_with(text: str | None) -> str:
-    """What is wrong with a message; empty for one that a page of the console could have sent.
+    """The reason why no page of the console could have sent a message; empty where one could.
 
     Args:
         text: its text; None for one of bytes, which no page sends.

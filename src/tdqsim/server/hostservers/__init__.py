@@ -9,7 +9,80 @@ asyncio loop beside an engine.
 
 from __future__ import annotations
 
-from tdqsim.server.hostservers.accounts import Account, Accounts
-from tdqsim.server.hostservers.face import HostServers
+from typing import TYPE_CHECKING
 
-__all__ = ["Account", "Accounts", "HostServers"]
+from tdqsim.late import load_late
+
+if TYPE_CHECKING:
+    from tdqsim.server.hostservers.accounts import (
+        Account,
+        Accounts,
+        CommandPasswords,
+        SignOnCode,
+        change_password,
+        refused_password,
+        sign_on,
+    )
+    from tdqsim.server.hostservers.command import CommandServer
+    from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, SystemWork
+    from tdqsim.server.hostservers.dataqueue import DataQueueServer
+    from tdqsim.server.hostservers.face import HostServers
+    from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, blocks, reply
+    from tdqsim.server.hostservers.passwords import PasswordLevel, covered, substitute, token, tokens
+    from tdqsim.server.hostservers.signon import SignOn
+    from tdqsim.server.hostservers.user_accounts import UserAccounts
+
+__all__ = [
+    "Account",
+    "Accounts",
+    "CommandPasswords",
+    "CommandServer",
+    "Conversation",
+    "DataQueueServer",
+    "End",
+    "Frame",
+    "FrameError",
+    "FrameReader",
+    "HostServers",
+    "HostSystem",
+    "PasswordLevel",
+    "Reply",
+    "SignOn",
+    "SignOnCode",
+    "SystemWork",
+    "UserAccounts",
+    "block",
+    "blocks",
+    "change_password",
+    "covered",
+    "refused_password",
+    "reply",
+    "sign_on",
+    "substitute",
+    "token",
+    "tokens",
+]
+
+# No __dir__: freezegun looks at every name that a module lists, and would import pandas or FastAPI with time frozen.
+__getattr__, _ = load_late(
+    __name__,
+    {
+        ".accounts": (
+            "Account",
+            "Accounts",
+            "CommandPasswords",
+            "SignOnCode",
+            "change_password",
+            "refused_password",
+            "sign_on",
+        ),
+        ".command": ("CommandServer",),
+        ".conversation": ("Conversation", "End", "HostSystem", "Reply", "SystemWork"),
+        ".dataqueue": ("DataQueueServer",),
+        ".face": ("HostServers",),
+        ".frames": ("Frame", "FrameError", "FrameReader", "block", "blocks", "reply"),
+        ".passwords": ("PasswordLevel", "covered", "substitute", "token", "tokens"),
+        ".signon": ("SignOn",),
+        ".user_accounts": ("UserAccounts",),
+    },
+)

@@ -121,10 +121,19 @@ class Accounts:
 
     Args:
         accounts: each of a user of its own.
+
+    Attributes:
+        systems: those that the accounts are for.
     """
 
     def __init__(self, accounts: Iterable[Account] = ()) -> None:
         self._accounts = {capitals(one.user): one for one in accounts}
+        self.systems: list[System] = []
+
+    @property
+    def levels(self) -> frozenset[PasswordLevel]:
+        """The levels by which clients of the systems sign on now; all where it is for no system."""
+        return frozenset(PasswordLevel.of(each.values["QPWDLVL"]) for each in self.systems) or frozenset(PasswordLevel)
 
     def find(self, user: str) -> Account | None:
         """The account of a user, in capitals."""
@@ -159,11 +168,12 @@ class Accounts:
 
 
 class CommandPasswords:
-    """What CRTUSRPRF and CHGUSRPRF do to accounts: see :class:`~tdqsim.ibmi.System`'s ``passwords``."""
+    """CRTUSRPRF and CHGUSRPRF on accounts: see :class:`~tdqsim.ibmi.System`'s ``passwords``."""
 
     def __init__(self, system: System, accounts: Accounts) -> None:
         self._system = system
         self._accounts = accounts
+        accounts.systems.append(system)
 
     def keep(self, user: str, password: str | None) -> None:
         """Keep a password that the level takes.
@@ -205,7 +215,7 @@ class Attempt(NamedTuple):
 
 
 def sign_on(system: System, accounts: Accounts, level: PasswordLevel, attempt: Attempt) -> SignOnCode:
-    """What a sign-on comes to, when not too many have failed before it."""
+    """The return code of a sign-on; refused after too many failed ones."""
     if not accounts.admit(attempt.user, attempt.origin):
         return SignOnCode.SECURITY_GENERAL
     code = check(system, accounts.find(attempt.user), level, attempt)
@@ -215,7 +225,7 @@ def sign_on(system: System, accounts: Accounts, level: PasswordLevel, attempt: A
 
 
 def check(system: System, account: Account | None, level: PasswordLevel, attempt: Attempt) -> SignOnCode:
-    """What a sign-on comes to; wrong passwords are counted, a right one begins the count anew."""
+    """The return code of a sign-on; wrong passwords are counted, a right one resets the count."""
     profile = system.profiles.get(attempt.user)
     if attempt.kind != level.credential:
         return SignOnCode.REQUEST_NOT_VALID
@@ -297,7 +307,7 @@ def _plain(level: PasswordLevel, data: bytes, length: int) -> str | None:
 
 
 def refused_password(system: System, level: PasswordLevel, new: str) -> SignOnCode:
-    """What is against a new password, by the system values for them; GOOD if nothing is."""
+    """The reason why the system values refuse a new password; GOOD if they do not."""
     values = system.values
     longest = min(LONGEST_DES if level is PasswordLevel.DES else BOUNDS["password_longest"], values["QPWDMAXLEN"])
     neighbours = list(itertools.pairwise(new))

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.engine import CallCancelled, EngineStopped
 from tdqsim.errors import ConversionError, SystemClosed
-from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError
+from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError, message
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.conversation import Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, blocks, reply
-from tdqsim.server.hostservers.told import message_blocks
+from tdqsim.server.hostservers.messages import message_blocks
 
 __all__ = ["CommandServer", "expanded"]
 
@@ -33,7 +33,7 @@ _ESCAPE = 0x1B
 _NULL = 0xFF
 _OUTPUT, _BOTH = 2, 3
 _OVER = (CallCancelled, EngineStopped, JobEnded, SystemClosed)
-"""What ends a request that nobody waits for any more, and is not the program's."""
+"""Exceptions that end a request whose client has gone; they do not come from the program."""
 
 
 class CommandServer(Conversation):
@@ -182,7 +182,7 @@ def _page_of(ccsid: int) -> CodePage:
 
 def _run(job: Job, text: str) -> tuple[int, Sequence[Message]]:
     """Run a command; its return code and the messages that it sent."""
-    before = job.logged
+    before = job.joblog[-1:]
     try:
         answer = job.command(text)
     except EscapeMessage:
@@ -199,7 +199,7 @@ def _run(job: Job, text: str) -> tuple[int, Sequence[Message]]:
 
 
 def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) -> tuple[int, Sequence[Message]]:
-    before = job.logged
+    before = job.joblog[-1:]
     try:
         job.call_program(name, library, [one.storage for one in parameters])
     except EscapeMessage as error:
@@ -216,19 +216,23 @@ def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) ->
     return _OK, []
 
 
-def _since(job: Job, before: int) -> Sequence[Message]:
-    """The messages that were sent to a job since it had got so many."""
-    new = job.logged - before
-    return job.joblog[-new:] if new else []
+def _since(job: Job, before: Sequence[Message]) -> Sequence[Message]:
+    """The messages in a job log after the last one of ``before``; all of them when the log has dropped that one."""
+    new: list[Message] = []
+    for one in reversed(job.joblog):
+        if any(one is each for each in before):
+            break
+        new.append(one)
+    return new[::-1]
 
 
 def _ended(job: Job, message_id: str, error: Exception | SystemExit) -> list[Message]:
-    """What is told of a command or program that ended by an error of Python: its text, then an escape message."""
+    """The messages for a command or program that ended with a Python exception: its text, then an escape message."""
     reason = Message("", "diagnostic", 0, f"{type(error).__name__}: {error}"[:_LONGEST_REASON], b"")
     if message_id == "CPF9999":
         _LOG.warning("%s: a program ended", job.qualified_name, exc_info=error)
-        return [reason, job.message(message_id, "", "")]
-    return [reason, job.message(message_id)]
+        return [reason, message(message_id, "", "", page=job.page)]
+    return [reason, message(message_id, page=job.page)]
 
 
 def _messages(job: Job, sent: Sequence[Message], option: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What all host servers share: a connection as a state machine, and how a server is started on it.
+"""The base of all host servers: a connection as a state machine, and how a server is started on it.
 
 Bytes are fed in; :meth:`Conversation.next` gives the next step, one at a time and in order, as a server job works. A
 :class:`SystemWork` is carried out where the system lives, may wait there, and gives the reply; the next step is asked
@@ -75,7 +75,7 @@ Step = Reply | SystemWork | End
 
 @dataclass(slots=True)
 class HostSystem:
-    """What the servers of one system share.
+    """The objects that the servers of one system share.
 
     Attributes:
         system: the system.
@@ -160,6 +160,8 @@ class Conversation:
             if frame is None:
                 return None
             try:
+                if frame.template > len(frame.body):
+                    raise FrameError(f"a template of {frame.template} bytes in a frame with {len(frame.body)}")  # noqa: TRY301
                 step = self._answer(frame)
             except FrameError as error:
                 step = Reply(self._refusal(frame, error))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from tdqsim.core.store import Entry
 from tdqsim.ibmi import RDQD0100, EscapeMessage, Job, ParameterError
+from tdqsim.ibmi.serving import check_names, is_immediate
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
 
@@ -47,15 +49,15 @@ class DataQueueServer(Conversation):
         if job is None:
             return End("the server job has ended")
         call = act(job, frame, name, library)
-        taken: list[Any] = []
+        taken: list[Entry] = []
 
         def work() -> bytes:
             try:
                 if act is not _create:  # which is a command, and refuses names as one
-                    job.check_names(name, library)
+                    check_names(job, name, library)
                 return call(taken)
             except EscapeMessage as error:
-                return _told(frame, error)
+                return _escape(frame, error)
             except ParameterError:
                 return reply(frame, _COMMON, _SYNTAX)
 
@@ -64,7 +66,7 @@ class DataQueueServer(Conversation):
                 job.return_entry(name, library, taken.pop())
 
         if frame.request in _QUICK and _wait(frame) == 0:
-            return SystemWork(work, undo, lambda: job.waits_for_nobody(name, library))
+            return SystemWork(work, undo, lambda: is_immediate(job, name, library))
         return SystemWork(work, undo)
 
     def refusal(self, frame: Frame, error: FrameError) -> bytes:
@@ -72,7 +74,7 @@ class DataQueueServer(Conversation):
         return reply(frame, _COMMON, error.code.to_bytes(2, "big") if isinstance(error, Refused) else _SYNTAX)
 
 
-_Call = Callable[[list[Any]], bytes]
+_Call = Callable[[list[Entry]], bytes]
 
 
 def _wait(frame: Frame) -> int:
@@ -80,8 +82,8 @@ def _wait(frame: Frame) -> int:
     return frame.number(43, 4, signed=True) if frame.request == _RECEIVE else 0
 
 
-def _told(frame: Frame, error: EscapeMessage) -> bytes:
-    """The reply that tells an escape message."""
+def _escape(frame: Frame, error: EscapeMessage) -> bytes:
+    """The reply with an escape message."""
     if error.message_id == "CPF9805":
         return reply(frame, _COMMON, _DESTROYED)
     shown = _SAME.get(error.message_id, error.message_id)
@@ -111,7 +113,7 @@ def _key(frame: Frame, *, given: bool, start: int) -> bytes:
 
 
 def _described(job: Job, name: str, library: str) -> RDQD0100:
-    """What there is to tell of a queue; none of a DDM queue, which this server does not know."""
+    """The attributes of a queue; refused for a DDM queue, which this server does not know."""
     found = job.qmhqrdqd(name, library)
     if not found.sequence:
         job.fail("CPF9511", name)
@@ -119,7 +121,7 @@ def _described(job: Job, name: str, library: str) -> RDQD0100:
 
 
 def _attributes(job: Job, frame: Frame, name: str, library: str) -> _Call:
-    def call(_taken: list[Any]) -> bytes:
+    def call(_taken: list[Entry]) -> bytes:
         found = _described(job, name, library)
         template = _DONE + found.message_length.to_bytes(4, "big")
         template += (_YES if found.include_sender_id == "Y" else _NO) + _KINDS.get(found.sequence, _NO)
@@ -136,7 +138,7 @@ def _receive(job: Job, frame: Frame, name: str, library: str) -> _Call:
     wait = frame.number(43, 4, signed=True)
     key = _key(frame, given=keyed, start=48)
 
-    def call(taken: list[Any]) -> bytes:
+    def call(taken: list[Entry]) -> bytes:
         entry = job.receive(name, library, wait=None if wait < 0 else wait, key_order=order, key=key, remove=not peek)
         if entry is None:
             return reply(frame, _COMMON, _NO_DATA)
@@ -157,7 +159,7 @@ def _create(job: Job, frame: Frame, name: str, library: str) -> _Call:
         raise FrameError("a create with a type or authority that does not exist")
     keywords: dict[str, Any] = {"keylen": key_length} if sequence == "*KEYED" else {}
 
-    def call(_taken: list[Any]) -> bytes:
+    def call(_taken: list[Entry]) -> bytes:
         job.crtdtaq(
             dtaq=f"{library}/{name}", maxlen=length, seq=sequence, senderid="*YES" if sender else "*NO",
             force="*YES" if force else "*NO", text=text, aut=authority, **keywords,
@@ -168,7 +170,7 @@ def _create(job: Job, frame: Frame, name: str, library: str) -> _Call:
 
 
 def _delete(job: Job, frame: Frame, name: str, library: str) -> _Call:
-    def call(_taken: list[Any]) -> bytes:
+    def call(_taken: list[Entry]) -> bytes:
         if name.endswith("*") or (library.startswith("*") and library not in ("*LIBL", "*CURLIB")):
             raise ParameterError("several queues are deleted by command only")
         job.dltdtaq(name, library)
@@ -184,7 +186,7 @@ def _send(job: Job, frame: Frame, name: str, library: str) -> _Call:
     entry = found.get(_ENTRY, b"")
     key = _key(frame, given=keyed, start=42)
 
-    def call(_taken: list[Any]) -> bytes:
+    def call(_taken: list[Entry]) -> bytes:
         job.qsnddtaq(name, library, entry, key)
         return reply(frame, _COMMON, _DONE)
 
@@ -195,7 +197,7 @@ def _clear(job: Job, frame: Frame, name: str, library: str) -> _Call:
     keyed = _flag(frame, 40)
     key = _key(frame, given=keyed, start=41)
 
-    def call(_taken: list[Any]) -> bytes:
+    def call(_taken: list[Entry]) -> bytes:
         if keyed and not key:  # which would clear everything
             length = _described(job, name, library).key_length
             job.fail(*(("CPF9506", name, library, length) if length else ("CPF9502", name, library)))

@@ -18,25 +18,32 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import TypeVar, TypeVarTuple
 
 from tdqsim.core.engine import Engine
 from tdqsim.ibmi import System
+from tdqsim.server.connections import Connections
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, CommandPasswords
 from tdqsim.server.hostservers.command import CommandServer
 from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, Step, SystemWork
 from tdqsim.server.hostservers.dataqueue import DataQueueServer
+from tdqsim.server.hostservers.log_limit import LogLimit
 from tdqsim.server.hostservers.signon import SignOn
 
 __all__ = ["HostServers"]
 
+T = TypeVar("T")
+Values = TypeVarTuple("Values")
+
 SERVICES: Mapping[str, type[Conversation]] = {
     "as-signon": SignOn, "as-dtaq": DataQueueServer, "as-rmtcmd": CommandServer,
 }  # fmt: skip
+_KNOWN = {*SERVICES, *(f"{service}-s" for service in SERVICES)}
+"""Names that the mapper knows, whether or not they are listened to."""
 _LOG = logging.getLogger(__name__)
 _LONGEST_NAME = 32
 _HANGUP: int | None = getattr(select, "POLLRDHUP", None)
-"""What tells that the other side has closed; where no such thing is known (other systems than Linux), the loop does."""
+"""The poll event of a closed peer; on systems without it (all but Linux) the loop reports the close."""
 
 
 class HostServers:
@@ -47,9 +54,11 @@ class HostServers:
         system: the system.
         accounts: who may sign on.
         address: where to listen.
-        ports: port by service (``as-signon``, ``as-dtaq``, ``as-rmtcmd``); a service without one gets a free one.
+        ports: port by service (``as-signon``, ``as-dtaq``, ``as-rmtcmd``, and ``as-signon-s`` and so on over TLS); a
+            service without one gets a free one. With ``tls``, one without TLS is listened to only if it is named here.
         mapper: port of the port mapper, None for none (449 is the one that clients look for).
         tls: certificate and key for the same services over TLS (``as-dtaq-s`` and so on), None for none.
+        connections: those of all faces, for their bound; None where there is no other face.
 
     Attributes:
         ports: the ports in use, by service, once started.
@@ -65,16 +74,21 @@ class HostServers:
         ports: Mapping[str, int] | None = None,
         mapper: int | None = None,
         tls: ssl.SSLContext | None = None,
+        connections: Connections | None = None,
     ) -> None:
         self._engine = engine
         self._host = HostSystem(system, accounts)
-        system.passwords = CommandPasswords(system, accounts)
+        if system.passwords is None:
+            system.passwords = CommandPasswords(system, accounts)
         self._address = address
         self._wanted = dict(ports or {})
         self._mapper = mapper
         self._tls = tls
         self._servers: list[asyncio.Server] = []
-        self.connections: set[_Connection] = set()
+        self.connections: set[_Connection | _Mapper] = set()
+        self._all = connections or Connections()
+        self._all.register(self.connections)
+        self._refusals = LogLimit(_LOG)
         self.ports: dict[str, int] = {}
 
     async def start(self) -> None:
@@ -85,11 +99,12 @@ class HostServers:
         """
         try:
             for service, kind in SERVICES.items():
-                await self._listen(service, kind, None)
+                if self._tls is None or service in self._wanted:
+                    await self._listen(service, kind, None)
                 if self._tls is not None:
                     await self._listen(f"{service}-s", kind, self._tls)
             if self._mapper is not None:
-                await self._bind("mapper", self._mapper, lambda: _Mapper(self.ports), None)
+                await self._bind("mapper", self._mapper, lambda: _Mapper(self), None)
         except OSError:
             await self.stop()
             raise
@@ -114,7 +129,19 @@ class HostServers:
         self._servers.clear()
         self.ports.clear()
 
-    def submit(self, call: Callable[[], Any], name: str) -> Future[Any]:
+    def admit(self, connection: _Connection | _Mapper) -> bool:
+        """Count a connection; whether it may stay."""
+        self.connections.add(connection)
+        if self._all.exceeded:
+            connection.drop()
+            return False
+        return True
+
+    def refused(self, who: str, why: str) -> None:
+        """Log why a connection was ended, of many the first."""
+        self._refusals.warning("%s: connection ended: %s", who, why)
+
+    def submit(self, call: Callable[[], T], name: str) -> Future[T]:
         """Have something done where the system lives, as a strand: it may wait."""
         return self._engine.submit(call, name=name)
 
@@ -141,7 +168,7 @@ class _Connection(asyncio.Protocol):
         self._descriptor: int | None = None
         self._unsent = self._choked = False
         self._work: SystemWork | None = None
-        self._future: Future[Any] | None = None
+        self._future: Future[bytes] | None = None
         self._gone = False
 
     # -- in the loop's thread -------------------------------------------------------------------------------------
@@ -151,7 +178,8 @@ class _Connection(asyncio.Protocol):
         self._transport = transport
         if sys.platform != "win32" and transport.get_extra_info("sslcontext") is None:
             self._descriptor = transport.get_extra_info("socket").fileno()
-        self._servers.connections.add(self)
+        if not self._servers.admit(self):
+            return
         self._conversation.origin = str((transport.get_extra_info("peername") or ("",))[0])
         self._loop.call_later(BOUNDS["sign_on_seconds"], self._too_late)
 
@@ -180,7 +208,7 @@ class _Connection(asyncio.Protocol):
             self._write(step.data)
         elif isinstance(step, End):
             if step.reason:
-                _LOG.warning("%s: connection ended: %s", self._conversation.job_name, step.reason)
+                self._servers.refused(self._conversation.job_name, step.reason)
             self._transport.close()
             self._gone = True
         else:
@@ -218,9 +246,9 @@ class _Connection(asyncio.Protocol):
         else:
             call = partial(self._carry_out, work)
             self._future = self._servers.submit(call, self._conversation.job_name)
-            self._future.add_done_callback(partial(self._in_loop, self._done))
+            self._future.add_done_callback(lambda done: self._in_loop(self._done, done))
 
-    def _done(self, future: Future[Any]) -> None:
+    def _done(self, future: Future[bytes]) -> None:
         work, self._future = self._work, None
         assert work is not None
         if not self._gone and (future.cancelled() or future.exception() is not None):
@@ -320,7 +348,7 @@ class _Connection(asyncio.Protocol):
             self._in_loop(self.drop)
             return data
 
-    def _in_loop(self, call: Callable[..., None], *values: Any) -> None:
+    def _in_loop(self, call: Callable[[*Values], None], *values: *Values) -> None:
         with suppress(RuntimeError):  # the loop is closed, and the connection with it
             self._loop.call_soon_threadsafe(call, *values)
 
@@ -328,14 +356,28 @@ class _Connection(asyncio.Protocol):
 class _Mapper(asyncio.Protocol):
     """The port mapper: a service's name in, ``+`` and its port out."""
 
-    def __init__(self, ports: Mapping[str, int]) -> None:
-        self._ports = ports
+    def __init__(self, servers: HostServers) -> None:
+        self._servers = servers
+        self._ports = servers.ports
         self._held = b""
         self._transport: asyncio.Transport | None = None
+        self._late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if self._servers.admit(self):
+            self._late = asyncio.get_running_loop().call_later(BOUNDS["mapper_seconds"], self.drop)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  (asyncio's)
+        self._servers.connections.discard(self)
+        if self._late is not None:
+            self._late.cancel()
+
+    def drop(self) -> None:
+        """Close the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         assert self._transport is not None
@@ -345,6 +387,10 @@ class _Mapper(asyncio.Protocol):
         if port is not None:
             self._transport.write(b"+" + port.to_bytes(4, "big"))
             self._transport.close()
-        elif len(self._held) > _LONGEST_NAME or not any(known.startswith(name) for known in self._ports):
+        elif (
+            name in _KNOWN
+            or len(self._held) > _LONGEST_NAME
+            or not any(known.startswith(name) for known in self._ports)
+        ):
             self._transport.write(b"-\0\0\0\0")
             self._transport.close()

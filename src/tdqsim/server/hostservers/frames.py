@@ -21,7 +21,7 @@ _SERVER_MARK = 0xE0
 
 
 class FrameError(Exception):
-    """What came is no frame of this protocol."""
+    """The bytes received are no frame of this protocol."""
 
 
 class Refused(FrameError):
@@ -137,8 +137,6 @@ class FrameReader:
         length, attributes, server, instance, correlation, template, request = _HEADER.unpack_from(self._held)
         if server >> 8 != _SERVER_MARK or not HEADER_BYTES <= length <= self.longest:
             raise FrameError(f"server id {server:04X}, {length} bytes: no frame, or longer than {self.longest}")
-        if template > length - HEADER_BYTES:
-            raise FrameError(f"a template of {template} bytes in a frame of {length}")
         if len(self._held) < length:
             return None
         body = bytes(self._held[HEADER_BYTES:length])

@@ -52,7 +52,7 @@ class PasswordLevel(IntEnum):
 
     @property
     def credential(self) -> Credential:
-        """What clients send."""
+        """The kind of credential that clients send at this level."""
         return {
             PasswordLevel.DES: Credential.DES,
             PasswordLevel.SHA1: Credential.SHA1,
@@ -66,7 +66,7 @@ class PasswordLevel(IntEnum):
 
 
 def token(level: PasswordLevel, user: str, password: str) -> bytes:
-    """What an account keeps of a password at one level."""
+    """The token that an account keeps of a password at one level."""
     name = user.upper().ljust(_NAME)
     if level is PasswordLevel.SHA1:
         return hashlib.sha1((name + password.rstrip(" ")).encode("utf-16-be")).digest()  # noqa: S324  (the protocol's)
@@ -91,7 +91,7 @@ def tokens(user: str, password: str) -> dict[PasswordLevel, bytes]:
 def substitute(
     level: PasswordLevel, kept: bytes, user: str, client_seed: bytes, server_seed: bytes, sequence: int = 1
 ) -> bytes:
-    """What a client sends for a token, given the seeds of the connection."""
+    """The substitute that a client sends for a token, given the seeds of the connection."""
     name = user.upper().ljust(_NAME)
     if level is PasswordLevel.DES:
         return _des_substitute(kept, name, client_seed, server_seed, sequence)

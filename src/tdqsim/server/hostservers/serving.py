@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from ssl import SSLContext
+from typing import TYPE_CHECKING
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.server.hostservers.face import HostServers
-from tdqsim.server.hostservers.user_accounts import UserAccounts
-from tdqsim.server.users import Users
 
 if TYPE_CHECKING:
+    from tdqsim.server.connections import Connections
     from tdqsim.server.host import Host
     from tdqsim.server.servefile import ServeFile
     from tdqsim.server.tls import Certificate
@@ -22,7 +21,7 @@ __all__ = ["host_servers"]
 
 @asynccontextmanager
 async def host_servers(
-    host: Host, users: Users | None, config: ServeFile, certificate: Certificate | None
+    host: Host, config: ServeFile, certificate: Certificate | None, connections: Connections
 ) -> AsyncIterator[dict[str, dict[str, int]]]:
     """Run them; gives the ports by system and service.
 
@@ -31,16 +30,24 @@ async def host_servers(
     """
     given = config.faces.ibmi if isinstance(config.faces.ibmi, dict) else {}
     if given and len(host.systems) > 1:
-        raise TdqError("faces: ibmi: ports can be named where there is one system; yes gives each free ones")
+        raise UsageError("faces: ibmi: ports can be named where there is one system; yes gives each free ones")
     ports: dict[str, int] = {str(name): port for name, port in given.items() if name != "mapper"}
     mapper = next((port for name, port in given.items() if name == "mapper"), None)
-    accounts = UserAccounts(users or Users(), Path(config.users) if config.users else None)
+    accounts = host.accounts
+    assert accounts is not None, "the host was made for host servers"
     found: dict[str, dict[str, int]] = {}
     async with AsyncExitStack() as cleanup:
         for name, system in host.systems.items():
-            context: Any = None if certificate is None else certificate.context()
+            context: SSLContext | None = None if certificate is None else certificate.context()
             servers = HostServers(
-                host.engine, system, accounts, address=config.address, ports=ports, mapper=mapper, tls=context
+                host.engine,
+                system,
+                accounts,
+                address=config.address,
+                ports=ports,
+                mapper=mapper,
+                tls=context,
+                connections=connections,
             )
             try:
                 await servers.start()

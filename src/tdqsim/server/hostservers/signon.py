@@ -18,8 +18,8 @@ from tdqsim.server.hostservers.conversation import (
     SystemWork,
 )
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
+from tdqsim.server.hostservers.messages import refusal_blocks
 from tdqsim.server.hostservers.passwords import PasswordLevel
-from tdqsim.server.hostservers.told import refusal_blocks
 
 __all__ = ["SignOn"]
 
@@ -42,7 +42,7 @@ _REFUSALS = {
     SignOnCode.PASSWORD_EXPIRED: "CPF22E4",
     SignOnCode.PASSWORD_NONE: "CPF22E5",
 }
-"""What a refusal is called in messages."""
+"""The names of refusals in messages."""
 
 
 class SignOn(Conversation):

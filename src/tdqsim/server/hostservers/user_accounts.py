@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.server.hostservers.accounts import Account, Accounts
 from tdqsim.server.hostservers.passwords import PasswordLevel, tokens
 from tdqsim.server.users import TooManySignOns, User, Users, hashed
@@ -16,7 +16,7 @@ __all__ = ["UserAccounts"]
 class UserAccounts(Accounts):
     """Accounts that follow the users.
 
-    A changed password becomes the user's for all faces, with verifiers of the levels that the user had.
+    A changed password becomes the user's for all faces, with verifiers of the levels in use.
 
     Args:
         users: the users.
@@ -55,8 +55,14 @@ class UserAccounts(Accounts):
     def change(self, account: Account, password: str) -> None:
         """See the base."""
         before = self._known[account.user]
-        verifiers = {level: kept for level, kept in _verifiers(account.user, password).items() if level in before.ibmi}
-        self._put(before, replace(before, ibmi=verifiers, password=hashed(password) if before.password else ""))
+        self._put(
+            before,
+            replace(
+                before,
+                ibmi=self._verifiers(account.user, password),
+                password=hashed(password) if before.password else "",
+            ),
+        )
 
     def keep(self, user: str, password: str | None) -> None:
         """See the base. No command of the system changes a password that is for other faces too.
@@ -65,8 +71,8 @@ class UserAccounts(Accounts):
         """
         before = self._users.get(user)
         if before is not None and before.password:
-            raise TdqError("this user's is for all faces of the server; tdq users changes it")
-        made = {} if password is None else _verifiers(user, password)
+            raise UsageError("this user's is for all faces of the server; tdq users changes it")
+        made = {} if password is None else self._verifiers(user, password)
         self._put(before, replace(before or User(user), ibmi=made))
 
     def _put(self, before: User | None, after: User) -> None:
@@ -82,7 +88,6 @@ class UserAccounts(Accounts):
                 self._users.put(before)
             raise
 
-
-def _verifiers(user: str, password: str) -> dict[int, bytes]:
-    """What is kept of a password, by password level."""
-    return {int(level): kept for level, kept in tokens(user, password).items()}
+    def _verifiers(self, user: str, password: str) -> dict[int, bytes]:
+        """The verifiers of a password by password level: only of the levels in use."""
+        return {int(level): kept for level, kept in tokens(user, password).items() if level in self.levels}

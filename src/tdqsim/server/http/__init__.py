@@ -2,4 +2,26 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import TYPE_CHECKING
+
+from tdqsim.late import load_late
+
+if TYPE_CHECKING:
+    from tdqsim.server.http.access import Caller, Gate, signed_on
+    from tdqsim.server.http.api import application
+
+__all__ = [
+    "Caller",
+    "Gate",
+    "application",
+    "signed_on",
+]
+
+# No __dir__: freezegun looks at every name that a module lists, and would import pandas or FastAPI with time frozen.
+__getattr__, _ = load_late(
+    __name__,
+    {
+        ".access": ("Caller", "Gate", "signed_on"),
+        ".api": ("application",),
+    },
+)

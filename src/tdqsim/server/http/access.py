@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from typing import Annotated, Final
@@ -34,10 +33,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tdqsim.server.http.guard import same_site
 from tdqsim.server.http.problems import problem
 from tdqsim.server.http.sessions import Session, Sessions
+from tdqsim.server.operations import ServerOperation, operation_of_route
 from tdqsim.server.users import Role, User, Users
 
-__all__ = ["OPEN", "Breaker", "Gate", "Looker", "Operator", "has_signed_on", "one_line", "requires", "signed_on"]
+__all__ = ["OPEN", "PREFIX", "Caller", "Gate", "check_may", "has_signed_on", "one_line", "signed_on"]
 
+PREFIX: Final = "/api/v1"
 OPEN: Final = frozenset({"/health", "/ready", "/sign-on", "/api/v1/session"})
 """What answers to nobody in particular."""
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -145,25 +146,30 @@ def session_of(request: HTTPConnection) -> Session | None:
     return found
 
 
-def requires(role: Role) -> Callable[[HTTPConnection], User]:
-    """A dependency: who the request is from, who must have a role.
+def check_may(user: User, operation: ServerOperation) -> None:
+    """See that a user may do something.
 
-    Raises (when it is asked):
+    Raises:
+        HTTPException: 403: the user has not the role.
+    """
+    if not user.may(operation.role):
+        raise HTTPException(HTTPStatus.FORBIDDEN, f"{operation.name}: the role {operation.role} is needed")
+
+
+async def _caller(request: HTTPConnection) -> User:
+    """Who the request is from, who must have the role of the route's operation (``facts/operations.tsv``).
+
+    Raises:
         HTTPException: 401: nobody has signed on. 403: the user has not the role.
     """
-
-    def check(request: HTTPConnection) -> User:
-        user = signed_on(request)
-        if not user.may(role):
-            raise HTTPException(HTTPStatus.FORBIDDEN, f"the role {role} is needed")
-        return user
-
-    return check
+    user = signed_on(request)
+    path: str = request.scope["route"].path
+    check_may(user, operation_of_route(request.scope["method"], path.removeprefix(PREFIX)))
+    return user
 
 
-Looker = Annotated[User, Depends(requires(Role.look))]
-Operator = Annotated[User, Depends(requires(Role.operate))]
-Breaker = Annotated[User, Depends(requires(Role.break_))]
+Caller = Annotated[User, Depends(_caller)]
+"""Who a request is from, and may have what its route does."""
 
 
 def has_signed_on(request: HTTPConnection, user: User | None) -> None:

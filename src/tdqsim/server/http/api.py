@@ -5,8 +5,9 @@ that the region's security policy decides what it may do. Waiting requests are p
 in one answer: records and queues come in pages.
 """
 
-# Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
+from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -16,21 +17,16 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from tdqsim import __version__
 from tdqsim.errors import TdqError
 from tdqsim.server.host import Host
+from tdqsim.server.http import data_queues, ibmi, operating, output, queues, records, work
 from tdqsim.server.http.access import Gate
-from tdqsim.server.http.common import BOUNDS, PREFIX
-from tdqsim.server.http.data_queues import add_data_queues
-from tdqsim.server.http.document import page_of
+from tdqsim.server.http.answers.process import ServerHealth, ServerReadiness
+from tdqsim.server.http.common import BOUNDS, PREFIX, route_id
+from tdqsim.server.http.document import describe, page_of
 from tdqsim.server.http.events import Streams, add_events
 from tdqsim.server.http.guard import install_guard
-from tdqsim.server.http.ibmi import add_systems
 from tdqsim.server.http.metrics import exposition
-from tdqsim.server.http.operating import add_operating
-from tdqsim.server.http.output import add_output
 from tdqsim.server.http.problems import DOCUMENTED, answer_for, not_valid
-from tdqsim.server.http.queues import add_queues, add_regions
-from tdqsim.server.http.records import add_records
 from tdqsim.server.http.signon import add_sign_on
-from tdqsim.server.http.work import add_work
 
 __all__ = ["application"]
 
@@ -53,7 +49,9 @@ def application(
     app = FastAPI(
         title="tdqsim", version=__version__, openapi_url=f"{PREFIX}/openapi.json", docs_url=None, redoc_url=None,
         description=_ABOUT, responses=DOCUMENTED, redirect_slashes=False,
+        generate_unique_id_function=route_id,
     )  # fmt: skip
+    app.openapi = partial(describe, app)  # type: ignore[method-assign]  # as FastAPI documents it
     app.state.streams = Streams()
     for kind in (TdqError, TimeoutError):
         app.add_exception_handler(kind, answer_for)
@@ -62,22 +60,20 @@ def application(
     install_guard(app, BOUNDS["body_bytes"], request_seconds, any_host=any_host)
     add_sign_on(app, gate)
     _add_process(app, host, gate)
-    groups = (
-        add_regions, add_queues, add_records, add_work, add_operating, add_output, add_systems, add_data_queues,
-    )  # fmt: skip
-    for add in groups:
-        add(app, host)
+    app.state.host = host
+    for module in (queues, records, work, operating, output, ibmi, data_queues):
+        app.router.routes.extend(module.routes.routes)
     add_events(app, host, app.state.streams)
     return app
 
 
 def _add_process(app: FastAPI, host: Host, gate: Gate) -> None:
     @app.get("/health", tags=["process"])
-    async def health() -> dict[str, str]:
+    async def health() -> ServerHealth:
         """Whether the process answers."""
         return {"status": "up"}
 
-    @app.get("/ready", tags=["process"])
+    @app.get("/ready", tags=["process"], response_model=ServerReadiness)
     async def ready() -> JSONResponse:
         """Whether regions or systems are served and calls are taken."""
         up = host.engine.running and bool(host.regions or host.systems)

@@ -6,28 +6,81 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import HTTPException, Request
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.routing import APIRoute
 
 from tdqsim.cics import Region, Task
 from tdqsim.cics.kernel.conditions import TaskReturn
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
+from tdqsim.ibmi import System
 from tdqsim.server.host import Host
+from tdqsim.server.http.access import PREFIX, Caller
+from tdqsim.server.http.answers.work import CommandResult
+from tdqsim.server.http.problems import DOCUMENTED
 from tdqsim.server.http.values import Statement, values_in, values_out
+from tdqsim.server.open_units import API_TRANSID
+from tdqsim.server.operations import operation_id
 from tdqsim.server.users import User
 
-__all__ = ["BOUNDS", "PREFIX", "as_task", "attended", "executed", "in_a_task"]
+__all__ = [
+    "BOUNDS",
+    "PREFIX",
+    "PathRegion",
+    "PathSystem",
+    "Served",
+    "api_routes",
+    "as_task",
+    "attended",
+    "executed",
+    "in_a_task",
+    "route_id",
+]
 
 BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
-PREFIX: Final = "/api/v1"
 _SOON: Final = 0.02  # most requests are answered by then; a request that takes longer is watched
+
+
+def route_id(route: APIRoute) -> str:
+    """The operationId: that of ``facts/operations.tsv``, or the function's name in camel case."""
+    (method,) = route.methods or {""}
+    first, *others = route.name.split("_")
+    return operation_id(method, route.path.removeprefix(PREFIX)) or first + "".join(map(str.capitalize, others))
+
+
+def api_routes() -> APIRouter:
+    """For the routes of a module: below ``/api/v1``, with the refusals that each may answer with."""
+    return APIRouter(prefix=PREFIX, responses=DOCUMENTED, generate_unique_id_function=route_id)
+
+
+async def _served(request: Request) -> Host:
+    host: Host = request.app.state.host
+    return host
+
+
+Served = Annotated[Host, Depends(_served)]
+"""The host whose application was asked."""
+
+
+async def _region_of_path(name: str, host: Served, _user: Caller) -> Region:
+    return host.region(name)
+
+
+async def _system_of_path(name: str, host: Served, _user: Caller) -> System:
+    return host.system(name)
+
+
+PathRegion = Annotated[Region, Depends(_region_of_path)]
+"""The region that the path names, for a user who has the role of the route's operation."""
+PathSystem = Annotated[System, Depends(_system_of_path)]
+"""The IBM i system that the path names, for a user who has the role of the route's operation."""
 
 
 def in_a_task(region: Region, user: User, action: Callable[[Task], Any]) -> Any:
     """One command as a task of its own, with the user's authority; to be called in the engine's thread."""
-    with region.task(userid=user.id or region.default_user) as task:
+    with region.task(transid=API_TRANSID, userid=user.id or region.default_user) as task:
         return action(task)
 
 
@@ -74,7 +127,7 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def executed(task: Task, region: Region, statement: Statement) -> dict[str, Any]:
+def executed(task: Task, region: Region, statement: Statement) -> CommandResult:
     """An EXEC CICS command in a task, as its client is told of it."""
     variables = values_in(statement.variables, region)
     try:

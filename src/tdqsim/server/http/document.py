@@ -5,15 +5,56 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from html import escape
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["page_of"]
+from fastapi import FastAPI
+
+from tdqsim.server.http.problems import PROBLEM_SCHEMA
+
+__all__ = ["describe", "page_of"]
+
+_OPEN: Final = ("health", "ready", "signOn")
+"""Operations that need no user."""
+_SECURITY: Final = {
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "the token of the run, or one that signOn gave",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "tdq",
+        "description": "the cookie of a browser that has signed on; its name is tdq- and letters of the run",
+    },
+    "csrf": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-CSRF-Token",
+        "description": "with the cookie, for a request that changes something; getSession gives it",
+    },
+}
 
 _STYLE = """:root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.4}
 body{max-width:60rem;margin:2rem auto;padding:0 1rem}
 code,pre{font-family:ui-monospace,monospace;overflow-wrap:anywhere}pre{white-space:pre-wrap}
 summary{cursor:pointer;padding:.3rem 0}table{border-collapse:collapse}
 td,th{text-align:left;padding:.2rem 1rem .2rem 0;vertical-align:top}"""
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document of an application, with the schema of refusals and the ways to sign on."""
+    if app.openapi_schema is None:
+        document = FastAPI.openapi(app)
+        components = document.setdefault("components", {})
+        components["schemas"]["ProblemDetails"] = PROBLEM_SCHEMA
+        components["securitySchemes"] = _SECURITY
+        for methods in document["paths"].values():
+            for method, operation in methods.items():
+                if operation["operationId"] not in _OPEN:
+                    cookie: dict[str, list[str]] = {"session": []} if method == "get" else {"session": [], "csrf": []}
+                    operation["security"] = [{"bearer": []}, cookie]
+    return app.openapi_schema or {}
 
 
 def page_of(document: Mapping[str, Any]) -> str:

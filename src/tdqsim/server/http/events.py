@@ -12,7 +12,7 @@ from fastapi import FastAPI, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Looker
+from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PREFIX
 from tdqsim.server.http.values import Position
 
@@ -57,7 +57,7 @@ def add_events(app: FastAPI, host: Host, streams: Streams) -> None:
     @app.get(f"{PREFIX}/events", tags=["events"], response_class=_EventStream)
     async def events(
         request: Request,
-        _user: Looker,
+        _user: Caller,
         region: Annotated[str, Query(max_length=8, description="only of this region")] = "",
         queue: Annotated[str, Query(max_length=4, description="only of this queue")] = "",
     ) -> StreamingResponse:
@@ -72,7 +72,7 @@ def add_events(app: FastAPI, host: Host, streams: Streams) -> None:
     async def history(
         request: Request,
         name: str,
-        _user: Looker,
+        _user: Caller,
         position: Position = 0,
         follow: Annotated[bool, Query(description="go on with what happens from now on")] = True,
         last_event_id: Annotated[str, Header(pattern="^[0-9]{0,18}$", description="go on behind this one")] = "",

@@ -1,23 +1,24 @@
 """What all routes of IBM i systems share: a request as a job of its own, and what comes of it as JSON."""
 
-# Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
+from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends, HTTPException, Path, Query
-from starlette.requests import HTTPConnection
 
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import Job, ParameterError, System
-from tdqsim.server.http.access import requires
-from tdqsim.server.users import Role, User
+from tdqsim.server.http.access import Caller
+from tdqsim.server.http.answers.work import OptionValue
+from tdqsim.server.users import User
 
-__all__ = ["JobLooker", "JobOperator", "ObjectName", "in_a_job", "plain"]
+__all__ = ["JobUser", "ObjectName", "in_a_job", "plain"]
 
+T = TypeVar("T")
 _OWNER: Final = "QSECOFR"
 _Profile = Annotated[
     str,
@@ -36,24 +37,17 @@ ObjectName = Annotated[
 ]
 
 
-def _with_profile(role: Role) -> Callable[..., User]:
-    """A dependency: who the request is from, with the profile that its job is to have."""
-    allowed = requires(role)
-
-    def check(request: HTTPConnection, profile: _Profile = "") -> User:
-        user = allowed(request)
-        if user.id and profile.upper() not in ("", user.id):
-            raise HTTPException(HTTPStatus.FORBIDDEN, "a job has the profile of its user; only the owner names another")
-        return user if user.id else replace(user, id=profile.upper() or _OWNER)
-
-    return check
+async def _with_profile(user: Caller, profile: _Profile = "") -> User:
+    """Who the request is from, with the profile that its job is to have."""
+    if user.id and profile.upper() not in ("", user.id):
+        raise HTTPException(HTTPStatus.FORBIDDEN, "a job has the profile of its user; only the owner names another")
+    return user if user.id else replace(user, id=profile.upper() or _OWNER)
 
 
-JobLooker = Annotated[User, Depends(_with_profile(Role.look))]
-JobOperator = Annotated[User, Depends(_with_profile(Role.operate))]
+JobUser = Annotated[User, Depends(_with_profile)]
 
 
-def in_a_job(system: System, user: User, action: Callable[[Job], Any]) -> Any:
+def in_a_job(system: System, user: User, action: Callable[[Job], T]) -> T:
     """Something done in a job of its own; to be called in the engine's thread.
 
     Raises:
@@ -66,12 +60,12 @@ def in_a_job(system: System, user: User, action: Callable[[Job], Any]) -> Any:
         raise TdqError(str(error)) from error
 
 
-def plain(values: dict[str, Any]) -> dict[str, Any]:
+def plain(values: Mapping[str, Any]) -> dict[str, OptionValue]:
     """The fields of a row as JSON has them: bytes in hexadecimal, constants by their names."""
     return {name: _shown(value) for name, value in values.items()}
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> OptionValue:
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).hex().upper()
     if isinstance(value, Enum):

@@ -4,72 +4,63 @@ A SYSOUT data set, or a job, may be longer than any answer: it goes out as text,
 in the engine's thread, so that no record is read that is half written.
 """
 
-# Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
+from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from http import HTTPStatus
 from itertools import islice
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, cast
 
-from fastapi import FastAPI, HTTPException, Query
+from fastapi import HTTPException, Query
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from tdqsim.cics import Region
 from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool, render
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Looker
-from tdqsim.server.http.common import BOUNDS, PREFIX
+from tdqsim.server.http.answers.operating import RegionStatistics, SubmittedJobInfo, SysoutDatasetInfo
+from tdqsim.server.http.common import BOUNDS, PathRegion, Served, api_routes
 
-__all__ = ["add_output"]
+__all__ = ["routes"]
+
+routes = api_routes()
 
 _LINES: Final = BOUNDS["page_records"]
 _Number = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 
-def add_output(app: FastAPI, host: Host) -> None:
-    """Add the routes."""
-
-    @app.get(f"{PREFIX}/regions/{{name}}/statistics", tags=["regions"])
-    async def statistics(name: str, _user: Looker) -> dict[str, Any]:
-        """The statistics of this moment."""
-        region = host.region(name)
-        return await host.ask(lambda: region.statistics.now().as_dict())
-
-    _add_jobs(app, host)
-    _add_sysout(app, host)
+@routes.get("/regions/{name}/statistics", tags=["regions"])
+async def statistics(host: Served, region: PathRegion) -> RegionStatistics:
+    """The statistics of this moment."""
+    return await host.ask(lambda: cast("RegionStatistics", region.statistics.now().as_dict()))
 
 
 # -- jobs -------------------------------------------------------------------------------------------------------------
 
 
-def _add_jobs(app: FastAPI, host: Host) -> None:
-    base = f"{PREFIX}/regions/{{name}}/jobs"
+@routes.get("/regions/{name}/jobs", tags=["regions"])
+async def jobs(
+    host: Served,
+    region: PathRegion,
+    position: Annotated[
+        int | None, Query(ge=0, le=2**31 - 1, description="from this one on, the first is 0; the last ones without")
+    ] = None,
+) -> list[SubmittedJobInfo]:
+    """The jobs that were submitted through the internal reader; of a long one the first lines."""
+    return await host.ask(lambda: [_job(each) for each in _some_jobs(region, position)])
 
-    @app.get(base, tags=["regions"])
-    async def jobs(
-        name: str,
-        _user: Looker,
-        position: Annotated[
-            int | None, Query(ge=0, le=2**31 - 1, description="from this one on, the first is 0; the last ones without")
-        ] = None,
-    ) -> list[dict[str, Any]]:
-        """The jobs that were submitted through the internal reader; of a long one the first lines."""
-        region = host.region(name)
-        return await host.ask(lambda: [_job(each) for each in _some_jobs(region, position)])
 
-    @app.get(f"{base}/{{number}}", tags=["regions"], response_class=PlainTextResponse)
-    async def cards(name: str, number: int, _user: Looker) -> PlainTextResponse:
-        """The cards of a job as text, a line each."""
-        region = host.region(name)
+@routes.get("/regions/{name}/jobs/{number}", tags=["regions"], response_class=PlainTextResponse)
+async def cards(host: Served, region: PathRegion, number: int) -> PlainTextResponse:
+    """The cards of a job as text, a line each."""
 
-        def look() -> str | None:
-            found = next((each for each in region.data_sets.jobs if each.number == number), None)
-            return None if found is None else "".join(f"{line}\n" for line in found.text())
+    def look() -> str | None:
+        found = next((each for each in region.data_sets.jobs if each.number == number), None)
+        return None if found is None else "".join(f"{line}\n" for line in found.text())
 
-        text = await host.ask(look)
-        if text is None:
-            raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no job {number}")
-        return PlainTextResponse(text)
+    text = await host.ask(look)
+    if text is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no job {number}")
+    return PlainTextResponse(text)
 
 
 def _some_jobs(region: Region, position: int | None) -> Iterator[SubmittedJob]:
@@ -78,7 +69,7 @@ def _some_jobs(region: Region, position: int | None) -> Iterator[SubmittedJob]:
     return islice(log, first, first + most)
 
 
-def _job(job: SubmittedJob) -> dict[str, Any]:
+def _job(job: SubmittedJob) -> SubmittedJobInfo:
     return {
         "number": job.number,
         "id": job.id,
@@ -94,37 +85,33 @@ def _job(job: SubmittedJob) -> dict[str, Any]:
 # -- SYSOUT -----------------------------------------------------------------------------------------------------------
 
 
-def _add_sysout(app: FastAPI, host: Host) -> None:
-    base = f"{PREFIX}/regions/{{name}}/sysout"
+@routes.get("/regions/{name}/sysout", tags=["regions"])
+async def sysout(
+    host: Served,
+    region: PathRegion,
+    letter: Annotated[str, Query(alias="class", pattern="^[A-Za-z0-9]?$", description="only of this class")] = "",
+    after: Annotated[_Number, Query(description="those with a higher number")] = 0,
+) -> list[SysoutDatasetInfo]:
+    """The SYSOUT data sets that output queues wrote, by number, so many at a time."""
 
-    @app.get(base, tags=["regions"])
-    async def sysout(
-        name: str,
-        _user: Looker,
-        letter: Annotated[str, Query(alias="class", pattern="^[A-Za-z0-9]?$", description="only of this class")] = "",
-        after: Annotated[_Number, Query(description="those with a higher number")] = 0,
-    ) -> list[dict[str, Any]]:
-        """The SYSOUT data sets that output queues wrote, by number, so many at a time."""
-        region = host.region(name)
+    def look() -> list[SysoutDatasetInfo]:
+        found = region.data_sets.spool.datasets(letter.upper() or None)
+        return [_data_set(each) for each in found if each.number > after][: BOUNDS["page_jobs"]]
 
-        def look() -> list[dict[str, Any]]:
-            found = region.data_sets.spool.datasets(letter.upper() or None)
-            return [_data_set(each) for each in found if each.number > after][: BOUNDS["page_jobs"]]
-
-        return await host.ask(look)
-
-    @app.get(f"{base}/{{number}}", tags=["regions"], response_class=PlainTextResponse)
-    async def printed(name: str, number: int, _user: Looker) -> StreamingResponse:
-        """A SYSOUT data set as it is printed, as text."""
-        region = host.region(name)
-        spool = region.data_sets.spool
-        found = await host.ask(lambda: next((each for each in spool.datasets() if each.number == number), None))
-        if found is None:
-            raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no SYSOUT data set {number}")
-        return StreamingResponse(_printed(host, region, spool, found), media_type="text/plain; charset=utf-8")
+    return await host.ask(look)
 
 
-def _data_set(found: SysoutDataset) -> dict[str, Any]:
+@routes.get("/regions/{name}/sysout/{number}", tags=["regions"], response_class=PlainTextResponse)
+async def printed(host: Served, region: PathRegion, number: int) -> StreamingResponse:
+    """A SYSOUT data set as it is printed, as text."""
+    spool = region.data_sets.spool
+    found = await host.ask(lambda: next((each for each in spool.datasets() if each.number == number), None))
+    if found is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no SYSOUT data set {number}")
+    return StreamingResponse(_printed(host, region, spool, found), media_type="text/plain; charset=utf-8")
+
+
+def _data_set(found: SysoutDataset) -> SysoutDatasetInfo:
     return {
         "number": found.number,
         "class": found.sysout_class,

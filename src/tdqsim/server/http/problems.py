@@ -16,13 +16,16 @@ the server is stopped  503     while a request waited
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Annotated, Any, Final, NotRequired
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import Field, TypeAdapter
+from typing_extensions import TypedDict
 
 from tdqsim.cics import Abend, Condition
 from tdqsim.core.dispatch import TimedOut
@@ -31,27 +34,40 @@ from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import UnknownRegion
 from tdqsim.server.open_units import TooManyUnits, UnknownUnit
 
-__all__ = ["DOCUMENTED", "answer_for", "let_go", "not_valid", "problem"]
+__all__ = ["DOCUMENTED", "PROBLEM_SCHEMA", "answer_for", "let_go", "not_valid", "problem"]
 
 _STATUS: Final = {"QIDERR": HTTPStatus.NOT_FOUND, "NOTAUTH": HTTPStatus.FORBIDDEN, "TASKIDERR": HTTPStatus.NOT_FOUND}
 _NOT_FOUND_MESSAGES: Final = frozenset({"CPF9801", "CPF9810"})
 _NOT_AUTHORIZED: Final = frozenset({"CPF9802", "CPF9820"})
-_WORDS: Final = ("type", "title", "detail", "condition", "command", "resource", "abcode", "message_id")
-_SCHEMA: Final = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        **{name: {"type": "string"} for name in _WORDS},
-        **{name: {"type": "integer"} for name in ("status", "resp", "resp2")},
-        "errors": {"type": "array", "items": {"type": "string"}},
-    },
-}
+
+
+class ProblemDetails(TypedDict):
+    """A refusal (RFC 9457)."""
+
+    type: str
+    title: Annotated[str, Field(description="the condition, the message id, or what kind of refusal it is")]
+    status: Annotated[int, Field(description="the HTTP status")]
+    detail: str
+    condition: NotRequired[Annotated[str, Field(description="of a CICS condition: its name")]]
+    resp: NotRequired[int]
+    resp2: NotRequired[int]
+    command: NotRequired[str]
+    resource: NotRequired[str]
+    abcode: NotRequired[Annotated[str, Field(description="of an abend")]]
+    message_id: NotRequired[Annotated[str, Field(description="of an IBM i message")]]
+    errors: NotRequired[Annotated[list[str], Field(description="the parts of the request that are wrong")]]
+
+
+PROBLEM_SCHEMA: Final[dict[str, Any]] = TypeAdapter(ProblemDetails).json_schema()
+_REFERENCE: Final = {"$ref": "#/components/schemas/ProblemDetails"}
 _REFUSALS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 431, 503, 504)
 DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
-    status: {"description": HTTPStatus(status).phrase, "content": {"application/problem+json": {"schema": _SCHEMA}}}
+    status: {"description": HTTPStatus(status).phrase, "content": {"application/problem+json": {"schema": _REFERENCE}}}
     for status in _REFUSALS
 }
 """Every refusal there may be, for the OpenAPI document."""
+_OF_A_UNION: Final = re.compile(r".*\[.*|constrained-\w+|str|int|_?[A-Z]\w*[a-z]\w*")
+"""Types and classes in a place: fields and parameters have lower-case names, host variables are in capitals."""
 _NOT_THERE: Final = (UnknownRegion, UnknownUnit)
 
 
@@ -100,8 +116,8 @@ def let_go(error: BaseException) -> None:
 
 
 def _place(loc: Iterable[int | str]) -> str:
-    """Where in a request; without pydantic's names of its own validators."""
-    return ".".join(str(each) for each in loc if "[" not in str(each)).removesuffix(".constrained-str")
+    """Where in a request; without the names of classes and validators, which pydantic puts in for a union."""
+    return ".".join(str(each) for each in loc if not _OF_A_UNION.fullmatch(str(each)))
 
 
 async def not_valid(_request: Request, error: Exception) -> JSONResponse:

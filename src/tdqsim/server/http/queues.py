@@ -1,39 +1,44 @@
 """Regions and their queues: INQUIRE, SET, DISCARD, explain."""
 
-# Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
+from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Any, Self
+from typing import Annotated, Literal, Self, cast
 
-from fastapi import FastAPI, Query
-from pydantic import ConfigDict, model_validator
+from fastapi import Query
+from pydantic import BeforeValidator, ConfigDict, model_validator
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.look.explain import explain as explained
-from tdqsim.server.host import Host
-from tdqsim.server.http.access import Looker, Operator
-from tdqsim.server.http.common import BOUNDS, PREFIX, as_task
+from tdqsim.server.http.access import Caller
+from tdqsim.server.http.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary, TdqueueState
+from tdqsim.server.http.common import BOUNDS, PathRegion, Served, api_routes, as_task
 from tdqsim.server.http.values import RequestBody, Whole, values_out
 from tdqsim.server.looking import inquired, probe
 from tdqsim.server.users import User
 
-__all__ = ["add_queues", "add_regions"]
+__all__ = ["routes"]
+
+routes = api_routes()
 
 _NOT_THIS_QUEUE = 101  # RESP2 of NOTAUTH
 
 
-class _SetTdqueue(RequestBody):
+_CAPITALS = BeforeValidator(lambda given: given.upper() if isinstance(given, str) else given)
+
+
+class SetTdqueue(RequestBody):
     """Options of SET TDQUEUE by name, at least one."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
-    atifacility: str | Whole = ""
+    atifacility: Annotated[Literal["NOTERMINAL", "TERMINAL"] | Whole, _CAPITALS] = "NOTERMINAL"
     atitermid: str | Whole = ""
     atitranid: str | Whole = ""
     atiuserid: str | Whole = ""
-    enablestatus: str | Whole = ""
-    openstatus: str | Whole = ""
+    enablestatus: Annotated[Literal["ENABLED", "DISABLED"] | Whole, _CAPITALS] = "ENABLED"
+    openstatus: Annotated[Literal["OPEN", "CLOSED"] | Whole, _CAPITALS] = "OPEN"
     triggerlevel: str | Whole = ""
 
     @model_validator(mode="after")
@@ -43,22 +48,20 @@ class _SetTdqueue(RequestBody):
         return self
 
 
-def add_regions(app: FastAPI, host: Host) -> None:
-    """Add the routes of regions."""
-
-    @app.get(f"{PREFIX}/regions", tags=["regions"])
-    async def regions(_user: Looker) -> list[dict[str, Any]]:
-        """The regions that are served."""
-        return await host.ask(lambda: [_about(region) for region in host.regions.values()])
-
-    @app.get(f"{PREFIX}/regions/{{name}}", tags=["regions"])
-    async def region(name: str, _user: Looker) -> dict[str, Any]:
-        """One region."""
-        found = host.region(name)
-        return await host.ask(lambda: _about(found))
+@routes.get("/regions", tags=["regions"])
+async def regions(host: Served, _user: Caller) -> list[RegionSummary]:
+    """The regions that are served."""
+    return await host.ask(lambda: [_about(region) for region in host.regions.values()])
 
 
-def _about(region: Region) -> dict[str, Any]:
+@routes.get("/regions/{name}", tags=["regions"])
+async def region(host: Served, region: PathRegion) -> RegionSummary:
+    """One region."""
+    found = region
+    return await host.ask(lambda: _about(found))
+
+
+def _about(region: Region) -> RegionSummary:
     return {
         "applid": region.applid,
         "sysid": region.sysid,
@@ -72,11 +75,11 @@ def _about(region: Region) -> dict[str, Any]:
     }
 
 
-def _queue(region: Region, name: str, user: User) -> dict[str, Any]:
-    return {"name": name, **values_out(inquired(region, name, user.id).as_dict(), region)}
+def _queue(region: Region, name: str, user: User) -> TdqueueState:
+    return cast("TdqueueState", {"name": name, **values_out(inquired(region, name, user.id).as_dict(), region)})
 
 
-def _readable(region: Region, names: Iterable[str], user: User) -> Iterator[dict[str, Any]]:
+def _readable(region: Region, names: Iterable[str], user: User) -> Iterator[TdqueueState]:
     """What INQUIRE gives of queues; as a browse does, it passes over those that the user may not read."""
     for name in names:
         try:
@@ -86,72 +89,69 @@ def _readable(region: Region, names: Iterable[str], user: User) -> Iterator[dict
                 raise
 
 
-def add_queues(app: FastAPI, host: Host) -> None:
-    """Add the routes of queues."""
-    base = f"{PREFIX}/regions/{{name}}/queues"
+@routes.get("/regions/{name}/queues", tags=["queues"])
+async def queues(
+    host: Served,
+    region: PathRegion,
+    user: Caller,
+    prefix: Annotated[str, Query(max_length=4, description="names that begin so")] = "",
+    after: Annotated[str, Query(max_length=4, description="names behind this one")] = "",
+    limit: Annotated[int, Query(ge=1, le=BOUNDS["queues_page"])] = 100,
+) -> QueuePage:
+    """The queues of a region, in the order of their names, a page at a time."""
 
-    @app.get(base, tags=["queues"])
-    async def queues(
-        name: str,
-        user: Looker,
-        prefix: Annotated[str, Query(max_length=4, description="names that begin so")] = "",
-        after: Annotated[str, Query(max_length=4, description="names behind this one")] = "",
-        limit: Annotated[int, Query(ge=1, le=BOUNDS["queues_page"])] = 100,
-    ) -> dict[str, Any]:
-        """The queues of a region, in the order of their names, a page at a time."""
-        region = host.region(name)
+    def look() -> QueuePage:
+        names = sorted(each for each in region.tdqueues if each.startswith(prefix) and each > after)
+        page = names[:limit]
+        more = page[-1] if len(names) > limit else None
+        return {"queues": list(_readable(region, page, user)), "next": more, "count": len(names)}
 
-        def look() -> dict[str, Any]:
-            names = sorted(each for each in region.tdqueues if each.startswith(prefix) and each > after)
-            page = names[:limit]
-            more = page[-1] if len(names) > limit else None
-            return {"queues": list(_readable(region, page, user)), "next": more, "count": len(names)}
+    return await host.ask(look)
 
-        return await host.ask(look)
 
-    @app.get(f"{base}/{{queue}}", tags=["queues"])
-    async def inquire(name: str, queue: str, user: Looker) -> dict[str, Any]:
-        """INQUIRE TDQUEUE with all options."""
-        region = host.region(name)
-        return await host.ask(lambda: _queue(region, queue, user))
+@routes.get("/regions/{name}/queues/{queue}", tags=["queues"])
+async def inquire(host: Served, region: PathRegion, queue: str, user: Caller) -> TdqueueState:
+    """INQUIRE TDQUEUE with all options."""
+    return await host.ask(lambda: _queue(region, queue, user))
 
-    @app.patch(f"{base}/{{queue}}", tags=["queues"])
-    async def set_queue(name: str, queue: str, given: _SetTdqueue, user: Operator) -> dict[str, Any]:
-        """SET TDQUEUE, with the options by name, such as ``{"enablestatus": "DISABLED"}``."""
-        region = host.region(name)
-        options = given.model_dump(exclude_unset=True)
-        words = " ".join(f"{word.upper()}(V{at})" for at, word in enumerate(options))
-        values = {f"V{at}": value for at, value in enumerate(options.values())}
-        await as_task(host, region, user, lambda task: task.execute(f"SET TDQUEUE(Q) {words}", {"Q": queue, **values}))
-        return await host.ask(lambda: _queue(region, queue, user))
 
-    @app.delete(f"{base}/{{queue}}", tags=["definitions"], status_code=204)
-    async def discard(name: str, queue: str, user: Operator) -> None:
-        """DISCARD TDQUEUE."""
-        region = host.region(name)
-        await as_task(host, region, user, lambda task: task.discard_tdqueue(queue))
+@routes.patch("/regions/{name}/queues/{queue}", tags=["queues"])
+async def set_queue(host: Served, region: PathRegion, queue: str, given: SetTdqueue, user: Caller) -> TdqueueState:
+    """SET TDQUEUE, with the options by name, such as ``{"enablestatus": "DISABLED"}``."""
+    options = given.model_dump(exclude_unset=True)
+    words = " ".join(f"{word.upper()}(V{at})" for at, word in enumerate(options))
+    values = {f"V{at}": value for at, value in enumerate(options.values())}
+    await as_task(host, region, user, lambda task: task.execute(f"SET TDQUEUE(Q) {words}", {"Q": queue, **values}))
+    return await host.ask(lambda: _queue(region, queue, user))
 
-    @app.get(f"{base}/{{queue}}/depth", tags=["queues"])
-    async def depth(name: str, queue: str, user: Looker) -> dict[str, Any]:
-        """NUMITEMS of an intrapartition queue over time: since when it has had which, true to the second."""
-        region = host.region(name)
 
-        def look() -> dict[str, Any]:
-            now = int(inquired(region, queue, user.id).numitems)
-            samples = host.depths[region.applid].of(queue.rstrip(" "))
-            return {"time_ns": region.clock.time_ns(), "depth": now, "samples": samples}
+@routes.delete("/regions/{name}/queues/{queue}", tags=["definitions"], status_code=204)
+async def discard(host: Served, region: PathRegion, queue: str, user: Caller) -> None:
+    """DISCARD TDQUEUE."""
+    await as_task(host, region, user, lambda task: task.discard_tdqueue(queue))
 
-        return await host.ask(look)
 
-    @app.get(f"{base}/{{queue}}/explain", tags=["queues"])
-    async def explain(
-        name: str,
-        queue: str,
-        user: Looker,
-        size: Annotated[int, Query(ge=1, le=32767, description="bytes of the record whose WRITEQ is foreseen")] = 1,
-    ) -> dict[str, Any]:
-        """Why a queue is as it is, and what each request would meet, in sentences and in parts."""
-        region = host.region(name)
-        pause = partial(region.dispatcher.yield_now, always=True)
-        found = await host.ask(lambda: explained(region, queue, size=size, task=probe(region, user.id), pause=pause))
-        return {"explanation": str(found), **asdict(found)}
+@routes.get("/regions/{name}/queues/{queue}/depth", tags=["queues"])
+async def depth(host: Served, region: PathRegion, queue: str, user: Caller) -> QueueDepth:
+    """NUMITEMS of an intrapartition queue over time: since when it has had which, true to the second."""
+
+    def look() -> QueueDepth:
+        now = int(inquired(region, queue, user.id).numitems)
+        samples = [list(each) for each in host.depths[region.applid].of(queue.rstrip(" "))]
+        return {"time_ns": region.clock.time_ns(), "depth": now, "samples": samples}
+
+    return await host.ask(look)
+
+
+@routes.get("/regions/{name}/queues/{queue}/explain", tags=["queues"])
+async def explain(
+    host: Served,
+    region: PathRegion,
+    queue: str,
+    user: Caller,
+    size: Annotated[int, Query(ge=1, le=32767, description="bytes of the record whose WRITEQ is foreseen")] = 1,
+) -> QueueExplanation:
+    """Why a queue is as it is, and what each request would meet, in sentences and in parts."""
+    pause = partial(region.dispatcher.yield_now, always=True)
+    found = await host.ask(lambda: explained(region, queue, size=size, task=probe(region, user.id), pause=pause))
+    return cast("QueueExplanation", {"explanation": str(found), **asdict(found)})

@@ -1,137 +1,136 @@
 """Records: peek by page and position, WRITEQ, READQ, DELETEQ, seed."""
 
-# Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
+from __future__ import annotations
 
 import asyncio
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from fastapi import Body, FastAPI, HTTPException, Query, Request
+from fastapi import Body, HTTPException, Query, Request
 
 from tdqsim.cics import Condition, Task
 from tdqsim.facts import Resp
-from tdqsim.server.host import Host
-from tdqsim.server.http.access import Breaker, Looker, Operator
-from tdqsim.server.http.common import BOUNDS, PREFIX, as_task, attended, in_a_task
+from tdqsim.server.http.access import Caller
+from tdqsim.server.http.answers.regions import DecodedPage, PeekPage, ReadRecord, ReadRecords, SeedResult, WriteResult
+from tdqsim.server.http.common import BOUNDS, PathRegion, Served, api_routes, as_task, attended, in_a_task
 from tdqsim.server.http.values import Decoding, Encoding, Position, Record, decoded, shown
 from tdqsim.server.looking import peek as look
 
-__all__ = ["add_records"]
+__all__ = ["routes"]
 
-_BASE: Final = f"{PREFIX}/regions/{{name}}/queues/{{queue}}"
+routes = api_routes()
+
+_BASE: Final = "/regions/{name}/queues/{queue}"
 _Limit = Annotated[int, Query(ge=1, le=BOUNDS["page_records"])]
 
 
-def add_records(app: FastAPI, host: Host) -> None:
-    """Add the routes of records."""
-    _add_looks(app, host)
-    _add_read(app, host)
-    _add_changes(app, host)
+@routes.get(f"{_BASE}/records", tags=["records"])
+async def peek(
+    host: Served,
+    region: PathRegion,
+    queue: str,
+    user: Caller,
+    position: Position = 0,
+    limit: _Limit = 100,
+    encoding: Encoding = "text",
+    uncommitted: Annotated[bool, Query(description="what units of work have written, not what they read")] = False,
+) -> PeekPage:
+    """Look at records without taking them, a page at a time."""
+    records = await host.ask(lambda: look(region, queue, user.id, position, limit, with_uncommitted=uncommitted))
+    return {"position": position, "records": [shown(record, region, encoding) for record in records]}
 
 
-def _add_looks(app: FastAPI, host: Host) -> None:
-    @app.get(f"{_BASE}/records", tags=["records"])
-    async def peek(
-        name: str,
-        queue: str,
-        user: Looker,
-        position: Position = 0,
-        limit: _Limit = 100,
-        encoding: Encoding = "text",
-        uncommitted: Annotated[bool, Query(description="what units of work have written, not what they read")] = False,
-    ) -> dict[str, Any]:
-        """Look at records without taking them, a page at a time."""
-        region = host.region(name)
-        records = await host.ask(lambda: look(region, queue, user.id, position, limit, with_uncommitted=uncommitted))
-        return {"position": position, "records": [shown(record, region, encoding) for record in records]}
-
-    @app.get(f"{_BASE}/records/decoded", tags=["records"])
-    async def peek_by_own_layout(
-        name: str, queue: str, user: Looker, position: Position = 0, limit: _Limit = 100
-    ) -> dict[str, Any]:
-        """Look at records by the layout that region.yaml gives to the queue; 404 where it gives none."""
-        region = host.region(name)
-        made = host.layouts.get(region.applid, {}).get(queue.rstrip(" "))
-        if made is None:
-            raise HTTPException(HTTPStatus.NOT_FOUND, f"queue {queue[:20]!r}: region.yaml gives it no layout")
-        records = await host.ask(lambda: look(region, queue, user.id, position, limit))
-        found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
-        return {"layout": made.name, "position": position, "records": found}
-
-    @app.post(f"{_BASE}/records/decoded", tags=["records"])
-    async def peek_decoded(
-        name: str, queue: str, layout: Decoding, user: Looker, position: Position = 0, limit: _Limit = 100
-    ) -> dict[str, Any]:
-        """Look at records by a layout: a copybook, or the YAML form. A record that does not fit says why."""
-        region = host.region(name)
-        made = await asyncio.to_thread(layout.layout, region.codepage.name)
-        records = await host.ask(lambda: look(region, queue, user.id, position, limit))
-        found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
-        return {"position": position, "records": found}
+@routes.get(f"{_BASE}/records/decoded", tags=["records"])
+async def peek_by_own_layout(
+    host: Served, region: PathRegion, queue: str, user: Caller, position: Position = 0, limit: _Limit = 100
+) -> DecodedPage:
+    """Look at records by the layout that region.yaml gives to the queue; 404 where it gives none."""
+    made = host.layouts.get(region.applid, {}).get(queue.rstrip(" "))
+    if made is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"queue {queue[:20]!r}: region.yaml gives it no layout")
+    records = await host.ask(lambda: look(region, queue, user.id, position, limit))
+    found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
+    return {"layout": made.name, "position": position, "records": found}
 
 
-def _add_read(app: FastAPI, host: Host) -> None:
-    @app.post(f"{_BASE}/read", tags=["records"])
-    async def read(
-        request: Request,
-        name: str,
-        queue: str,
-        user: Operator,
-        nosuspend: Annotated[bool, Query(description="QBUSY rather than a wait")] = False,
-        encoding: Encoding = "text",
-        count: Annotated[
-            int | None, Query(ge=1, le=BOUNDS["page_records"], description="up to QZERO, as a list")
-        ] = None,
-    ) -> dict[str, Any]:
-        """READQ TD, as a task of its own: the record is gone."""
-        region = host.region(name)
-        if count is not None:
-            take = partial(in_a_task, region, user, lambda task: _several(task, queue, count, nosuspend=nosuspend))
-            records: list[bytes] = await attended(request, asyncio.ensure_future(host.ask(take)))
-            return {"records": [shown(each, region, encoding) for each in records]}
-        call = partial(in_a_task, region, user, lambda task: task.readq_td(queue, nosuspend=nosuspend))
-        record: bytes = await attended(request, asyncio.ensure_future(host.ask(call)))
-        return {"record": shown(record, region, encoding), "length": len(record)}
+@routes.post(f"{_BASE}/records/decoded", tags=["records"])
+async def peek_decoded(
+    host: Served,
+    region: PathRegion,
+    queue: str,
+    layout: Decoding,
+    user: Caller,
+    position: Position = 0,
+    limit: _Limit = 100,
+) -> DecodedPage:
+    """Look at records by a layout: a copybook, or the YAML form. A record that does not fit says why."""
+    made = await asyncio.to_thread(layout.layout, region.codepage.name)
+    records = await host.ask(lambda: look(region, queue, user.id, position, limit))
+    found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
+    return {"position": position, "records": found}
 
 
-def _add_changes(app: FastAPI, host: Host) -> None:
-    @app.post(f"{_BASE}/records", tags=["records"], status_code=201)
-    async def write(
-        name: str,
-        queue: str,
-        record: Annotated[Record | Annotated[list[Record], Body(max_length=BOUNDS["page_records"])], Body()],
-        user: Operator,
-    ) -> dict[str, Any]:
-        """WRITEQ TD, as a task of its own; several records are one task and one unit of work."""
-        region = host.region(name)
-        several = isinstance(record, list)
-        data = [each.bytes_for(region) for each in (record if isinstance(record, list) else [record])]
+@routes.post(f"{_BASE}/read", tags=["records"])
+async def read(
+    host: Served,
+    request: Request,
+    region: PathRegion,
+    queue: str,
+    user: Caller,
+    nosuspend: Annotated[bool, Query(description="QBUSY rather than a wait")] = False,
+    encoding: Encoding = "text",
+    count: Annotated[int | None, Query(ge=1, le=BOUNDS["page_records"], description="up to QZERO, as a list")] = None,
+) -> ReadRecord | ReadRecords:
+    """READQ TD, as a task of its own: the record is gone."""
+    if count is not None:
+        take = partial(in_a_task, region, user, lambda task: _several(task, queue, count, nosuspend=nosuspend))
+        records: list[bytes] = await attended(request, asyncio.ensure_future(host.ask(take)))
+        return {"records": [shown(each, region, encoding) for each in records]}
+    call = partial(in_a_task, region, user, lambda task: task.readq_td(queue, nosuspend=nosuspend))
+    record: bytes = await attended(request, asyncio.ensure_future(host.ask(call)))
+    return {"record": shown(record, region, encoding), "length": len(record)}
 
-        def put(task: Task) -> None:
-            for each in data:
-                task.writeq_td(queue, each)
 
-        await as_task(host, region, user, put)
-        return {"written": sum(map(len, data)), **({"records": len(data)} if several else {})}
+@routes.post(f"{_BASE}/records", tags=["records"], status_code=201)
+async def write(
+    host: Served,
+    region: PathRegion,
+    queue: str,
+    record: Annotated[Record | Annotated[list[Record], Body(max_length=BOUNDS["page_records"])], Body()],
+    user: Caller,
+) -> WriteResult:
+    """WRITEQ TD, as a task of its own; several records are one task and one unit of work."""
+    several = isinstance(record, list)
+    data = [each.bytes_for(region) for each in (record if isinstance(record, list) else [record])]
 
-    @app.delete(f"{_BASE}/records", tags=["records"], status_code=204)
-    async def clear(name: str, queue: str, user: Operator) -> None:
-        """DELETEQ TD."""
-        region = host.region(name)
-        await as_task(host, region, user, lambda task: task.deleteq_td(queue))
+    def put(task: Task) -> None:
+        for each in data:
+            task.writeq_td(queue, each)
 
-    @app.post(f"{_BASE}/seed", tags=["records"], status_code=201)
-    async def seed(
-        name: str,
-        queue: str,
-        records: Annotated[list[Record], Body(max_length=BOUNDS["page_records"])],
-        _user: Breaker,
-    ) -> dict[str, Any]:
-        """Put records on a queue outside any task: no trigger, no statistics."""
-        region = host.region(name)
-        data = [record.bytes_for(region) for record in records]
-        return {"seeded": await host.ask(lambda: region.seed(queue, data))}
+    await as_task(host, region, user, put)
+    found: WriteResult = {"written": sum(map(len, data))}
+    if several:
+        found["records"] = len(data)
+    return found
+
+
+@routes.delete(f"{_BASE}/records", tags=["records"], status_code=204)
+async def clear(host: Served, region: PathRegion, queue: str, user: Caller) -> None:
+    """DELETEQ TD."""
+    await as_task(host, region, user, lambda task: task.deleteq_td(queue))
+
+
+@routes.post(f"{_BASE}/seed", tags=["records"], status_code=201)
+async def seed(
+    host: Served,
+    region: PathRegion,
+    queue: str,
+    records: Annotated[list[Record], Body(max_length=BOUNDS["page_records"])],
+) -> SeedResult:
+    """Put records on a queue outside any task: no trigger, no statistics."""
+    data = [record.bytes_for(region) for record in records]
+    return {"seeded": await host.ask(lambda: region.seed(queue, data))}
 
 
 def _several(task: Task, queue: str, count: int, *, nosuspend: bool) -> list[bytes]:

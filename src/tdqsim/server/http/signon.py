@@ -7,9 +7,10 @@ itself, not a redirect, because a browser does not send a strict cookie along wh
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from html import escape
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from urllib.parse import parse_qsl
 
 from fastapi import FastAPI, HTTPException, Query, Request, Response
@@ -17,10 +18,11 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from tdqsim.facts import table
-from tdqsim.server.http.access import Gate, Looker, has_signed_on, session_of, signed_on
+from tdqsim.server.http.access import Caller, Gate, has_signed_on, session_of, signed_on
+from tdqsim.server.http.answers.process import SessionState, SessionToken
 from tdqsim.server.http.guard import same_site
 from tdqsim.server.http.values import RequestBody
-from tdqsim.server.users import Role, SignOnRefused, TooManySignOns
+from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User
 
 __all__ = ["add_sign_on"]
 
@@ -39,7 +41,11 @@ padding:0 1rem}label{display:block;margin-top:1rem}input{width:100%;box-sizing:b
 button{margin-top:1.5rem;font-size:1rem;padding:.5rem 1.5rem}p[role=alert]{font-weight:bold}"""
 
 
-class _SignOn(RequestBody):
+_Authenticate = Callable[[Request, str, str], Awaitable[str]]
+"""The id of the user who signs on with a name and a password, for a request."""
+
+
+class SignOnRequest(RequestBody):
     """User and password."""
 
     user: Annotated[str, Field(min_length=1, max_length=20)]
@@ -67,7 +73,7 @@ def add_sign_on(app: FastAPI, access: Gate) -> None:
     _add_session(app, access, sign_on)
 
 
-def _add_page(app: FastAPI, access: Gate, sign_on: Any) -> None:
+def _add_page(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
     @app.get("/sign-on", include_in_schema=False)
     async def page(
         link: Annotated[str, Query(max_length=100)] = "", to: Annotated[str, Query(alias="next", max_length=200)] = "/"
@@ -102,9 +108,9 @@ def _add_page(app: FastAPI, access: Gate, sign_on: Any) -> None:
         return answer
 
 
-def _add_session(app: FastAPI, access: Gate, sign_on: Any) -> None:
-    @app.post("/api/v1/session", tags=["session"], status_code=201)
-    async def begin(request: Request, who: _SignOn) -> dict[str, Any]:
+def _add_session(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
+    @app.post("/api/v1/session", tags=["session"], status_code=201, operation_id="signOn")
+    async def begin(request: Request, who: SignOnRequest) -> SessionToken:
         """Sign on, for a bearer token; it ends after a time, or when it was not used for a time."""
         try:
             user_id = await sign_on(request, who.user, who.password)
@@ -115,8 +121,8 @@ def _add_session(app: FastAPI, access: Gate, sign_on: Any) -> None:
         user = access.user_of(session)
         return {"token": token, "user": user_id, "roles": _roles(user), "seconds": _BOUNDS["session_seconds"]}
 
-    @app.get("/api/v1/session", tags=["session"])
-    async def about(request: Request) -> dict[str, Any]:
+    @app.get("/api/v1/session", tags=["session"], operation_id="getSession")
+    async def about(request: Request) -> SessionState:
         """Who has signed on, with which roles, and what changing requests of a browser carry as X-CSRF-Token."""
         user = signed_on(request)
         session = session_of(request)
@@ -124,14 +130,14 @@ def _add_session(app: FastAPI, access: Gate, sign_on: Any) -> None:
         return {"user": user.id, "roles": _roles(user), "groups": list(user.groups), "csrf": csrf}
 
     @app.delete("/api/v1/session", tags=["session"], status_code=204)
-    async def end(request: Request, _user: Looker) -> None:
+    async def end(request: Request, _user: Caller) -> None:
         """Sign off; the token of the run stays."""
         session = session_of(request)
         if session is not None:
             access.sessions.end(session)
 
 
-def _roles(user: Any) -> list[str]:
+def _roles(user: User | None) -> list[str]:
     return [role.value for role in Role if user is not None and user.may(role)]
 
 

@@ -9,15 +9,17 @@ from enum import IntEnum
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from tdqsim.cics import Region
-from tdqsim.cics.text.cemt_request import parse_cemt
 from tdqsim.core.codepage import CodePage
+from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.errors import TdqError
-from tdqsim.facts import table
+from tdqsim.facts import Resp, table
 from tdqsim.layouts import Layout, Rules, parse_copybook, parse_layout_yaml
+from tdqsim.server.http.answers.regions import DecodedRecord
+from tdqsim.server.http.answers.work import OptionValue
 
 __all__ = [
     "HEX",
@@ -72,6 +74,17 @@ _Given = SkipJsonSchema[None]
 """A field that is not given, which the document does not call null."""
 
 
+def _check_condition(name: str) -> str:
+    if name not in Resp.__members__:
+        raise ValueError("is no condition, such as NOSPACE or QZERO")
+    return name
+
+
+_Condition = Annotated[
+    str, Field(json_schema_extra={"enum": sorted(Resp.__members__)}), AfterValidator(_check_condition)
+]
+
+
 class Record(RequestBody):
     """One record; exactly one of its fields is given."""
 
@@ -107,7 +120,7 @@ def bytes_of(record: Record, page: CodePage) -> bytes:
     """
     try:
         if record.hex is not None:
-            return bytes.fromhex(record.hex)
+            return hex_bytes(record.hex)
         if record.base64 is not None:
             return base64.b64decode(record.base64, validate=True)
     except (ValueError, binascii.Error) as error:
@@ -129,22 +142,13 @@ class Line(RequestBody):
 
     text: Annotated[str, Field(min_length=1, max_length=32768, description="such as INQUIRE TDQUEUE(P*)")]
 
-    def only_looks(self) -> bool:
-        """Whether a CEMT request changes nothing.
-
-        Raises:
-            CemtError: it is none.
-        """
-        request = parse_cemt(self.text)
-        return request.syntax_only or request.verb == "INQUIRE"
-
 
 class Decoding(RequestBody):
     """A layout; exactly one of copybook and yaml is given."""
 
     model_config = ConfigDict(json_schema_extra=_one_of("copybook", "yaml"))
     copybook: Annotated[str, Field(max_length=262_144, description="the text of a COBOL copybook")] | _Given = None
-    record: Annotated[str | None, Field(max_length=30, description="which record of a copybook with several")] = None
+    record: Annotated[str, Field(max_length=30, description="which record of a copybook with several")] | None = None
     yaml: Annotated[str, Field(max_length=262_144, description="a layout in its YAML form")] | _Given = None
 
     @model_validator(mode="after")
@@ -165,19 +169,24 @@ class Decoding(RequestBody):
 
 
 class AwaitedState(RequestBody):
-    """What a client waits for: a queue, or the end of all tasks."""
+    """What a client waits for: the items of a queue, a condition, or the end of a task or of all tasks."""
 
-    model_config = ConfigDict(json_schema_extra=_one_of("queue", "tasks_ended"))
-    queue: Annotated[str | _Given, Field(min_length=1, max_length=4, description="the queue that is to have items")] = (
-        None
-    )
+    model_config = ConfigDict(json_schema_extra=_one_of("queue", "condition", "task", "tasks_ended"))
+    queue: Annotated[str, Field(min_length=1, max_length=4, description="the queue whose items count")] | _Given = None
     items: Annotated[int, Field(ge=0, description="so many at least"), WHOLE] = 1
+    at_most: Annotated[int, Field(ge=0, description="so many at most"), WHOLE] | _Given = None
+    condition: Annotated[_Condition, Field(description="until a command meets it")] | _Given = None
+    position: (
+        Annotated[int, Field(ge=0, description="of the first event of the history in which a condition counts"), WHOLE]
+        | _Given
+    ) = None
+    task: Annotated[int, Field(ge=1, le=9_999_999, description="until no task has this number"), WHOLE] | _Given = None
     tasks_ended: Annotated[Literal[True], Field(description="wait until no task is left")] | _Given = None
     seconds: Annotated[float, Field(gt=0, le=_WAIT, description="at most so long")] = 30
 
     @model_validator(mode="after")
     def _one(self) -> AwaitedState:
-        _check_one(self, "queue", "tasks_ended")
+        _check_one(self, "queue", "condition", "task", "tasks_ended")
         return self
 
 
@@ -195,13 +204,13 @@ def shown_bytes(record: bytes, page: CodePage, encoding: Encoding) -> str:
     return page.decode(record)
 
 
-def decoded(record: bytes, layout: Layout, region: Region) -> dict[str, Any]:
+def decoded(record: bytes, layout: Layout, region: Region) -> DecodedRecord:
     """A record by a layout; what does not fit is null, and is told."""
     try:
         values, bad = layout.decode_with_corrupt(record)
     except (TdqError, LookupError) as error:
         return {"hex": record.hex().upper(), "text": region.codepage.decode(record), "problem": str(error)}
-    found: dict[str, Any] = {"values": _jsonable(values)}
+    found: DecodedRecord = {"values": _jsonable(values)}
     if bad:
         found["problem"] = "; ".join(f"{each.field} X'{each.hex}': {each.reason}" for each in bad[:10])
     return found
@@ -226,9 +235,9 @@ def values_in(variables: Mapping[str, str | int | Record | None], region: Region
     }
 
 
-def values_out(variables: Mapping[str, Any], region: Region) -> dict[str, Any]:
+def values_out(variables: Mapping[str, Any], region: Region) -> dict[str, OptionValue]:
     """Host variables for a client: bytes as text and as hexadecimal, CVDAs by name and number."""
-    found: dict[str, Any] = {}
+    found: dict[str, OptionValue] = {}
     for name, value in variables.items():
         if isinstance(value, (bytes, bytearray)):
             found[name] = {"text": region.codepage.decode(bytes(value)), "hex": bytes(value).hex().upper()}

@@ -1,120 +1,146 @@
 """Commands as text, waits, tasks and units of work."""
 
-# Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
+from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from fastapi import FastAPI, Path, Query, Request
+from fastapi import Path, Query, Request
 
 from tdqsim.cics import Region, Task
 from tdqsim.cics.text.ceci import session as ceci_session
 from tdqsim.cics.text.cemt import cemt
+from tdqsim.cics.text.cemt_request import parse_cemt
 from tdqsim.cics.text.translator import resolve
 from tdqsim.errors import TdqError
 from tdqsim.server import blocking
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Breaker, Looker, Operator, requires
-from tdqsim.server.http.common import BOUNDS, PREFIX, as_task, attended, executed, in_a_task
+from tdqsim.server.http.access import Caller, check_may
+from tdqsim.server.http.answers.work import (
+    CeciAnswer,
+    CemtAnswer,
+    CommandResult,
+    CommitResult,
+    OpenUnitOfWork,
+    TaskEntry,
+    UnitOfWorkState,
+    WaitResult,
+)
+from tdqsim.server.http.common import (
+    BOUNDS,
+    PathRegion,
+    Served,
+    api_routes,
+    as_task,
+    attended,
+    executed,
+    in_a_task,
+)
 from tdqsim.server.http.values import AwaitedState, Line, Statement
-from tdqsim.server.users import Role, User
+from tdqsim.server.operations import operation, operation_of_command, operation_of_request
+from tdqsim.server.users import User
 
-__all__ = ["add_work"]
+__all__ = ["routes"]
+
+routes = api_routes()
 
 _Uow = Annotated[str, Path(pattern="^[0-9A-Fa-f]{16}$", description="as INQUIRE UOW tells it, in hexadecimal")]
 
 
-def add_work(app: FastAPI, host: Host) -> None:
-    """Add the routes."""
-    _add_commands(app, host)
-    _add_waits(app, host)
-    _add_units(app, host)
-    _add_tasks(app, host)
-    _add_units_of_region(app, host)
+@routes.post("/regions/{name}/exec", tags=["commands"])
+async def execute(
+    host: Served, request: Request, region: PathRegion, statement: Statement, user: Caller
+) -> CommandResult:
+    """An EXEC CICS command as text, as a task of its own. It needs the role of the command."""
+    check_may(user, operation_of_command(resolve(statement.text)))
+    call = partial(in_a_task, region, user, lambda task: executed(task, region, statement))
+    found: CommandResult = await attended(request, asyncio.ensure_future(host.ask(call)))
+    return found
 
 
-def _add_commands(app: FastAPI, host: Host) -> None:
-    base = f"{PREFIX}/regions/{{name}}"
-
-    @app.post(f"{base}/exec", tags=["commands"])
-    async def execute(request: Request, name: str, statement: Statement, user: Operator) -> dict[str, Any]:
-        """An EXEC CICS command as text, as a task of its own."""
-        region = host.region(name)
-        call = partial(in_a_task, region, user, lambda task: executed(task, region, statement))
-        found: dict[str, Any] = await attended(request, asyncio.ensure_future(host.ask(call)))
-        return found
-
-    @app.post(f"{base}/cemt", tags=["commands"])
-    async def operate(request: Request, name: str, line: Line, user: Looker) -> dict[str, Any]:
-        """A CEMT request, with its abbreviations: rows, and the screen as text. Who only looks may only INQUIRE."""
-        region = host.region(name)
-        if not line.only_looks():
-            requires(Role.operate)(request)
-        found = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.default_user))
-        return {"text": found.text, "errors": found.errors, **found.as_dict()}
+@routes.post("/regions/{name}/cemt", tags=["commands"])
+async def operate(host: Served, region: PathRegion, line: Line, user: Caller) -> CemtAnswer:
+    """A CEMT request, with its abbreviations: rows, and the screen as text. It needs the role of the request."""
+    check_may(user, operation_of_request(parse_cemt(line.text)))
+    found = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.default_user))
+    return cast("CemtAnswer", {"text": found.text, **found.as_dict()})
 
 
-def _add_waits(app: FastAPI, host: Host) -> None:
-    @app.post(f"{PREFIX}/regions/{{name}}/wait", tags=["commands"])
-    async def wait(request: Request, name: str, what: AwaitedState, _user: Looker) -> dict[str, Any]:
-        """Wait until a queue has so many items, or until all tasks have ended; a client's time is real."""
-        region = host.region(name)
-        if what.queue is None:
-            waiting = host.waits.for_tasks(region, what.seconds)
-        else:
-            waiting = host.waits.for_items(region, what.queue, what.items, what.seconds)
-        await attended(request, asyncio.wrap_future(waiting), what.seconds)
-        return {"met": True}
+@routes.post("/regions/{name}/wait", tags=["commands"])
+async def wait(host: Served, request: Request, region: PathRegion, what: AwaitedState) -> WaitResult:
+    """Wait for the number of items of a queue, a condition, or the end of tasks; a client's time is real."""
+    if what.queue is not None:
+        least = 0 if what.at_most is not None and "items" not in what.model_fields_set else what.items
+        waiting = host.waits.for_items(region, what.queue, least, what.seconds, at_most=what.at_most)
+    elif what.condition is not None:
+        waiting = host.wait_for_condition(region, what.condition, what.seconds, what.position)
+    else:
+        waiting = host.waits.for_tasks(region, what.seconds, task=what.task)
+    await attended(request, asyncio.wrap_future(waiting), what.seconds)
+    return {"met": True}
 
 
-def _add_units(app: FastAPI, host: Host) -> None:
-    base = f"{PREFIX}/units-of-work"
-    idle = Query(gt=0, le=BOUNDS["unit_idle_most"])
+@routes.post("/regions/{name}/units-of-work", tags=["units of work"], status_code=201)
+async def begin(
+    host: Served,
+    region: PathRegion,
+    user: Caller,
+    idle_seconds: Annotated[float | None, Query(gt=0, le=BOUNDS["unit_idle_most"])] = None,
+) -> OpenUnitOfWork:
+    """Begin a unit of work that stays open between requests; it is backed out when nothing is asked of it."""
+    unit = await asyncio.wrap_future(host.units.begin(region, user.id or region.default_user, idle_seconds))
+    return {"id": unit, "region": region.applid}
 
-    @app.post(f"{PREFIX}/regions/{{name}}/units-of-work", tags=["units of work"], status_code=201)
-    async def begin(name: str, user: Operator, idle_seconds: Annotated[float | None, idle] = None) -> dict[str, Any]:
-        """Begin a unit of work that stays open between requests; it is backed out when nothing is asked of it."""
-        region = host.region(name)
-        unit = await asyncio.wrap_future(host.units.begin(region, user.id or region.default_user, idle_seconds))
-        return {"id": unit, "region": region.applid}
 
-    @app.post(f"{base}/{{unit}}/exec", tags=["units of work"])
-    async def execute(request: Request, unit: str, statement: Statement, user: Operator) -> dict[str, Any]:
-        """An EXEC CICS command in an open unit of work."""
-        work = _in_unit(unit, user, lambda task: executed(task, _region_of(task), statement))
-        found: dict[str, Any] = await attended(request, work)
-        return found
+@routes.post("/units-of-work/{unit}/exec", tags=["units of work"])
+async def execute_in_unit(
+    host: Served, request: Request, unit: str, statement: Statement, user: Caller
+) -> CommandResult:
+    """An EXEC CICS command in an open unit of work. It needs the role of the command."""
+    check_may(user, operation_of_command(resolve(statement.text)))
+    work = _in_unit(host, unit, user, lambda task: executed(task, _region_of(task), statement))
+    found: CommandResult = await attended(request, work)
+    return found
 
-    @app.post(f"{base}/{{unit}}/ceci", tags=["units of work"])
-    async def ceci(request: Request, unit: str, line: Line, user: Operator) -> dict[str, Any]:
-        """A command as it is typed into CECI, in an open unit of work: its parts, and the screen as text."""
 
-        def act(task: Task) -> dict[str, Any]:
-            if resolve(line.text, bare=True).command.name == "RETURN":
-                raise TdqError("RETURN is not taken: a unit of work ends by commit, or by DELETE")
-            variables = host.units.variables(unit)
-            found = ceci_session(_region_of(task), variables, task=task).execute(line.text)
-            return {"text": found.text, **found.as_dict()}
+@routes.post("/units-of-work/{unit}/ceci", tags=["units of work"])
+async def ceci(host: Served, request: Request, unit: str, line: Line, user: Caller) -> CeciAnswer:
+    """A command as it is typed into CECI, in an open unit of work: its parts, and the screen as text.
 
-        found: dict[str, Any] = await attended(request, _in_unit(unit, user, act))
-        return found
+    It needs the role of the command.
+    """
+    command = operation_of_command(resolve(line.text, bare=True))
+    check_may(user, command)
 
-    @app.post(f"{base}/{{unit}}/commit", tags=["units of work"])
-    async def commit(request: Request, unit: str, user: Operator) -> dict[str, Any]:
-        """Commit an open unit of work, which ends it."""
-        ended = _in_unit(unit, user, lambda task: task.syncpoint(), last=True)
-        await attended(request, ended, left="; the unit of work may be committed all the same")
-        return {"committed": True}
+    def act(task: Task) -> CeciAnswer:
+        if command.name == "RETURN":
+            raise TdqError("RETURN is not taken: a unit of work ends by commit, or by DELETE")
+        variables = host.units.variables(unit)
+        found = ceci_session(_region_of(task), variables, task=task).execute(line.text)
+        return cast("CeciAnswer", {"text": found.text, **found.as_dict()})
 
-    @app.delete(f"{base}/{{unit}}", tags=["units of work"], status_code=204)
-    async def back_out(request: Request, unit: str, user: Operator) -> None:
-        """Back an open unit of work out, which ends it."""
-        await attended(request, _in_unit(unit, user, lambda task: task.syncpoint_rollback(), last=True))
+    found: CeciAnswer = await attended(request, _in_unit(host, unit, user, act))
+    return found
 
-    def _in_unit(unit: str, user: User, action: Any, *, last: bool = False) -> asyncio.Future[Any]:
-        owner = user.id or host.units.owner(unit)
-        return asyncio.wrap_future(host.units.do(unit, owner, action, last=last))
+
+@routes.post("/units-of-work/{unit}/commit", tags=["units of work"])
+async def commit(host: Served, request: Request, unit: str, user: Caller) -> CommitResult:
+    """Commit an open unit of work, which ends it."""
+    ended = _in_unit(host, unit, user, lambda task: task.syncpoint(), last=True)
+    await attended(request, ended, left="; the unit of work may be committed all the same")
+    return {"committed": True}
+
+
+@routes.delete("/units-of-work/{unit}", tags=["units of work"], status_code=204)
+async def back_out(host: Served, request: Request, unit: str, user: Caller) -> None:
+    """Back an open unit of work out, which ends it."""
+    await attended(request, _in_unit(host, unit, user, lambda task: task.syncpoint_rollback(), last=True))
+
+
+def _in_unit(host: Host, unit: str, user: User, action: Any, *, last: bool = False) -> asyncio.Future[Any]:
+    owner = user.id or host.units.owner(unit)
+    return asyncio.wrap_future(host.units.do(unit, owner, action, last=last))
 
 
 def _region_of(task: Task) -> Region:
@@ -122,28 +148,27 @@ def _region_of(task: Task) -> Region:
     return region  # type: ignore[no-any-return]
 
 
-def _add_tasks(app: FastAPI, host: Host) -> None:
-    base = f"{PREFIX}/regions/{{name}}/tasks"
+@routes.get("/regions/{name}/tasks", tags=["tasks"])
+async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
+    """The tasks that have begun and not ended, with what each waits for and who has that."""
 
-    @app.get(base, tags=["tasks"])
-    async def tasks(name: str, _user: Looker) -> list[dict[str, Any]]:
-        """The tasks that have begun and not ended, with what each waits for and who has that."""
-        region = host.region(name)
+    def look() -> list[TaskEntry]:
+        waits = {each.task: each for each in blocking.waits_of(region)}
+        return [_task(task, waits.get(task.number)) for task in region.tasks.values()]
 
-        def look() -> list[dict[str, Any]]:
-            waits = {each.task: each for each in blocking.waits_of(region)}
-            return [_task(task, waits.get(task.number)) for task in region.tasks.values()]
-
-        return await host.ask(look)
-
-    @app.delete(f"{base}/{{number}}", tags=["tasks"], status_code=204)
-    async def purge(name: str, number: int, user: Operator, how: Literal["PURGE", "FORCEPURGE"] = "PURGE") -> None:
-        """SET TASK PURGE or FORCEPURGE."""
-        region = host.region(name)
-        await as_task(host, region, user, lambda task: task.set_task(number, purgetype=how))
+    return await host.ask(look)
 
 
-def _task(task: Any, wait: blocking.Wait | None) -> dict[str, Any]:
+@routes.delete("/regions/{name}/tasks/{number}", tags=["tasks"], status_code=204)
+async def purge(
+    host: Served, region: PathRegion, number: int, user: Caller, how: Literal["PURGE", "FORCEPURGE"] = "PURGE"
+) -> None:
+    """SET TASK PURGE or FORCEPURGE, which needs the role break."""
+    check_may(user, operation("SET TASK", [how]))
+    await as_task(host, region, user, lambda task: task.set_task(number, purgetype=how))
+
+
+def _task(task: Any, wait: blocking.Wait | None) -> TaskEntry:
     return {
         "task": task.number,
         "transid": task.transid,
@@ -154,29 +179,27 @@ def _task(task: Any, wait: blocking.Wait | None) -> dict[str, Any]:
     }
 
 
-def _add_units_of_region(app: FastAPI, host: Host) -> None:
-    base = f"{PREFIX}/regions/{{name}}/units-of-work"
+@routes.get("/regions/{name}/units-of-work", tags=["units of work"])
+async def units(host: Served, region: PathRegion) -> list[UnitOfWorkState]:
+    """The units of work of a region."""
 
-    @app.get(base, tags=["units of work"])
-    async def units(name: str, _user: Looker) -> list[dict[str, Any]]:
-        """The units of work of a region."""
-        region = host.region(name)
+    def look() -> list[UnitOfWorkState]:
+        return [
+            {
+                "uow": uow.id.hex().upper(),
+                "state": uow.state.name,
+                "waitstate": uow.waitstate.name,
+                "task": uow.taskid,
+            }
+            for uow in region.units_of_work()
+        ]
 
-        def look() -> list[dict[str, Any]]:
-            return [
-                {
-                    "uow": uow.id.hex().upper(),
-                    "state": uow.state.name,
-                    "waitstate": uow.waitstate.name,
-                    "task": uow.taskid,
-                }
-                for uow in region.units_of_work()
-            ]
+    return await host.ask(look)
 
-        return await host.ask(look)
 
-    @app.post(f"{base}/{{uow}}/end", tags=["units of work"], status_code=204)
-    async def force(name: str, uow: _Uow, user: Breaker, how: Literal["COMMIT", "BACKOUT", "FORCE"]) -> None:
-        """SET UOW: end a unit of work that is in doubt, by force."""
-        region = host.region(name)
-        await as_task(host, region, user, lambda task: task.set_uow(bytes.fromhex(uow), uowstate=how))
+@routes.post("/regions/{name}/units-of-work/{uow}/end", tags=["units of work"], status_code=204)
+async def force(
+    host: Served, region: PathRegion, uow: _Uow, user: Caller, how: Literal["COMMIT", "BACKOUT", "FORCE"]
+) -> None:
+    """SET UOW: end a unit of work that is in doubt, by force."""
+    await as_task(host, region, user, lambda task: task.set_uow(bytes.fromhex(uow), uowstate=how))

@@ -7,14 +7,14 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cics import Region
 from tdqsim.cics.ship.network import FarLink
 from tdqsim.core.engine import Engine
 from tdqsim.core.messages import FrameDecoder, MessageError, MessageFrame
 from tdqsim.core.transport import Transport
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.ibmi import System
 from tdqsim.ibmi.remote import DdmLink, DdmServer
 from tdqsim.server.links.opening import (
@@ -33,7 +33,7 @@ from tdqsim.server.links.wire import BOUNDS, LinkConnection, Watch
 __all__ = ["Links"]
 
 _LOG: Final = logging.getLogger(__name__)
-_Attach = Callable[[Transport], Any]
+_Attach = Callable[[Transport], object]
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +60,7 @@ class Links:
         identity: who this process is; one region or system, since a certificate has one name.
         address: where to listen.
         port: 0 for any that is free, None not to listen.
-        watch: told of all that goes over the links; see :data:`~tdqsim.server.links.wire.Watch`.
+        watch: called with each message that goes over the links; see :data:`~tdqsim.server.links.wire.Watch`.
 
     Attributes:
         port: the port in use, once started.
@@ -132,13 +132,13 @@ class Links:
             self._wanted.append(_Wanted(kind, here, there, to, attach))
             return
         if (kind, there, here) in self._awaited:
-            raise TdqError(f"{here} waits for {there} already")
+            raise UsageError(f"{here} waits for {there} already")
         self._awaited[kind, there, here] = attach
 
     # -- start and stop -------------------------------------------------------------------------------------------
 
     def watch(self, watch: Watch | None) -> None:
-        """Have somebody told of all that goes over the links from now on; None for nobody."""
+        """Call ``watch`` with each message that goes over the links from now on; None to stop."""
         self._watch = watch
 
     def cut(self) -> None:
@@ -275,7 +275,7 @@ class Links:
         attached.add_done_callback(lambda done: connection.fail() if done.exception() is not None else None)
 
     def _attach_for(self, connection: LinkConnection, frame: MessageFrame) -> _Attach:
-        """What takes a connection that was opened so."""
+        """The callable that takes a connection with these fields in its first message."""
         kind, caller, called = (frame.fields[name] for name in ("kind", "from", "to"))
         self._check_name(connection, caller)
         attach = self._awaited.get((kind, caller, called))

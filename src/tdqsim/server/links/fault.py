@@ -15,7 +15,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 __all__ = ["LinkFault"]
 
@@ -54,7 +54,7 @@ class LinkFault:
             return None
         found = _WRITTEN.fullmatch(said)
         if found is None:
-            raise TdqError(
+            raise UsageError(
                 f"{VARIABLE} {said[:60]!r}: must be NAME:kill or cut:in or out:number, as in NEARAPPL:kill:out:3"
             )
         return cls(found[2], found[3], int(found[4]), cut) if found[1] == name else None

@@ -1,4 +1,4 @@
-"""What the two ends of a connection say before a link's own messages: who calls whom, and for what.
+"""The opening messages of a connection, before a link's own: the caller, the called system and the kind of link.
 
 ::
 
@@ -72,7 +72,7 @@ def common_name(certificate: Mapping[str, Any]) -> str:
 
 
 def opening(kind: str, here: str, there: str) -> bytes:
-    """What the side that dials says."""
+    """The opening message of the side that connects."""
     return encode(MessageFrame("OPEN", {"kind": kind, "from": here, "to": there}, number=1))
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.server import tls
+from tdqsim.server.connections import Connections
 from tdqsim.server.linkfile import ServedLinks, dialled
 from tdqsim.server.links.face import Links
 from tdqsim.server.links.fault import LinkFault
@@ -37,7 +38,7 @@ def check_links(given: Sequence[ServedLinks]) -> None:
         found = x509.load_pem_x509_certificate(identity.certificate.read_bytes())
         names = [str(part.value) for part in found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
         if [name.upper() for name in names] != [each.name]:
-            raise TdqError(
+            raise UsageError(
                 f"{each.certificate}: the certificate is of {', '.join(names) or 'nobody'}; "
                 f"links of {each.name} need one with that common name"
             )
@@ -48,7 +49,9 @@ def _identity(given: ServedLinks) -> Identity:
 
 
 @asynccontextmanager
-async def served_links(host: Host, given: Sequence[ServedLinks], address: str) -> AsyncIterator[dict[str, int]]:
+async def served_links(
+    host: Host, given: Sequence[ServedLinks], address: str, connections: Connections
+) -> AsyncIterator[dict[str, int]]:
     """Open them; gives the ports of those where others are waited for, by the name of region or system.
 
     At the end what clients have open is backed out while the other sides can still be told, then the links are closed.
@@ -61,6 +64,7 @@ async def served_links(host: Host, given: Sequence[ServedLinks], address: str) -
         for each in given:
             at = each.address or address
             links = Links(host.engine, _identity(each), address=at, port=each.port)
+            connections.register(links.connections)
             fault = LinkFault.planned(each.name, links.cut)
             if fault is not None:
                 links.watch(fault.watch)
@@ -83,13 +87,13 @@ def _name(host: Host, links: Links, given: ServedLinks) -> None:
     if given.regions:
         region = host.regions.get(given.name)
         if region is None:
-            raise TdqError(_not_served(given.name, "region", host.regions))
+            raise UsageError(_not_served(given.name, "region", host.regions))
         for one in given.regions:
             links.join(region, one.sysid, one.applid, dialled(one.to))
         return
     system = host.systems.get(given.name)
     if system is None:
-        raise TdqError(_not_served(given.name, "system", host.systems))
+        raise UsageError(_not_served(given.name, "system", host.systems))
     for other in given.systems:
         to = dialled(other.to)
         if to is None:

@@ -34,7 +34,7 @@ class LinkConnection(asyncio.Protocol):
         engine: whose thread takes what arrives.
         heard: called in the loop with what arrives before :meth:`begin`.
         ended: called in the loop when it is gone.
-        watch: told of all that goes over it; None for nobody.
+        watch: called with each message that goes over it; None for no call.
     """
 
     def __init__(

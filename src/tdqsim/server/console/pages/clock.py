@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim.core.dispatch import Dispatcher
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.users import Role
+from tdqsim.server.operations import operation
 
 __all__ = ["add"]
 
@@ -28,18 +30,18 @@ def add(console: Console) -> None:
             await _Clock(visit).build()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Clock:
     visit: Visit
-    now: Any = None
-    words: Any = None
-    seconds: Any = None
+    now: Block = field(init=False)
+    words: Block = field(init=False)
+    seconds: Control = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Clock"):
             self.now = Block("p", "tdq-mono")
             self.words = Block("p", "tdq-explain")
-            if self.visit.may(Role.break_):
+            if self.visit.may(operation("SET CLOCK")):
                 with Block("div", "tdq-row"):
                     Button("Freeze", self.freeze)
                     Button("Go on", self.thaw, kind="plain")
@@ -58,13 +60,13 @@ class _Clock:
             state += f"\nThe next deadline is in {(following - clock[0]) / _NS:,.3f} seconds."
         self.words.say(state)
 
-    def _look(self) -> Any:
+    def _look(self) -> tuple[tuple[int, bool], int | None]:
         dispatcher = self.visit.console.host.engine.dispatcher
         return (dispatcher.clock.time_ns(), dispatcher.clock.frozen), dispatcher.next_deadline_ns()
 
-    async def _move(self, what: str, call: Any) -> None:
+    async def _move(self, what: str, call: Callable[[Dispatcher], object]) -> None:
         clock = self.visit.console.host.engine.dispatcher
-        await self.visit.do(Role.break_, what, lambda: call(clock))
+        await self.visit.do(operation("SET CLOCK"), what, lambda: call(clock))
         await self.refresh()
 
     async def freeze(self) -> None:
@@ -78,7 +80,7 @@ class _Clock:
     async def step(self) -> None:
         """Move to the next deadline, if there is one."""
 
-        def move(dispatcher: Any) -> None:
+        def move(dispatcher: Dispatcher) -> None:
             following = dispatcher.next_deadline_ns()
             if following is not None:
                 dispatcher.clock.advance_to(following)
@@ -87,7 +89,7 @@ class _Clock:
 
     async def advance(self) -> None:
         """Move by so many seconds."""
-        seconds = self.seconds.value
+        seconds = self.seconds.number
         if seconds is None:
             self.visit.say(f"Advance: 0 to {_MOST:,} seconds are allowed", "bad")
             return

@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.cics import Region
-from tdqsim.cics.text.ceci import session
+from tdqsim.cics import Region, Task
+from tdqsim.cics.text.ceci import CeciResult, session
 from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import CemtError, parse_cemt
 from tdqsim.cics.text.translator import resolve
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.server.console.controls import Block, Button, Control
-from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
+from tdqsim.server.console.frame import CONSOLE_TRANSID, REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.users import Role
+from tdqsim.server.operations import ServerOperation, operation, operation_of_command, operation_of_request
 
 __all__ = ["add"]
 
 _KEPT: Final = 200
 """Lines of a screen that are kept."""
 _IDLE: Final = 600.0
-"""Seconds after which the unit of work of a CECI session that nobody types in is backed out."""
+"""Seconds after which the unit of work of a CECI session without input is backed out."""
 
 
 def add(console: Console) -> None:
@@ -42,7 +43,7 @@ def add(console: Console) -> None:
         with frame(console, request, "Commands", region=name, here="commands") as visit:
             found = console.host.region(name)
             _Cemt(visit, found).build()
-            if visit.may(Role.operate):
+            if visit.may(operation("UNIT OF WORK")):
                 ceci = _Ceci(visit, found)
                 ceci.build()
                 visit.client.on_delete(ceci.leave)
@@ -50,15 +51,15 @@ def add(console: Console) -> None:
 
 
 async def _nothing() -> None:
-    """These pages show what was asked for, and nothing else."""
+    """Nothing changes on this page unless a command is entered."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Cemt:
     visit: Visit
     region: Region
-    line: Any = None
-    screen: Any = None
+    line: Control = field(init=False)
+    screen: Block = field(init=False)
 
     def build(self) -> None:
         with Block("section", "tdq-card", aria_label="CEMT"):
@@ -70,16 +71,15 @@ class _Cemt:
 
     async def enter(self) -> None:
         """Do what the line says."""
-        text = self.line.value.strip()
+        text = self.line.text.strip()
         try:
             request = parse_cemt(text)
         except CemtError as error:
             self.screen.say(f" {text}\n {error}")
             return
-        looks = request.syntax_only or request.verb == "INQUIRE"
         userid = self.visit.caller.userid or self.region.default_user
         found = await self.visit.do(
-            Role.look if looks else Role.operate, f"CEMT {text}", lambda: cemt(self.region, text, userid=userid)
+            operation_of_request(request), f"CEMT {text}", lambda: cemt(self.region, text, userid=userid)
         )
         if found is not REFUSED:
             self.screen.say("\n".join(found.text.split("\n")[: _KEPT * 5]))
@@ -87,16 +87,16 @@ class _Cemt:
                 self.visit.say(f"CEMT {text}: not all of it was done", "bad")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Ceci:
     visit: Visit
     region: Region
     unit: str = ""
     variables: dict[str, Any] = field(default_factory=dict)
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT))
-    line: Any = None
-    screen: Any = None
-    state: Any = None
+    line: Control = field(init=False)
+    screen: Block = field(init=False)
+    state: Block = field(init=False)
 
     def build(self) -> None:
         with Block("section", "tdq-card", aria_label="CECI"):
@@ -119,9 +119,9 @@ class _Ceci:
 
     async def enter(self) -> None:
         """Execute the line in the session's unit of work, which begins with the first."""
-        text = self.line.value.strip()
+        text = self.line.text.strip()
         try:
-            if not text or not await self._begun(_name_of(text)):
+            if not text or not await self._begun(_command_of(text)):
                 return
             answer = self.visit.console.host.units.do(
                 self.unit, self._user, lambda task: session(self.region, self.variables, task=task).execute(text)
@@ -132,18 +132,19 @@ class _Ceci:
             return
         await self._shown(text, answer)
 
-    async def _begun(self, command: str) -> bool:
+    async def _begun(self, command: ServerOperation) -> bool:
         caller = self.visit.console.door.who(self.visit.request)
-        if caller is None or not caller.may(Role.operate):
-            self.visit.say("CECI: refused, the role operate is needed; sign on again", "bad")
-            return False
-        self.visit.audit(f"CECI {command}")
+        for needed in (operation("UNIT OF WORK"), command):
+            if caller is None or not caller.may(needed.role):
+                self.visit.say(f"CECI {needed.name}: refused, the role {needed.role} is needed; sign on again", "bad")
+                return False
+        self.visit.audit(f"CECI {command.name}")
         if not self.unit:
-            begin = self.visit.console.host.units.begin(self.region, self._user, _IDLE)
+            begin = self.visit.console.host.units.begin(self.region, self._user, _IDLE, transid=CONSOLE_TRANSID)
             self.unit = await asyncio.wrap_future(begin)
         return True
 
-    async def _shown(self, text: str, answer: Any) -> None:
+    async def _shown(self, text: str, answer: Future[CeciResult]) -> None:
         self.visit.say(f"CECI {text}: ...")
         try:
             found = await asyncio.wrap_future(answer)
@@ -159,7 +160,7 @@ class _Ceci:
         self.visit.say(f"CECI {text}: {error}", "bad")
 
     async def _look_after(self) -> None:
-        """Say whether the unit of work is still there: an abend ends it, and so does nobody who types."""
+        """Show whether the unit of work is still open: an abend ends it, and so does the time without input."""
         await self.visit.ask(lambda: None)  # what has ended is known to have ended behind this
         if self.unit and not self.visit.console.host.units.owner(self.unit):
             self.unit = ""
@@ -178,7 +179,7 @@ class _Ceci:
             return
         units = self.visit.console.host.units
 
-        def act(task: Any) -> None:
+        def act(task: Task) -> None:
             (task.syncpoint if commit else task.syncpoint_rollback)()
 
         try:
@@ -195,13 +196,13 @@ class _Ceci:
             await self.end(commit=False)
 
 
-def _name_of(text: str) -> str:
-    """The name of a command.
+def _command_of(text: str) -> ServerOperation:
+    """The operation that a line carries out.
 
     Raises:
         TdqError: it is none; or RETURN, which would end the task under the session.
     """
-    name = resolve(text, bare=True).command.name
-    if name == "RETURN":
-        raise TdqError("RETURN is not taken here: Commit ends the unit of work")
-    return name
+    command = operation_of_command(resolve(text, bare=True))
+    if command.name == "RETURN":
+        raise UsageError("RETURN is not taken here: Commit ends the unit of work")
+    return command

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from fastapi import HTTPException, Request
 from nicegui import ui
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import TdqError
-from tdqsim.ibmi import Job, System
+from tdqsim.ibmi import DataQueueEntry, Job, KeyOrder, System
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.dialogs import confirmed, shown_whole
-from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
+from tdqsim.server.console.frame import REFUSED, ActionRefused, Console, Visit, frame
 from tdqsim.server.console.pages.systems import Glances, system_named
-from tdqsim.server.console.shown import dump, text_of
+from tdqsim.server.console.record_text import dump, text_of
 from tdqsim.server.console.system_look import DtaqSeen, as_job, attributes_of, entries_of
-from tdqsim.server.console.table import DataTable, column
-from tdqsim.server.users import Role
+from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.operations import operation
 
 __all__ = ["add"]
 
+T = TypeVar("T")
 _BEAT: Final = 0.8
 _PAGE: Final = 20
 _ALL: Final = 10**12
 _SHOWN: Final = 240
 _WHOLE: Final = 65_536
-_ORDERS: Final = {order: order for order in ("EQ", "NE", "LT", "LE", "GT", "GE")}
+_ORDERS: Final[dict[str, KeyOrder]] = {"EQ": "EQ", "NE": "NE", "LT": "LT", "LE": "LE", "GT": "GT", "GE": "GE"}
 _WAYS: Final = {"text": "text", "hex": "hexadecimal"}
 _COLUMNS: Final = (
     column("number", "Entry", num=True), column("length", "Bytes", num=True), column("key", "Key", mono=True),
@@ -50,7 +52,7 @@ def add(console: Console) -> None:
             await _DataQueue(visit, found, library, queue, glances).build()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _DataQueue:
     visit: Visit
     system: System
@@ -59,16 +61,17 @@ class _DataQueue:
     glances: Glances
     at: int = 0
     shown: DtaqSeen | None = None
-    data: Any = None
-    key: Any = None
-    order: Any = None
-    way: Any = None
-    start: Any = None
-    words: Any = None
-    attributes: Any = None
-    table: Any = None
+    data: Control = field(init=False)
+    key: Control = field(init=False)
+    order: Control = field(init=False)
+    way: Control = field(init=False)
+    start: Control = field(init=False)
+    words: Block = field(init=False)
+    attributes: DataTable = field(init=False)
+    table: DataTable = field(init=False)
+    actions: tuple[Button, ...] = ()
     buttons: tuple[Button, ...] = ()
-    where: Any = None
+    where: Block = field(init=False)
 
     @property
     def page(self) -> CodePage:
@@ -76,7 +79,7 @@ class _DataQueue:
         return codepage(self.system.ccsid)
 
     async def build(self) -> None:
-        if self.visit.may(Role.operate):
+        if self.visit.may(operation("QSNDDTAQ")):
             self._build_actions()
         with Block("div", "tdq-beside"):
             with Block("section", "tdq-card", aria_label="Entries"):
@@ -107,19 +110,31 @@ class _DataQueue:
                 self.key = Control("Key, of a keyed queue", mono=True)
                 self.order = Control("Key order", "select", "EQ", options=_ORDERS)
             with Block("div", "tdq-row"):
-                Button("QSNDDTAQ", self.send)
-                Button("QRCVDTAQ", self.receive)
-                Button("QCLRDTAQ", self.clear, kind="danger")
+                self.actions = (
+                    Button("QSNDDTAQ", self.send),
+                    Button("QRCVDTAQ", self.receive),
+                    Button("QCLRDTAQ", self.clear, kind="danger"),
+                )
 
     async def refresh(self) -> None:
         """Show what has changed since the last time."""
         seen = await self.glances.at(self.system)
         now = next((each for each in seen.queues if (each.library, each.name) == (self.library, self.name)), None)
         if now is None:
-            self.words.say("The data queue is not there any more.")
+            self._show_deleted()
         elif now != self.shown:
             self.shown = now
             await self._show()
+
+    def _show_deleted(self) -> None:
+        """Show nothing of a data queue that does not exist, and let nothing be done to it until it does again."""
+        self.shown = None
+        self.words.say(f"Data queue {self.library}/{self.name} does not exist.")
+        self.attributes.show([])
+        self.table.show([])
+        self.where.say("")
+        for button in (*self.actions, *self.buttons):
+            button.enable(False)
 
     async def _again(self) -> None:
         self.shown = None
@@ -139,15 +154,18 @@ class _DataQueue:
         except TdqError as error:
             self.words.say(str(error))
             return
+        self.words.say("")
+        for button in self.actions:
+            button.enable(True)
         self.attributes.show([{"id": name, "cells": [name, value]} for name, value in rows])
         self.table.show([self._row(self.at + at, *entry) for at, entry in enumerate(entries)])
         self.where.say(f"{self.at + 1 if entries else 0:,} to {self.at + len(entries):,} of {max(shown.entries, 0):,}")
         for number, button in enumerate(self.buttons):
             button.enable(self.at > 0 if number < 2 else self.at + _PAGE < shown.entries)
 
-    def _row(self, position: int, data: bytes, key: bytes, sender: str) -> dict[str, Any]:
-        shown = dump(data, self.page, _SHOWN) if self.way.value == "hex" else text_of(data, self.page, _SHOWN)
-        whole = {"buttons": [{"id": "whole", "label": "Whole", "title": f"Whole entry {position + 1}"}]}
+    def _row(self, position: int, data: bytes, key: bytes, sender: str) -> Row:
+        shown = dump(data, self.page, _SHOWN) if self.way.text == "hex" else text_of(data, self.page, _SHOWN)
+        whole: Cell = {"buttons": [{"id": "whole", "label": "Whole", "title": f"Whole entry {position + 1}"}]}
         keyed = text_of(key, self.page, _SHOWN) if key else ""
         return {"id": str(position), "cells": [f"{position + 1:,}", f"{len(data):,}", keyed, sender, shown, whole]}
 
@@ -155,8 +173,8 @@ class _DataQueue:
         await self._go_to(self.at + step)
 
     async def _go(self) -> None:
-        if self.start.value is not None:
-            await self._go_to(int(self.start.value) - 1)
+        if self.start.number is not None:
+            await self._go_to(int(self.start.number) - 1)
 
     async def _go_to(self, position: int) -> None:
         last = 0 if self.shown is None else max(self.shown.entries - 1, 0) // _PAGE * _PAGE
@@ -176,17 +194,17 @@ class _DataQueue:
 
     # -- what is done ---------------------------------------------------------------------------------------------
 
-    async def _do(self, what: str, action: Any) -> Any:
+    async def _do(self, what: str, action: Callable[[Job], T]) -> T | ActionRefused:
         userid = self.visit.caller.userid
         found = await self.visit.do(
-            Role.operate, f"{what} {self.library}/{self.name}", lambda: as_job(self.system, userid, action)
+            operation(what), f"{what} {self.library}/{self.name}", lambda: as_job(self.system, userid, action)
         )
         await self.refresh()
         return found
 
     async def send(self) -> None:
         """QSNDDTAQ."""
-        data, key = self.data.value, self.key.value
+        data, key = self.data.text, self.key.text
 
         def act(job: Job) -> None:
             job.qsnddtaq(self.name, self.library, self.page.encode(data), self.page.encode(key) if key else None)
@@ -195,9 +213,9 @@ class _DataQueue:
 
     async def receive(self) -> None:
         """QRCVDTAQ, without a wait; what came is shown in the status line."""
-        key, order = self.key.value, self.order.value
+        key, order = self.key.text, _ORDERS[self.order.text]
 
-        def act(job: Job) -> Any:
+        def act(job: Job) -> DataQueueEntry | None:
             return job.qrcvdtaq(self.name, self.library, 0, order, self.page.encode(key) if key else None)
 
         found = await self._do("QRCVDTAQ", act)

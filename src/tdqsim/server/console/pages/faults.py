@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 from fastapi import HTTPException, Request
 from nicegui import ui
@@ -15,10 +15,10 @@ from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.door import Caller
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.table import DataTable, column
-from tdqsim.server.users import Role
+from tdqsim.server.console.table import DataTable, Row, column
+from tdqsim.server.operations import operation
 from tdqsim.testing.active import ActivePlan
-from tdqsim.testing.faults import Fault, FaultPlan
+from tdqsim.testing.faults import AnyFault, Fault, FaultPlan
 
 __all__ = ["add"]
 
@@ -35,28 +35,29 @@ def add(console: Console) -> None:
     async def faults(request: Request, region: str) -> None:
         name = region_name(console, region)
         caller: Caller | None = console.door.who(request)
-        if caller is None or not caller.may(Role.break_):
-            raise HTTPException(403, "the role break is needed")
+        needed = operation("SET FAULTS")
+        if caller is None or not caller.may(needed.role):
+            raise HTTPException(403, f"{needed.name}: the role {needed.role} is needed")
         with frame(console, request, "Faults", region=name, here="faults") as visit:
             await _Faults(visit, console.host.region(name)).build()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Faults:
     visit: Visit
     region: Region
-    condition: Any = None
-    command: Any = None
-    queue: Any = None
-    transid: Any = None
-    nth: Any = None
-    times: Any = None
-    delay: Any = None
-    table: Any = None
+    condition: Control = field(init=False)
+    command: Control = field(init=False)
+    queue: Control = field(init=False)
+    transid: Control = field(init=False)
+    nth: Control = field(init=False)
+    times: Control = field(init=False)
+    delay: Control = field(init=False)
+    table: DataTable = field(init=False)
 
     @property
     def active(self) -> dict[str, ActivePlan]:
-        """What is at work, switched on here or through the API."""
+        """The fault plans that are on, switched on here or through the API."""
         return self.visit.console.host.faults[self.region.applid]
 
     async def build(self) -> None:
@@ -81,7 +82,7 @@ class _Faults:
         await self.visit.follow([self.region.applid], self.refresh)
 
     async def refresh(self) -> None:
-        rows = [
+        rows: list[Row] = [
             {
                 "id": key,
                 "cells": [
@@ -95,13 +96,13 @@ class _Faults:
         self.table.show(rows)
 
     def _fault(self) -> Fault:
-        numbers = {name: getattr(self, name).value for name in ("nth", "times", "delay")}
-        if None in numbers.values():
+        nth, times, delay = self.nth.number, self.times.number, self.delay.number
+        if nth is None or times is None or delay is None:
             raise ValueError("the numbers of a fault are whole ones from 0 or 1, the delay is in seconds")
         return Fault(
-            self.condition.value, command=self.command.value, queue=self.queue.value.strip().upper()[:4],
-            transid=self.transid.value.strip()[:4], nth=int(numbers["nth"]), times=int(numbers["times"]),
-            delay=numbers["delay"],
+            self.condition.text, command=self.command.text, queue=self.queue.text.strip().upper()[:4],
+            transid=self.transid.text.strip()[:4], nth=int(nth), times=int(times),
+            delay=delay,
         )  # fmt: skip
 
     async def on(self) -> None:
@@ -113,18 +114,18 @@ class _Faults:
         def attach() -> None:
             self.visit.console.host.switch_on(self.region, FaultPlan(self._fault()))
 
-        if await self.visit.do(Role.break_, "Switch a fault on", attach) is not REFUSED:
+        if await self.visit.do(operation("SET FAULTS"), "Switch a fault on", attach) is not REFUSED:
             await self.refresh()
 
     async def _off(self, row: str, _act: str) -> None:
         def detach() -> None:
             self.visit.console.host.switch_off(self.region, row)
 
-        await self.visit.do(Role.break_, f"Switch fault {row} off", detach)
+        await self.visit.do(operation("SET FAULTS"), f"Switch fault {row} off", detach)
         await self.refresh()
 
 
-def _words(fault: Any) -> str:
+def _words(fault: AnyFault) -> str:
     said = {
         name: getattr(fault, name, "") for name in ("condition", "command", "queue", "transid", "nth", "times", "delay")
     }

@@ -1,8 +1,8 @@
-"""What a region has told its operators, and what has happened last."""
+"""The messages of a region to its operators, and its last events."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.pages.tasks import moment
-from tdqsim.server.console.table import DataTable, column
+from tdqsim.server.console.table import DataTable, Row, column
 
 __all__ = ["add"]
 
@@ -38,13 +38,13 @@ def add(console: Console) -> None:
             await _Log(visit, console.live.view(name)).build()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Log:
     visit: Visit
     view: RegionView
-    has: Any = None
-    messages: Any = None
-    events: Any = None
+    has: Control = field(init=False)
+    messages: DataTable = field(init=False)
+    events: DataTable = field(init=False)
 
     async def build(self) -> None:
         with Block("div", "tdq-row"):
@@ -60,19 +60,19 @@ class _Log:
     async def refresh(self) -> None:
         console, applid = self.visit.console, self.view.region.applid
         messages = await self.visit.ask(lambda: console.messages.of(applid))
-        told = [[moment(one.time_ns), one.id, one.destination, one.text] for one in messages]
-        self.messages.show(self._rows(told))
+        lines: list[list[str | int]] = [[moment(one.time_ns), one.id, one.destination, one.text] for one in messages]
+        self.messages.show(self._rows(lines))
         events = await self.visit.ask(lambda: list(islice(reversed(console.host.recent.get(applid, ())), 2000)))
         self.events.show(self._rows([_event(event) for event in reversed(events)]))
 
-    def _rows(self, lines: list[list[Any]]) -> list[dict[str, Any]]:
+    def _rows(self, lines: list[list[str | int]]) -> list[Row]:
         """Those that have the words, newest first."""
-        wanted = self.has.value.strip().upper()
+        wanted = self.has.text.strip().upper()
         found = [line for line in reversed(lines) if wanted in " ".join(map(str, line)).upper()]
         return [{"id": str(at), "cells": line} for at, line in enumerate(found[:_SHOWN])]
 
 
-def _event(event: dict[str, Any]) -> list[Any]:
+def _event(event: dict[str, Any]) -> list[str | int]:
     kind = event["event"]
     what, came = kind.replace("_", " "), ""
     if kind == "command":

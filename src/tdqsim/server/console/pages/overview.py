@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
+from urllib.parse import urlencode
 
 from fastapi import Request
 from nicegui import ui
@@ -10,8 +11,9 @@ from nicegui import ui
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.pages.queues import is_unusable
 from tdqsim.server.console.pages.systems import Glances, add_systems_table
-from tdqsim.server.console.table import DataTable, column
+from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column
 
 __all__ = ["add"]
 
@@ -20,7 +22,7 @@ _COLUMNS: Final = (
     column("start", "Start"),
     column("queues", "Queues", num=True),
     column("records", "Records", num=True),
-    column("disabled", "Not enabled", num=True),
+    column("disabled", "Not enabled or closed", num=True),
     column("cycles", "Trigger cycles", num=True),
     column("tasks", "Tasks", num=True),
     column("waits", "Waiting", num=True),
@@ -55,24 +57,30 @@ async def _build(visit: Visit, glances: Glances) -> None:
         await add_systems_table(visit, glances)
 
 
-def _row(visit: Visit, view: RegionView) -> dict[str, Any]:
+def _row(visit: Visit, view: RegionView) -> Row:
     region, seen = view.region, view.seen
     queues = view.queues.values()
-    waiting = len(seen.waits)
+    unusable = sum(map(is_unusable, queues))
     indoubt = sum(unit.state == "INDOUBT" for unit in seen.units)
-    disabled = sum(queue.enabled not in ("", "ENABLED") for queue in queues)
-    abends = ", ".join(f"{code} {count}" for code, count in sorted(seen.abends.items()))
-    cells = [
-        {"text": region.applid, "href": visit.href("regions", region.applid, "queues")},
+    abends = ", ".join(f"{code} {count:,}" for code, count in sorted(seen.abends.items()))
+
+    def link(words: int | str, page: str, tone: str = "", **query: str) -> RichCell:
+        """A figure that leads to the page where its parts are listed."""
+        text = f"{words:,}" if isinstance(words, int) else words
+        href = visit.href("regions", region.applid, page)
+        return {"text": text, "href": f"{href}?{urlencode(query)}" if query else href, "tone": tone if words else ""}
+
+    cells: list[Cell] = [
+        link(region.applid, "queues"),
         region.start_type,
-        len(view.queues),
-        sum(queue.depth for queue in queues if queue.depth > 0),
-        {"text": disabled, "tone": "warn"} if disabled else 0,
-        sum(queue.cycle for queue in queues),
-        len(seen.tasks),
-        {"text": waiting, "tone": "warn"} if waiting else 0,
-        len(seen.units),
-        {"text": indoubt, "tone": "bad"} if indoubt else 0,
-        {"text": abends, "tone": "bad"} if abends else "none",
+        link(len(view.queues), "queues", show="all"),
+        link(sum(queue.depth for queue in queues if queue.depth > 0), "queues", show="filled"),
+        link(unusable, "queues", "warn", show="off"),
+        link(sum(queue.cycle for queue in queues), "queues", show="cycle"),
+        link(len(seen.tasks), "tasks"),
+        link(len(seen.waits), "tasks", "warn"),
+        link(len(seen.units), "units"),
+        link(indoubt, "units", "bad"),
+        link(abends, "log", "bad") if abends else "none",
     ]
     return {"id": region.applid, "cells": cells}

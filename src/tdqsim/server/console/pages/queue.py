@@ -1,15 +1,15 @@
-"""One queue: why it is as it is, what INQUIRE tells, what can be done with it, its depth, its records."""
+"""One queue: its explanation, INQUIRE, the commands, its depth over time, its records."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 from fastapi import HTTPException, Request
 from nicegui import ui
 
 from tdqsim.cics import Region
-from tdqsim.server.console.charts import depth_chart
+from tdqsim.server.console.charts import DepthChart, depth_chart
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
@@ -18,7 +18,7 @@ from tdqsim.server.console.pages.queue_records import Records
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.queue_look import look_at
 from tdqsim.server.console.table import DataTable, column
-from tdqsim.server.users import Role
+from tdqsim.server.operations import operation
 
 __all__ = ["add"]
 
@@ -38,31 +38,30 @@ def add(console: Console) -> None:
     async def one_queue(request: Request, region: str, queue: str) -> None:
         name = region_name(console, region)
         view = console.live.view(name)
-        await console.live.ready([name])
-        if queue not in view.queues:
+        if not await console.live.has_queue(name, queue):
             raise HTTPException(404, f"region {name} has no queue {queue}")
         with frame(console, request, f"Queue {queue}", region=name, here="queues") as visit:
             await _Queue(visit, view, view.region, queue).build()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Queue:
     visit: Visit
     view: RegionView
     region: Region
     name: str
-    explained: Any = None
-    options: Any = None
-    chart: Any = None
-    figures: Any = None
-    actions: Any = None
-    records: Any = None
+    explained: Block = field(init=False)
+    options: DataTable = field(init=False)
+    chart: DepthChart = field(init=False)
+    figures: Block = field(init=False)
+    actions: Actions | None = None
+    records: Records = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="In words"):
             Block("h2", words="In words")
             self.explained = Block("p", "tdq-explain")
-        if self.visit.may(Role.operate):
+        if self.visit.may(operation("WRITEQ TD")):
             self.actions = Actions(self.visit, self.region, self.name)
             self.actions.build()
         with Block("div", "tdq-beside"):
@@ -76,12 +75,12 @@ class _Queue:
                 self.records.build()
             with Block("section", "tdq-card", aria_label="INQUIRE TDQUEUE"):
                 Block("h2", words="INQUIRE TDQUEUE")
-                self.options = DataTable(f"INQUIRE TDQUEUE({self.name})", _OPTIONS, keep=True)
+                self.options = DataTable(f"INQUIRE TDQUEUE({self.name})", _OPTIONS, keep=True, empty="None.")
         await self.visit.follow([self.region.applid], self.refresh)
 
     async def refresh(self) -> None:
         if self.name not in self.view.queues:
-            self.explained.say(f"Queue {self.name} is not there any more.")
+            await self._show_discarded()
             return
         found = await self.visit.ask(lambda: look_at(self.region, self.name, self.visit.caller.userid))
         self.explained.say("\n".join((*found.explanation, *filter(None, [found.refused]))))
@@ -89,6 +88,16 @@ class _Queue:
         if self.actions is not None:
             self.actions.foresee(found.commands)
         self._draw_depth()
+        await self.records.refresh()
+
+    async def _show_discarded(self) -> None:
+        """Show nothing of a queue that is not installed, and let nothing be done to it until it is again."""
+        self.explained.say(f"Queue {self.name} is not installed.")
+        self.options.show([])
+        self.figures.say("")
+        self.chart.show([])
+        if self.actions is not None:
+            self.actions.foresee(None)
         await self.records.refresh()
 
     def _draw_depth(self) -> None:

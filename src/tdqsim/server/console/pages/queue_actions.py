@@ -1,19 +1,20 @@
-"""What an operator does to a queue, each with what it would meet now, by the commands' own rules."""
+"""The commands on a queue, each with the condition it would get now, by the commands' own rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from tdqsim.cics import Region
+from tdqsim.cics import Region, Task
 from tdqsim.cics.look.explain import Prediction
-from tdqsim.server.console.controls import Block, Button, Control
+from tdqsim.core.hexadecimal import hex_bytes
+from tdqsim.server.console.controls import Block, Button, Control, Handler
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import REFUSED, Visit
 from tdqsim.server.console.queue_look import SETTABLE, as_value, foresee_set
-from tdqsim.server.users import Role
+from tdqsim.server.operations import operation
 
 __all__ = ["Actions"]
 
@@ -22,7 +23,7 @@ _MOST_SEEDS: Final = 1000
 _GOES_ON: Final = ("NORMAL", "WAIT", "SHIPPED", "UNKNOWN")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Actions:
     """The section of a queue's page in which something is done.
 
@@ -36,24 +37,25 @@ class Actions:
     region: Region
     name: str
     _buttons: dict[str, Button] = field(default_factory=dict)
-    _told: Any = None
-    _record: Any = None
-    _way: Any = None
-    _option: Any = None
-    _value: Any = None
-    _foreseen: Any = None
-    _seeds: Any = None
+    _unforeseen: list[Button] = field(default_factory=list)
+    _told: Block = field(init=False)
+    _record: Control = field(init=False)
+    _way: Control = field(init=False)
+    _option: Control = field(init=False)
+    _value: Control = field(init=False)
+    _foreseen: Block = field(init=False)
+    _seeds: Control = field(init=False)
 
     def build(self) -> None:
         """Make it."""
-        operate, break_ = self.visit.may(Role.operate), self.visit.may(Role.break_)
+        may_write, may_seed = self.visit.may(operation("WRITEQ TD")), self.visit.may(operation("SEED"))
         with Block("section", "tdq-card", aria_label="Do something"):
             Block("h2", words="Do something")
-            if operate:
+            if may_write:
                 self._build_write()
                 self._build_commands()
                 self._build_set()
-            if break_:
+            if may_seed:
                 self._build_seed()
             self._told = Block("p", "tdq-dim tdq-explain")
 
@@ -86,7 +88,7 @@ class Actions:
                 "Option of SET TDQUEUE", "select", next(iter(options)), options=options, on_change=self._look_ahead
             )
             self._value = Control("Value", on_change=self._look_ahead, on_enter=self.set_option)
-            Button("SET TDQUEUE", self.set_option, kind="plain")
+            self._unforeseen.append(Button("SET TDQUEUE", self.set_option, kind="plain"))
             self._foreseen = Block("span", "tdq-dim", aria_live="polite")
 
     def _build_seed(self) -> None:
@@ -94,16 +96,22 @@ class Actions:
             Block("summary", words="Seed records, outside any task")
             with Block("div", "tdq-row"):
                 self._seeds = Control("Records to seed, one a line", "area", mono=True, grow=True)
-                Button("Seed", self.seed, kind="plain")
+                self._unforeseen.append(Button("Seed", self.seed, kind="plain"))
 
-    def _add(self, command: str, label: str, act: Callable[[], Any], kind: str = "") -> None:
+    def _add(self, command: str, label: str, act: Handler, kind: str = "") -> None:
         self._buttons[command] = Button(label, act, kind=kind, title="" if label == command else command)
 
-    def foresee(self, commands: Mapping[str, Prediction]) -> None:
-        """Show what each would meet now."""
+    def foresee(self, commands: Mapping[str, Prediction] | None) -> None:
+        """Show the condition that each command would get now.
+
+        Args:
+            commands: by their names; None where the queue is not installed, so that nothing can be done.
+        """
         lines = []
+        for button in self._unforeseen:
+            button.enable(commands is not None)
         for command, button in self._buttons.items():
-            told = commands.get(command)
+            told = (commands or {}).get(command)
             if told is None:
                 button.enable(False)
                 continue
@@ -115,20 +123,20 @@ class Actions:
     # -- what is done ---------------------------------------------------------------------------------------------
 
     def _bytes(self, text: str) -> bytes:
-        return bytes.fromhex(text) if self._way.value == "hex" else self.region.codepage.encode(text)
+        return hex_bytes(text) if self._way.text == "hex" else self.region.codepage.encode(text)
 
     async def write(self) -> None:
         """WRITEQ TD of the record that was typed."""
-        text = self._record.value
+        text = self._record.text
         await self.visit.task(
-            Role.operate, f"WRITEQ TD {self.name}", self.region,
+            operation("WRITEQ TD"), f"WRITEQ TD {self.name}", self.region,
             lambda task: task.writeq_td(self.name, self._bytes(text)),
         )  # fmt: skip
 
     async def read(self) -> None:
         """READQ TD: the first record is taken, and shown in the status line."""
         what = f"READQ TD {self.name}"
-        record = await self.visit.task(Role.operate, what, self.region, lambda task: task.readq_td(self.name))
+        record = await self.visit.task(operation("READQ TD"), what, self.region, lambda task: task.readq_td(self.name))
         if record is not REFUSED:
             self.visit.say(
                 f"{what}: NORMAL, {len(record):,} bytes: {self.region.codepage.printable(record[:200])}", "ok"
@@ -138,33 +146,35 @@ class Actions:
         """DELETEQ TD, when it is meant."""
         if await confirmed(f"Delete all records of {self.name}?", "DELETEQ TD"):
             await self.visit.task(
-                Role.operate, f"DELETEQ TD {self.name}", self.region, lambda task: task.deleteq_td(self.name)
+                operation("DELETEQ TD"), f"DELETEQ TD {self.name}", self.region, lambda task: task.deleteq_td(self.name)
             )
 
     async def discard(self) -> None:
         """DISCARD TDQUEUE, when it is meant."""
         if await confirmed(f"Discard the definition of {self.name}, with its records?", "DISCARD TDQUEUE"):
             await self.visit.task(
-                Role.operate, f"DISCARD TDQUEUE {self.name}", self.region, lambda task: task.discard_tdqueue(self.name)
-            )
+                operation("DISCARD TDQUEUE"), f"DISCARD TDQUEUE {self.name}", self.region,
+                lambda task: task.discard_tdqueue(self.name),
+            )  # fmt: skip
 
     async def set(self, option: str, value: str) -> None:
         """SET TDQUEUE of one option."""
         what = f"SET TDQUEUE({self.name}) {option}({value})"
 
-        def change(task: Any) -> None:
-            task.set_tdqueue(self.name, **{option.lower(): as_value(option, value)})
+        def change(task: Task) -> None:
+            changes: dict[str, Any] = {option.lower(): as_value(option, value)}
+            task.set_tdqueue(self.name, **changes)
 
-        await self.visit.task(Role.operate, what, self.region, change)
+        await self.visit.task(operation("SET TDQUEUE"), what, self.region, change)
 
     async def set_option(self) -> None:
         """SET TDQUEUE as chosen and typed."""
-        await self.set(self._option.value, self._value.value)
+        await self.set(self._option.text, self._value.text)
         await self._look_ahead()
 
     async def _look_ahead(self) -> None:
-        """Say what the SET would meet."""
-        option, value = self._option.value, self._value.value
+        """Show the condition that the SET would get."""
+        option, value = self._option.text, self._value.text
         if not value.strip():
             self._foreseen.say("")
             return
@@ -173,10 +183,10 @@ class Actions:
 
     async def seed(self) -> None:
         """Put records on the queue outside any task."""
-        lines = [line for line in self._seeds.value.split("\n") if line]
+        lines = [line for line in self._seeds.text.split("\n") if line]
         if not 0 < len(lines) <= _MOST_SEEDS:
             self.visit.say(f"Seed {self.name}: 1 to {_MOST_SEEDS} lines are needed, {len(lines)} are there", "bad")
             return
-        count = await self.visit.do(Role.break_, f"Seed {self.name}", lambda: self.region.seed(self.name, lines))
+        count = await self.visit.do(operation("SEED"), f"Seed {self.name}", lambda: self.region.seed(self.name, lines))
         if count is not REFUSED:
             self.visit.say(f"Seed {self.name}: {count} records", "ok")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cics import Region
 from tdqsim.errors import TdqError
@@ -13,8 +13,8 @@ from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.dialogs import shown_whole
 from tdqsim.server.console.frame import Visit
 from tdqsim.server.console.queue_look import record_at, records_of
-from tdqsim.server.console.shown import dump, fields, layout_of, text_of
-from tdqsim.server.console.table import DataTable, column
+from tdqsim.server.console.record_text import dump, fields, layout_of, text_of
+from tdqsim.server.console.table import Cell, DataTable, Row, column
 
 __all__ = ["Records"]
 
@@ -25,7 +25,7 @@ _SHOWN: Final = 240
 _WHOLE: Final = 32_768
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Records:
     """The section of a queue's page with its records.
 
@@ -41,14 +41,14 @@ class Records:
     at: int = 0
     layout: Layout | None = None
     _count: int = 0
-    _way: Any = None
-    _size: Any = None
-    _from: Any = None
-    _too: Any = None
-    _copybook: Any = None
-    _pasted: Any = None
-    _table: Any = None
-    _where: Any = None
+    _way: Control = field(init=False)
+    _size: Control = field(init=False)
+    _from: Control = field(init=False)
+    _too: Control = field(init=False)
+    _copybook: Control = field(init=False)
+    _pasted: Block = field(init=False)
+    _table: DataTable = field(init=False)
+    _where: Block = field(init=False)
     _buttons: tuple[Button, ...] = ()
 
     def build(self) -> None:
@@ -79,20 +79,20 @@ class Records:
                 self._where = Block("span", "tdq-dim", aria_live="polite")
 
     async def _turn(self, pages: int) -> None:
-        size = int(self._size.value)
+        size = int(self._size.text)
         last = max(self._count - 1, 0) // size * size if self._count >= 0 else self.at + size
         self.at = max(0, min(self.at + pages * size, last))
         self._from.put(self.at + 1)
         await self.refresh()
 
     async def _go(self) -> None:
-        if self._from.value is not None:
-            self.at = int(self._from.value) - 1
+        if self._from.number is not None:
+            self.at = int(self._from.number) - 1
             await self.refresh()
 
     async def _use_copybook(self) -> None:
         try:
-            self.layout = layout_of(self._copybook.value, self.region.codepage)
+            self.layout = layout_of(self._copybook.text, self.region.codepage)
         except TdqError as error:
             self.visit.say(f"Copybook: {error}", "bad")
             return
@@ -102,7 +102,7 @@ class Records:
 
     async def refresh(self) -> None:
         """Show the page as it is now."""
-        size, too = int(self._size.value), bool(self._too.value)
+        size, too = int(self._size.text), bool(self._too.checked)
         who = self.visit.caller.userid
         page = await self.visit.ask(
             lambda: records_of(self.region, self.name, self.at, size, with_uncommitted=too, userid=who)
@@ -116,22 +116,22 @@ class Records:
         for number, button in enumerate(self._buttons):
             button.enable(page.position > 0 if number < 2 else more)
 
-    def _row(self, position: int, record: bytes) -> dict[str, Any]:
-        whole = {"buttons": [{"id": "whole", "label": "Whole", "title": f"Whole record {position + 1}"}]}
+    def _row(self, position: int, record: bytes) -> Row:
+        whole: Cell = {"buttons": [{"id": "whole", "label": "Whole", "title": f"Whole record {position + 1}"}]}
         return {"id": str(position), "cells": [f"{position + 1:,}", f"{len(record):,}", self._data(record), whole]}
 
-    def _data(self, record: bytes) -> Any:
+    def _data(self, record: bytes) -> Cell:
         page = self.region.codepage
-        if self._way.value == "hex":
+        if self._way.text == "hex":
             return dump(record, page, _SHOWN)
-        if self._way.value == "layout":
+        if self._way.text == "layout":
             if self.layout is None:
                 return "Give a copybook first."
             return {"lines": fields(record, self.layout)[:40]}
         return text_of(record, page, _SHOWN)
 
     async def _whole(self, row: str, _act: str) -> None:
-        position, too = int(row) if row.isdecimal() else 0, bool(self._too.value)
+        position, too = int(row) if row.isdecimal() else 0, bool(self._too.checked)
         who = self.visit.caller.userid
         record = await self.visit.ask(
             lambda: record_at(self.region, self.name, position, with_uncommitted=too, userid=who)

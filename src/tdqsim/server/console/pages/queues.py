@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from fastapi import HTTPException, Request
 from nicegui import ui
@@ -14,9 +14,19 @@ from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.seen import QueueSeen
-from tdqsim.server.console.table import DataTable, column, spark
+from tdqsim.server.console.table import Cell, DataTable, Row, column, spark
 
-__all__ = ["add", "region_name"]
+__all__ = ["add", "is_unusable", "region_name"]
+
+
+def is_unusable(queue: QueueSeen) -> bool:
+    """Whether a queue refuses reads and writes because it is not enabled, or its data set is not open."""
+    return _state(queue) not in ("ENABLED", "ENABLED OPEN", "")
+
+
+def _state(queue: QueueSeen) -> str:
+    return f"{queue.enabled} {queue.open}".strip()
+
 
 _PAGE: Final = 50
 _COLUMNS: Final = (
@@ -37,16 +47,16 @@ _SHOW: Final[dict[str, tuple[str, Callable[[QueueSeen], bool]]]] = {
     "locked": ("locked", lambda queue: bool(queue.locks)),
     "trigger": ("with a trigger", lambda queue: bool(queue.trigger)),
     "cycle": ("in a trigger cycle", lambda queue: queue.cycle),
-    "off": ("not enabled or closed", lambda queue: _state(queue) not in ("ENABLED", "ENABLED OPEN", "")),
+    "off": ("not enabled or closed", is_unusable),
 }
-_KEYS: Final[dict[str, Callable[[QueueSeen], Any]]] = {
-    "name": lambda queue: queue.name,
-    "type": lambda queue: (queue.type, queue.recovery),
-    "depth": lambda queue: queue.depth,
-    "state": lambda queue: f"{queue.enabled} {queue.open}",
+_KEYS: Final[dict[str, Callable[[QueueSeen], tuple[str, int]]]] = {
+    "name": lambda queue: (queue.name, 0),
+    "type": lambda queue: (f"{queue.type} {queue.recovery}", 0),
+    "depth": lambda queue: ("", queue.depth),
+    "state": lambda queue: (f"{queue.enabled} {queue.open}", 0),
     "trigger": lambda queue: (queue.trigger, queue.level),
-    "locks": lambda queue: queue.locks,
-    "target": lambda queue: queue.target,
+    "locks": lambda queue: (queue.locks, 0),
+    "target": lambda queue: (queue.target, 0),
 }
 
 
@@ -65,24 +75,25 @@ def add(console: Console) -> None:
     """Register the page."""
 
     @ui.page("/regions/{region}/queues")
-    async def queues(request: Request, region: str) -> None:
+    async def queues(request: Request, region: str, show: str = "") -> None:
         name = region_name(console, region)
         with frame(console, request, "Queues", region=name, here="queues") as visit:
-            await _Queues(visit, console.live.view(name)).build()
+            await _Queues(visit, console.live.view(name), begins_with=show if show in _SHOW else "").build()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Queues:
     visit: Visit
     view: RegionView
+    begins_with: str = ""
     sort: str = "name"
     down: bool = False
     at: int = 0
-    name: Any = None
-    type: Any = None
-    show: Any = None
-    table: Any = None
-    where: Any = None
+    name: Control = field(init=False)
+    type: Control = field(init=False)
+    show: Control = field(init=False)
+    table: DataTable = field(init=False)
+    where: Block = field(init=False)
     buttons: tuple[Button, ...] = ()
 
     async def build(self) -> None:
@@ -91,7 +102,7 @@ class _Queues:
                 self.name = Control("Name has", hint="such as PAY", on_change=self._from_the_start)
                 self.type = Control("Type", "select", options=_TYPES, on_change=self._from_the_start)
                 shows = {key: label for key, (label, _) in _SHOW.items()}
-                self.show = Control("Show", "select", options=shows, on_change=self._from_the_start)
+                self.show = Control("Show", "select", self.begins_with, options=shows, on_change=self._from_the_start)
             self.table = DataTable("Queues", _COLUMNS, empty="No queue is like that.", on_sort=self._sort)
             with Block("nav", "tdq-row", aria_label="Pages of queues"):
                 names = (("First", -(10**9)), ("Previous", -_PAGE), ("Next", _PAGE), ("Last", 10**9))
@@ -115,7 +126,7 @@ class _Queues:
         self._draw()
 
     def _found(self) -> list[QueueSeen]:
-        wanted, type_, show = self.name.value.strip().upper(), self.type.value, _SHOW[self.show.value][1]
+        wanted, type_, show = self.name.text.strip().upper(), self.type.text, _SHOW[self.show.text][1]
         found = [
             queue
             for queue in self.view.queues.values()
@@ -136,10 +147,10 @@ class _Queues:
         for number, button in enumerate(self.buttons):
             button.enable(self.at > 0 if number < 2 else self.at < last)
 
-    def _row(self, queue: QueueSeen) -> dict[str, Any]:
+    def _row(self, queue: QueueSeen) -> Row:
         samples = self.view.depths.of(queue.name)
         state = _state(queue)
-        cells = [
+        cells: list[Cell] = [
             {"text": queue.name, "href": self.visit.href("regions", self.view.region.applid, "queues", queue.name)},
             f"{queue.type} {queue.recovery}".strip(),
             f"{queue.depth:,}" if queue.depth >= 0 else "",
@@ -154,11 +165,7 @@ class _Queues:
         return {"id": queue.name, "cells": cells}
 
 
-def _state(queue: QueueSeen) -> str:
-    return f"{queue.enabled} {queue.open}".strip()
-
-
-def _trigger(queue: QueueSeen) -> Any:
+def _trigger(queue: QueueSeen) -> Cell:
     if not queue.trigger:
         return ""
     words = f"{queue.trigger} at {queue.level}"

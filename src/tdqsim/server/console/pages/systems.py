@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from fastapi import HTTPException, Request
 from nicegui import ui
 
 from tdqsim.errors import TdqError
-from tdqsim.ibmi import System
+from tdqsim.ibmi import Job, System
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.system_look import DtaqSeen, SystemSeen, as_job, journal_of, look_at_system
-from tdqsim.server.console.table import DataTable, column
-from tdqsim.server.users import Role
+from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.operations import operation
 
 __all__ = ["Glances", "add", "add_systems_table", "system_named"]
 
@@ -51,7 +51,7 @@ class Glances:
         self._seen: dict[str, tuple[float, asyncio.Future[SystemSeen]]] = {}
 
     async def at(self, system: System) -> SystemSeen:
-        """What was seen of a system just now, or is seen now."""
+        """The state of a system, at most half a beat old."""
         now = asyncio.get_running_loop().time()
         since, seen = self._seen.get(system.name, (0.0, None))
         if seen is None or now - since > _BEAT / 2:
@@ -100,14 +100,17 @@ async def add_systems_table(visit: Visit, glances: Glances) -> None:
         table = DataTable("IBM i systems", columns, empty="No IBM i system is served.")
 
     async def refresh() -> None:
-        rows = []
+        rows: list[Row] = []
         for name, system in visit.console.host.systems.items():
             seen = await glances.at(system)
             entries = sum(queue.entries for queue in seen.queues if queue.entries > 0)
-            cells = [
-                {"text": name, "href": visit.href("systems", name)}, len(seen.libraries), len(seen.queues),
-                f"{entries:,}", len(seen.jobs),
-            ]  # fmt: skip
+            cells: list[Cell] = [
+                {"text": text, "href": visit.href("systems", name)}
+                for text in (
+                    name,
+                    *(f"{count:,}" for count in (len(seen.libraries), len(seen.queues), entries, len(seen.jobs))),
+                )
+            ]
             rows.append({"id": name, "cells": cells})
         table.show(rows)
 
@@ -115,22 +118,22 @@ async def add_systems_table(visit: Visit, glances: Glances) -> None:
     visit.every(_BEAT, refresh)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _System:
     visit: Visit
     system: System
     glances: Glances
     at: int = 0
-    has: Any = None
-    queues: Any = None
-    where: Any = None
+    has: Control = field(init=False)
+    queues: DataTable = field(init=False)
+    where: Block = field(init=False)
     buttons: tuple[Button, ...] = ()
-    libraries: Any = None
-    jobs: Any = None
-    journal: Any = None
-    entries: Any = None
-    line: Any = None
-    screen: Any = None
+    libraries: DataTable = field(init=False)
+    jobs: DataTable = field(init=False)
+    journal: Control = field(init=False)
+    entries: DataTable = field(init=False)
+    line: Control = field(init=False)
+    screen: Block = field(init=False)
 
     async def build(self) -> None:
         seen = await self.glances.at(self.system)
@@ -143,7 +146,7 @@ class _System:
                 Block("h2", words="Active jobs")
                 self.jobs = DataTable("Active jobs", _JOBS, empty="No job is active.")
         self._build_journal(seen)
-        if self.visit.may(Role.operate):
+        if self.visit.may(operation("CL")):
             self._build_line()
         await self.refresh()
         self.visit.every(_BEAT, self.refresh)
@@ -187,7 +190,7 @@ class _System:
         await self._show_journal()
 
     def _show_queues(self, seen: SystemSeen) -> None:
-        wanted = self.has.value.strip().upper()
+        wanted = self.has.text.strip().upper()
         found = [queue for queue in seen.queues if wanted in f"{queue.library}/{queue.name}"]
         self.at = max(0, min(self.at, max(len(found) - 1, 0) // _PAGE * _PAGE))
         page = found[self.at : self.at + _PAGE]
@@ -196,10 +199,10 @@ class _System:
         self.buttons[0].enable(self.at > 0)
         self.buttons[1].enable(self.at + _PAGE < len(found))
 
-    def _row(self, queue: DtaqSeen) -> dict[str, Any]:
+    def _row(self, queue: DtaqSeen) -> Row:
         place = f"{queue.library}/{queue.name}"
         href = self.visit.href("systems", self.system.name, "queues", queue.library, queue.name)
-        cells = [
+        cells: list[Cell] = [
             {"text": place, "href": href}, queue.order if queue.entries >= 0 else queue.kind,
             f"{queue.entries:,}" if queue.entries >= 0 else "", f"{queue.most:,}" if queue.most else "",
             queue.maxlen or "", queue.keylen or "", queue.journal, queue.text,
@@ -207,7 +210,7 @@ class _System:
         return {"id": place, "cells": cells}
 
     async def _show_journal(self) -> None:
-        name = self.journal.value
+        name = self.journal.text
         rows = await self.visit.ask(lambda: journal_of(self.system, name, _PAGE)) if name else []
         self.entries.show([{"id": str(row[0]), "cells": row} for row in rows])
 
@@ -221,13 +224,13 @@ class _System:
 
     async def enter(self) -> None:
         """Do a CL command in a job of the user's own."""
-        text, userid = self.line.value.strip(), self.visit.caller.userid
+        text, userid = self.line.text.strip(), self.visit.caller.userid
 
-        def act(job: Any) -> list[str]:
+        def act(job: Job) -> list[str]:
             job.command(text)
             return [str(message) for message in list(job.joblog)[-100:]]
 
-        found = await self.visit.do(Role.operate, _command_of(text), lambda: as_job(self.system, userid, act))
+        found = await self.visit.do(operation("CL"), _command_of(text), lambda: as_job(self.system, userid, act))
         said = "\n".join(found) if found is not REFUSED else "(see below)"
         self.screen.say(f"> {text}\n{said}")
         try:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim.facts import Cvda
 from tdqsim.server.blocking import Wait
-from tdqsim.server.console.charts import Graph
+from tdqsim.server.console.charts import Arrow, Graph
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.placing import placed
+from tdqsim.server.console.placing import Box, placed
 from tdqsim.server.console.seen import TaskSeen
-from tdqsim.server.console.table import DataTable, column
-from tdqsim.server.users import Role
-from tdqsim.testing.deadlock import find_deadlock, lost_triggers
+from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
+from tdqsim.server.operations import operation
+from tdqsim.testing.deadlock import Deadlock, find_deadlock, lost_triggers
 
 __all__ = ["add", "moment"]
 
@@ -56,14 +57,14 @@ def add(console: Console) -> None:
             await _Tasks(visit, console.live.view(name)).build()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Tasks:
     visit: Visit
     view: RegionView
-    words: Any = None
-    table: Any = None
-    waits: Any = None
-    graph: Any = None
+    words: Block = field(init=False)
+    table: DataTable = field(init=False)
+    waits: DataTable = field(init=False)
+    graph: Graph = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="In words"):
@@ -89,15 +90,16 @@ class _Tasks:
         told = await self.visit.ask(lambda: (find_deadlock([region]), lost_triggers(region)))
         self.words.say(_in_words(seen.tasks, seen.waits, *told))
 
-    def _row(self, task: TaskSeen) -> dict[str, Any]:
-        purges = [
+    def _row(self, task: TaskSeen) -> Row:
+        purges: list[ButtonCell] = [
             {"id": how, "label": label, "title": f"{label} task {task.number} {task.transid}", "tone": "danger"}
             for how, label in _PURGES
+            if self.visit.may(operation("SET TASK", [how]))
         ]
-        waits = {"text": task.waits_for, "tone": "warn"} if task.waits_for else ""
+        waits: Cell = {"text": task.waits_for, "tone": "warn"} if task.waits_for else ""
         until = moment(task.until_ns) if task.until_ns else ""
-        do = {"buttons": purges} if self.visit.may(Role.operate) else ""
-        cells = [task.number, task.transid, task.userid, task.started_by, waits, until, task.uow, do]
+        do: Cell = {"buttons": purges} if purges else ""
+        cells: list[Cell] = [task.number, task.transid, task.userid, task.started_by, waits, until, task.uow, do]
         return {"id": str(task.number), "cells": cells}
 
     async def _purge(self, row: str, how: str) -> None:
@@ -105,12 +107,12 @@ class _Tasks:
             return
         if await confirmed(f"{how.capitalize()} task {row}? What it has not committed is backed out.", how):
             await self.visit.task(
-                Role.operate, f"SET TASK({row}) {how}", self.view.region,
-                lambda task: task.set_task(int(row), purgetype=how),
+                operation("SET TASK", [how]), f"SET TASK({row}) {how}", self.view.region,
+                lambda task: task.set_task(int(row), purgetype=Cvda[how]),
             )  # fmt: skip
 
 
-def _in_words(tasks: tuple[TaskSeen, ...], waits: tuple[Wait, ...], ring: Any, lost: list[str]) -> str:
+def _in_words(tasks: tuple[TaskSeen, ...], waits: tuple[Wait, ...], ring: Deadlock | None, lost: list[str]) -> str:
     lines = [f"{_count(len(tasks), 'task')}, {len(waits)} of them waiting."]
     if ring is not None:
         lines.append(f"A ring, which nothing but a purge or a time-out ends: {ring.text}.")
@@ -126,14 +128,14 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _drawn(waits: tuple[Wait, ...]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _drawn(waits: tuple[Wait, ...]) -> tuple[list[Box], list[Arrow]]:
     """Boxes and arrows: from who waits to who has what he waits for."""
     edges = [(wait.waiter, wait.holder, wait.what) for wait in waits if wait.holder]
     waiting = {wait.waiter for wait in waits}
     boxes = placed([(one, other) for one, other, _ in edges], gap=_GAP)
     for box in boxes:
         box["itemStyle"] = {"color": "#b35c00" if box["name"] in waiting else "#1f7a3d"}
-    arrows = [
+    arrows: list[Arrow] = [
         {
             "source": one,
             "target": other,

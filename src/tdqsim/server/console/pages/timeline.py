@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
@@ -15,7 +16,7 @@ from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.pages.tasks import moment
-from tdqsim.server.console.table import DataTable, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column
 
 __all__ = ["add"]
 
@@ -32,7 +33,7 @@ _EVENTS: Final = 5000
 
 @dataclass(slots=True)
 class _Line:
-    """What is known of one task."""
+    """The events of one task, summed up."""
 
     number: int
     transid: str = ""
@@ -55,14 +56,14 @@ def add(console: Console) -> None:
             await _TimeLine(visit, console.live.view(name)).build()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _TimeLine:
     visit: Visit
     view: RegionView
-    rows: Any = None
-    words: Any = None
-    bars: Any = None
-    table: Any = None
+    rows: Control = field(init=False)
+    words: Block = field(init=False)
+    bars: Bars = field(init=False)
+    table: DataTable = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Time line"):
@@ -77,7 +78,7 @@ class _TimeLine:
     async def refresh(self) -> None:
         recent, applid = self.visit.console.host.recent, self.view.region.applid
         events = await self.visit.ask(lambda: list(islice(reversed(recent.get(applid, ())), _EVENTS)))
-        lines = _lines(reversed(events), {task.number for task in self.view.seen.tasks})[-int(self.rows.value) :]
+        lines = _lines(reversed(events), {task.number for task in self.view.seen.tasks})[-int(self.rows.text) :]
         self.table.show([_row(line) for line in reversed(lines)])
         if not lines:
             self.words.say("No task is on record.")
@@ -91,7 +92,7 @@ class _TimeLine:
         )
 
 
-def _lines(events: Any, there: set[int]) -> list[_Line]:
+def _lines(events: Iterable[dict[str, Any]], there: set[int]) -> list[_Line]:
     """The tasks of some events, in the order in which they began, and which of them are still there.
 
     A command from outside is a task whose end no event tells: it is over when it is not there any more.
@@ -138,7 +139,7 @@ def _marks(lines: list[_Line], first: int) -> list[tuple[float, int, str]]:
     ]
 
 
-def _row(line: _Line) -> dict[str, Any]:
+def _row(line: _Line) -> Row:
     committed = sum(commit for _, commit in line.units)
     backed_out = len(line.units) - committed
     units = ", ".join(
@@ -146,11 +147,11 @@ def _row(line: _Line) -> dict[str, Any]:
         for count, words in ((committed, f"{committed} committed"), (backed_out, f"{backed_out} backed out"))
         if count
     )
-    how: Any = "still there"
+    how: Cell = "still there"
     if line.ended:
         how = {"text": f"abend {line.abend}", "tone": "bad"} if line.abend else "normally"
     failed = f" ({line.failed} with a condition)" if line.failed else ""
-    cells = [
+    cells: list[Cell] = [
         line.number, line.transid, moment(line.began), moment(line.ended) if line.ended else "",
         f"{(line.ended - line.began) / _NS:.3f}" if line.ended else "", f"{line.commands}{failed}", units, how,
     ]  # fmt: skip

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 from fastapi import Request
 from nicegui import ui
 
 from tdqsim.cics import Region
-from tdqsim.server.console.charts import Graph
+from tdqsim.server.console.charts import Arrow, Graph
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.placing import placed
+from tdqsim.server.console.placing import Box, placed
 from tdqsim.server.console.seen import QueueSeen
-from tdqsim.server.console.table import DataTable, column
+from tdqsim.server.console.table import Cell, DataTable, Row, column
 
 __all__ = ["add"]
 
@@ -51,15 +51,15 @@ def add(console: Console) -> None:
             await _Topology(visit, console.live.view(name)).build()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Topology:
     visit: Visit
     view: RegionView
-    has: Any = None
-    supplied: Any = None
-    words: Any = None
-    graph: Any = None
-    table: Any = None
+    has: Control = field(init=False)
+    supplied: Control = field(init=False)
+    words: Block = field(init=False)
+    graph: Graph = field(init=False)
+    table: DataTable = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Topology"):
@@ -78,7 +78,7 @@ class _Topology:
 
     async def refresh(self) -> None:
         links = await self.visit.ask(lambda: _links(self.view.region))
-        wanted, too = self.has.value.strip().upper(), self.supplied.value
+        wanted, too = self.has.text.strip().upper(), self.supplied.checked
         ways = [
             way
             for queue in self.view.queues.values()
@@ -96,8 +96,8 @@ class _Topology:
             + (f"; the list has the first {_LISTED}." if len(ways) > _LISTED else ".")
         )
 
-    def _row(self, key: str, way: _Way) -> dict[str, Any]:
-        to: Any = way.to
+    def _row(self, key: str, way: _Way) -> Row:
+        to: Cell = way.to
         if way.kind == "alias":
             to = {"text": way.to, "href": self._href(way.to)}
         elif way.state:
@@ -137,13 +137,13 @@ def _ways(queue: QueueSeen, links: dict[str, str]) -> Iterator[_Way]:
         )
 
 
-def _picture(ways: list[_Way], queues: dict[str, QueueSeen]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _picture(ways: list[_Way], queues: dict[str, QueueSeen]) -> tuple[list[Box], list[Arrow]]:
     kinds = {way.to: way.kind for way in ways if way.kind != "alias"}
     boxes = placed([(way.queue, way.to) for way in ways])
     for box in boxes:
         alias = box["name"] in queues and queues[box["name"]].type == "INDIRECT"
         box["itemStyle"] = {"color": _COLOURS[kinds.get(box["name"], "alias" if alias else "queue")]}
-    arrows = [
+    arrows: list[Arrow] = [
         {"source": way.queue, "target": way.to, "label": {"show": bool(said), "formatter": said}}
         for way in ways
         for said in [way.state or way.level]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim.facts import Cvda
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.seen import UnitSeen
-from tdqsim.server.console.table import DataTable, column
-from tdqsim.server.users import Role
+from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.server.operations import operation
 
 __all__ = ["add"]
 
@@ -44,12 +45,12 @@ def add(console: Console) -> None:
             await _Units(visit, console.live.view(name)).build()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Units:
     visit: Visit
     view: RegionView
-    words: Any = None
-    table: Any = None
+    words: Block = field(init=False)
+    table: DataTable = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Units of work"):
@@ -69,17 +70,17 @@ class _Units:
         ]
         self.words.say("\n".join(lines))
 
-    def _row(self, unit: UnitSeen) -> dict[str, Any]:
-        state = {"text": unit.state, "tone": "bad"} if unit.state not in ("INFLIGHT", "COMMIT") else unit.state
-        ends: Any = ""
-        if _is_shunted(unit) and self.visit.may(Role.break_):
+    def _row(self, unit: UnitSeen) -> Row:
+        state: Cell = {"text": unit.state, "tone": "bad"} if unit.state not in ("INFLIGHT", "COMMIT") else unit.state
+        ends: Cell = ""
+        if _is_shunted(unit) and self.visit.may(operation("SET UOW")):
             ends = {
                 "buttons": [
                     {"id": how, "label": label, "title": f"{label}: {unit.uow}", "tone": "danger"}
                     for how, label in _ENDS.items()
                 ]
             }
-        cells = [
+        cells: list[Cell] = [
             unit.uow, state, unit.waitstate, unit.task or "", unit.transid, unit.userid, unit.link, unit.holds,
             unit.changes, ends,
         ]  # fmt: skip
@@ -90,8 +91,8 @@ class _Units:
             return
         if await confirmed(f"Decide about {row} without its coordinator?", how):
             await self.visit.task(
-                Role.break_, f"SET UOW({row}) {how}", self.view.region,
-                lambda task: task.set_uow(bytes.fromhex(row), uowstate=how),
+                operation("SET UOW"), f"SET UOW({row}) {how}", self.view.region,
+                lambda task: task.set_uow(bytes.fromhex(row), uowstate=Cvda[how]),
             )  # fmt: skip
 
 

@@ -2,11 +2,12 @@
 // Everything that is shown is text to Vue, so nothing in it can be markup.
 export default {
   template: `
-    <div class="tdq-table-wrap" tabindex="0" role="region" :aria-label="caption">
+    <div class="tdq-table-wrap" tabindex="0" role="group" :aria-label="caption">
     <table class="tdq-table" :class="{ keep: keep }" role="table" :aria-label="caption" :aria-busy="busy ? 'true' : null">
       <thead role="rowgroup">
         <tr role="row">
           <th v-for="column in columns" :key="column.key" role="columnheader" scope="col"
+              :aria-label="column.label ? null : 'Actions'"
               :class="{ num: column.num, wide: column.wide }"
               :aria-sort="sort && sort.key === column.key ? (sort.down ? 'descending' : 'ascending') : null">
             <button v-if="column.sort" type="button" class="tdq-sort" @click="$emit('sort', column.key)">
@@ -25,7 +26,8 @@ export default {
                    role="img" :aria-label="row.cells[at].title || 'depth over time'">
                 <polyline :points="row.cells[at].spark" fill="none" vector-effect="non-scaling-stroke" />
               </svg>
-              <a v-if="row.cells[at].href" :href="row.cells[at].href">{{ row.cells[at].text }}</a>
+              <a v-if="row.cells[at].href" :href="row.cells[at].href"
+                 :class="row.cells[at].tone ? ['tdq-chip', row.cells[at].tone] : null">{{ row.cells[at].text }}</a>
               <span v-else-if="row.cells[at].tone" class="tdq-chip" :class="row.cells[at].tone">{{ row.cells[at].text }}</span>
               <span v-else-if="row.cells[at].lines" class="tdq-lines"><span v-for="line in row.cells[at].lines">{{ line }}</span></span>
               <template v-else>{{ row.cells[at].text }}</template>

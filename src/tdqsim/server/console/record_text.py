@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.layouts import Layout, parse_copybook
 
 __all__ = ["dump", "fields", "layout_of", "text_of"]
@@ -54,8 +54,8 @@ def layout_of(copybook: str, page: CodePage) -> Layout:
         TdqError: it is none, or too long; COPY is not followed.
     """
     if len(copybook) > _LONGEST_COPYBOOK:
-        raise TdqError(f"a copybook has at most {_LONGEST_COPYBOOK:,} characters here; this one has {len(copybook):,}")
+        raise UsageError(f"a copybook of {len(copybook):,} characters: at most {_LONGEST_COPYBOOK:,} are allowed")
     records = parse_copybook(copybook).records
     if not records:
-        raise TdqError("the copybook has no record")
+        raise UsageError("the copybook has no record")
     return records[0].with_rules(code_page=page.name)

@@ -1,0 +1,150 @@
+"""Answers about definitions, faults, statistics, jobs and SYSOUT data sets."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+__all__ = [
+    "FaultState",
+    "InstallResult",
+    "InstalledDefinitions",
+    "PlannedFault",
+    "QueueStatistics",
+    "RegionStatistics",
+    "SubmittedJobInfo",
+    "SysoutDatasetInfo",
+    "TotalStatistics",
+]
+
+
+class InstallResult(TypedDict):
+    """Definitions that were read, and installed if that was asked for."""
+
+    installed: bool
+    names: list[str]
+    yaml: Annotated[str, Field(description="the definitions as a definition file")]
+    reports: Annotated[list[str], Field(description="what the import of CSD or DCT text reports")]
+
+
+class InstalledDefinitions(TypedDict):
+    """What is installed."""
+
+    yaml: Annotated[str, Field(description="the text of a definition file")]
+    data_sets: Annotated[dict[str, str], Field(description="the file of each DD name")]
+
+
+class PlannedFault(TypedDict):
+    """A fault of a plan; which fields it has depends on its kind."""
+
+    kind: Annotated[str, Field(description="condition, message, link or disk")]
+    condition: NotRequired[str]
+    command: NotRequired[str]
+    queue: NotRequired[str]
+    transid: NotRequired[str]
+    task: NotRequired[int]
+    region: NotRequired[str]
+    message: NotRequired[str]
+    operation: NotRequired[str]
+    name: NotRequired[str]
+    library: NotRequired[str]
+    job: NotRequired[str]
+    system: NotRequired[str]
+    values: NotRequired[list[str | int]]
+    step: NotRequired[str]
+    regions: NotRequired[list[str]]
+    restore: NotRequired[int | float]
+    half: NotRequired[str]
+    owner: NotRequired[str]
+    nth: NotRequired[int]
+    times: NotRequired[int]
+    delay: NotRequired[int | float]
+
+
+class FaultState(TypedDict):
+    """The faults that are in effect, and those that have happened."""
+
+    faults: list[PlannedFault]
+    happened: list[str]
+
+
+class QueueStatistics(TypedDict):
+    """The statistics of one queue."""
+
+    name: str
+    type: str
+    writes: int
+    reads: int
+    deletes: int
+    triggerlevel: int
+    recovery: str
+    facility_type: str
+    facility: str
+    wait: str
+    waitaction: str
+    transid: str
+    triggers: int
+    cis_in_use: int
+    peak_cis: int
+    items: int
+    peak_items: int
+    remotesystem: str
+    remotename: str
+    indirectname: str
+    iotype: str
+    ddname: str
+    dsname: str
+    member: str
+    definesource: str
+    definetime: int
+    changeagent: str
+    changeagrel: str
+    changetime: int
+    changeusrid: str
+    installagent: str
+    installtime: int
+    installusrid: str
+
+
+class TotalStatistics(TypedDict):
+    """The statistics of the intrapartition data set."""
+
+    ci_reads: int
+    ci_writes: int
+    formatting_writes: int
+    ci_size: int
+    control_intervals: int
+    cis_in_use: int
+    peak_cis: int
+    nospace: int
+    buffers: int
+    strings: int
+    io_errors: int
+
+
+class RegionStatistics(TypedDict):
+    """The statistics of one moment."""
+
+    reason: str
+    abstime: int
+    queues: list[QueueStatistics]
+    total: TotalStatistics | None
+
+
+class SubmittedJobInfo(TypedDict):
+    """A job that was submitted through the internal reader."""
+
+    number: int
+    id: str
+    name: str
+    submitter: str
+    time_ns: int
+    scan: Annotated[bool, Field(description="/*SCAN was among its cards: it is only checked")]
+    cards: Annotated[int, Field(description="how many it has")]
+    lines: Annotated[list[str], Field(description="its cards, of a long job the first ones")]
+
+
+SysoutDatasetInfo = TypedDict("SysoutDatasetInfo", {"number": int, "class": str, "ddname": str, "control": str})
+"""A SYSOUT data set."""

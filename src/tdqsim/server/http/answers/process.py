@@ -1,0 +1,47 @@
+"""Answers about the process, its sessions and its clock."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+__all__ = ["ClockState", "ServerHealth", "ServerReadiness", "SessionState", "SessionToken"]
+
+
+class ServerHealth(TypedDict):
+    """The process answers."""
+
+    status: Annotated[str, Field(description="always up")]
+
+
+class ServerReadiness(TypedDict):
+    """Whether calls are taken."""
+
+    status: Annotated[str, Field(description="ready, or not ready")]
+
+
+class SessionToken(TypedDict):
+    """A session that has begun."""
+
+    token: Annotated[str, Field(description="the bearer token")]
+    user: str
+    roles: list[str]
+    seconds: Annotated[int, Field(description="after which it ends")]
+
+
+class SessionState(TypedDict):
+    """The user who is signed on."""
+
+    user: Annotated[str, Field(description="empty for the owner of the server")]
+    roles: list[str]
+    groups: list[str]
+    csrf: Annotated[str | None, Field(description="what changing requests of a browser send as X-CSRF-Token")]
+
+
+class ClockState(TypedDict):
+    """The server's clock."""
+
+    time_ns: Annotated[int, Field(description="nanoseconds since 1970")]
+    frozen: bool

@@ -1,0 +1,112 @@
+"""Answers of commands, and about tasks and units of work."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from tdqsim.server.http.answers.regions import BytesValue, CvdaValue
+
+__all__ = [
+    "CeciAnswer",
+    "CemtAnswer",
+    "CemtRow",
+    "CommandResult",
+    "CommitResult",
+    "OpenUnitOfWork",
+    "OptionValue",
+    "TaskEntry",
+    "UnitOfWorkState",
+    "WaitResult",
+]
+
+
+OptionValue = str | bool | int | float | None | CvdaValue | BytesValue
+"""The value of an option or of a host variable."""
+
+
+class CommandResult(TypedDict):
+    """An EXEC CICS command: its response, what it received, and the variables behind it."""
+
+    resp: int
+    condition: str
+    resp2: int
+    received: Annotated[dict[str, OptionValue], Field(description="by option")]
+    variables: Annotated[dict[str, OptionValue], Field(description="by name")]
+
+
+CemtRow = dict[str, str | int | None]
+"""A row of CEMT: the resource's name under its type, its options, and outcome, or resp and resp2."""
+
+
+class CemtAnswer(TypedDict):
+    """A CEMT request: the screen, and the rows under the resource type in the plural."""
+
+    text: Annotated[str, Field(description="the screen")]
+    errors: Annotated[int, Field(description="how many resources could not be inquired or changed")]
+    request: str
+    verb: str
+    connections: NotRequired[list[CemtRow]]
+    files: NotRequired[list[CemtRow]]
+    programs: NotRequired[list[CemtRow]]
+    tasks: NotRequired[list[CemtRow]]
+    tdqueues: NotRequired[list[CemtRow]]
+    terminals: NotRequired[list[CemtRow]]
+    transactions: NotRequired[list[CemtRow]]
+    tsqueues: NotRequired[list[CemtRow]]
+    uows: NotRequired[list[CemtRow]]
+    uowenqs: NotRequired[list[CemtRow]]
+    uowlinks: NotRequired[list[CemtRow]]
+
+
+class CeciAnswer(TypedDict):
+    """A command of CECI."""
+
+    text: Annotated[str, Field(description="the screen")]
+    command: str
+    name: str
+    response: Annotated[str, Field(description="the condition")]
+    eibresp: int
+    eibresp2: int
+    received: Annotated[dict[str, str | bool | int | float | None], Field(description="by option")]
+
+
+class WaitResult(TypedDict):
+    """A wait has ended because what was waited for is there."""
+
+    met: bool
+
+
+class OpenUnitOfWork(TypedDict):
+    """A unit of work that stays open between requests."""
+
+    id: str
+    region: str
+
+
+class CommitResult(TypedDict):
+    """A unit of work has been committed."""
+
+    committed: bool
+
+
+class TaskEntry(TypedDict):
+    """A task that has begun and not ended."""
+
+    task: int
+    transid: str
+    userid: str
+    suspended: Annotated[list[str] | None, Field(description="the kind and the name of what it waits for")]
+    waits_for: Annotated[str, Field(description="empty when it does not wait")]
+    held_by: Annotated[str, Field(description="who holds what it waits for; empty for nobody")]
+
+
+class UnitOfWorkState(TypedDict):
+    """A unit of work of a region."""
+
+    uow: Annotated[str, Field(description="its identifier in hexadecimal")]
+    state: str
+    waitstate: str
+    task: Annotated[int, Field(description="its task's number")]

@@ -1,0 +1,59 @@
+"""Where a server leaves its address: in a folder of its own user, whatever others have made."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tdqsim.client.control import Address, announce, control_folder, find
+
+ADDRESS = Address("http://127.0.0.1:1", "token", 1, "PAYREGN", "region")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """No folder of this user's in /tmp: its name is that of a user who is not there."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    return home
+
+
+@pytest.fixture
+def taken(home, tmp_path, monkeypatch):
+    """Another user has made the folder in /tmp."""
+    real = os.lstat
+
+    def lstat(path, *args, **options):
+        found = real(path, *args, **options)
+        if str(path) != f"/tmp/tdqsim-{os.geteuid()}":
+            return found
+        return os.stat_result((found.st_mode, *found[1:4], found.st_uid + 1, *found[5:]))
+
+    monkeypatch.setattr(os, "lstat", lstat)
+    monkeypatch.setattr(type(tmp_path), "lstat", lstat)
+    return home
+
+
+def test_the_runtime_folder_comes_first(tmp_path, monkeypatch, home):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert control_folder(make=True) == tmp_path / "tdqsim"
+    announce([tmp_path], ADDRESS)
+    assert find(tmp_path) == ADDRESS
+    assert (tmp_path / "tdqsim").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_that_another_user_has_made_stops_nobody(taken, tmp_path):
+    control_folder(make=True)
+    assert control_folder(make=True) == taken / ".tdqsim"
+    announce([tmp_path], ADDRESS)
+    assert find(tmp_path) == ADDRESS
+
+
+def test_what_others_can_write_is_not_used(taken, tmp_path):
+    (taken / ".tdqsim").mkdir(mode=0o755)
+    (taken / ".tdqsim").chmod(0o755)
+    assert control_folder(make=True) is None
+    assert find(tmp_path) is None
