@@ -1,8 +1,8 @@
-"""What ``tdq run`` asks of a region directory beyond starting its transactions.
+"""The job class of a region directory: the data sets that no DD card names, progress, and figures at the end.
 
 A region directory may name a class in its ``job:`` line (``module:Class``). ``tdq run`` makes one object of it, asks
-it for the data sets that no DD card names, shows its progress, and at the end lets it look at what came out. Without
-such a line ``tdq run`` starts the transactions, waits until nothing can go on, and shows the queues.
+it for the data sets that no DD card names, shows its progress, and at the end lets it look at what came out. ``tdq
+serve`` asks it for the data sets alone. Without such a line the transactions of ``start:`` are all there is.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tdqsim.errors import DefinitionError, Problem
+
 if TYPE_CHECKING:
     from tdqsim.cics import Region
 
-__all__ = ["Check", "JobClass", "JobRequest", "JobResult", "Progress", "importable"]
+__all__ = ["Check", "JobClass", "JobRequest", "JobResult", "Progress", "importable", "named_class"]
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is (0 when that is not known)."""
@@ -82,6 +84,25 @@ class JobClass(Protocol):
 
     def finish(self, region: Region) -> JobResult:
         """Look at what came out, after the region is closed and its data sets are complete."""
+
+
+def named_class(named: str, file: str = "region.yaml", attribute: str = "job") -> Any:
+    """The class that a file names as ``module:Class``, whose module must be importable (:func:`importable`).
+
+    Args:
+        named: the module and the class.
+        file: the file, for the message.
+        attribute: the attribute, for the message.
+
+    Raises:
+        DefinitionError: it cannot be imported; says why.
+    """
+    module, _, name = named.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except Exception as error:  # a module of the user's may raise anything
+        reason = f"cannot be imported: {type(error).__name__}: {error}"
+        raise DefinitionError([Problem(file, 1, "", attribute, named, reason)]) from error
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def check(data: bytes, path: Path) -> None:
     got, met = until_damage(path, dcb)
     assert (got, met) == (wanted, wrong), (dcb, body)
     for eropt in (ErrorOption.SKP, ErrorOption.ACC):
-        with open_reader(path, dcb, eropt=eropt) as reader:
+        with open_reader(path, dcb, eropt=eropt, check_words=False) as reader:
             records = list(reader)
         assert records[: len(wanted)] == wanted
         assert sum(map(len, records)) <= len(body)
@@ -63,7 +63,7 @@ def check(data: bytes, path: Path) -> None:
 
 def until_damage(path: Path, dcb: Dcb) -> tuple[list[bytes], bool]:
     got: list[bytes] = []
-    with open_reader(path, dcb) as reader:
+    with open_reader(path, dcb, check_words=False) as reader:
         try:
             while (record := reader.get()) is not None:
                 got.append(record)

@@ -377,3 +377,12 @@ def test_hostile_lengths_cost_no_memory(tmp_path):
         tracemalloc.stop()
         assert peak < (8_000_000 if text is fixed else 2_000_000), text
         assert largest <= 32_760
+
+
+@pytest.mark.parametrize(("inclusive", "shortest"), [("YES", 4), ("NO", 1)])
+def test_a_wrong_record_descriptor_word_is_shown_with_the_lengths_that_are_allowed(tmp_path, inclusive, shortest):
+    (tmp_path / "data").write_bytes(bytes.fromhex("00000000 C1"))
+    with pytest.raises(BlockError) as caught:
+        list(read_records(tmp_path / "data", parse_dcb(f"RECFM=RDW,LRECL=100,RDWINCL={inclusive}")))
+    allowed = f"it says 0; a length from {shortest} to 100 and two bytes of zero are allowed"
+    assert f"RDW X'00000000': {allowed}" in str(caught.value)

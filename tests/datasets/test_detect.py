@@ -64,6 +64,25 @@ def test_text_lines_are_found(tmp_path, recfm):
     assert (list(read_records(path, found.dcb)), found.certain, found.ebcdic) == (records, True, False)
 
 
+@pytest.mark.parametrize(("recfm", "end"), [("LF", b"\n"), ("CRLF", b"\r\n")])
+def test_a_text_of_one_line_is_found(tmp_path, recfm, end):
+    path = tmp_path / "data"
+    path.write_bytes(b"the only line" + end)
+    found = detect(path)
+    assert (found.dcb.recfm.name, found.certain, found.ebcdic) == (recfm, True, False)
+    assert list(read_records(path, found.dcb)) == [b"the only line"]
+
+
+@pytest.mark.parametrize(
+    ("letters", "ebcdic"), [(30, True), (29, None)], ids=["half of the bytes are letters", "less than half"]
+)
+def test_the_code_page_is_known_when_half_of_the_bytes_are_text(tmp_path, letters, ebcdic):
+    record = "A" * letters
+    path = tmp_path / "data"
+    path.write_bytes((record.encode("cp037") + bytes(60 - letters)) * 20)
+    assert detect(path).ebcdic is ebcdic
+
+
 @pytest.mark.parametrize("length", [60, 80, 133])
 def test_fixed_records_are_guessed_by_their_fields(tmp_path, length):
     path, records = tmp_path / "data", [record.ljust(length, b"\x40") for record in text_records(120)]

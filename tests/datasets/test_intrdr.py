@@ -208,3 +208,75 @@ def test_a_temporary_spool_goes_with_its_close():
     spool.close()
     assert not dataset.path.exists()
     assert spool.datasets() == []
+
+
+# -- USER of the JOB statement ---------------------------------------------------------------------------------------------
+
+FULL = "//MYJOB JOB (1),'" + "X" * 53 + "'"  # ends in column 71
+
+
+@pytest.mark.rule("DS-INTRDR-USER")
+@pytest.mark.parametrize(
+    ("cards", "submitted"),
+    [
+        (["//MYJOB JOB"], ["//MYJOB JOB USER=PAYJOB"]),
+        (["//MYJOB JOB (1)"], ["//MYJOB JOB (1),USER=PAYJOB"]),
+        (["//MYJOB JOB (1),'USER=X, Y'"], ["//MYJOB JOB (1),'USER=X, Y',USER=PAYJOB"]),
+        (["//MYJOB JOB (1,USER=BOB)"], ["//MYJOB JOB (1,USER=BOB),USER=PAYJOB"]),
+        (["//MYJOB JOB (1) USER=BOB"], ["//MYJOB JOB (1),USER=PAYJOB USER=BOB"]),
+        (["//MYJOB JOB (1),USER=BOB"], ["//MYJOB JOB (1),USER=BOB"]),
+        (["//MYJOB JOB (1),", "//  CLASS=A"], ["//MYJOB JOB (1),", "//  CLASS=A,USER=PAYJOB"]),
+        (["//MYJOB JOB (1),", "// USER=BOB,", "// CLASS=A"], ["//MYJOB JOB (1),", "// USER=BOB,", "// CLASS=A"]),
+        (["//MYJOB JOB (1),'" + "X" * 50 + "'"], ["//MYJOB JOB (1),'" + "X" * 50 + "',", "// USER=PAYJOB"]),
+        (
+            ["//MYJOB JOB (1)", "//S EXEC PGM=A,", "// USER=BOB"],
+            ["//MYJOB JOB (1),USER=PAYJOB", "//S EXEC PGM=A,", "// USER=BOB"],
+        ),
+    ],
+)
+def test_a_job_without_user_gets_the_readers(log, cards, submitted):
+    reader = InternalReader(log)
+    reader.job_user = "PAYJOB"
+    submit(reader, *cards, "/*EOF")
+    [job] = log
+    assert job.text() == submitted
+    assert {len(card) for card in job.cards} == {80}
+    assert job.user == ("PAYJOB" if "USER=PAYJOB" in "".join(submitted) else "BOB")
+    with pytest.raises(RecordError, match="USER=PAYJOB has no room"):
+        submit(reader, FULL)
+    assert reader.records_written == len(cards) + 1
+
+
+@pytest.mark.rule("DS-INTRDR-USER")
+def test_a_card_keeps_its_sequence_number_and_bytes_that_are_no_characters(log):
+    reader = InternalReader(log)
+    reader.job_user = "PAYJOB"
+    card = PAGE.encode("//MYJOB JOB (1)").ljust(40, b"\x40") + b"\x01\x02".ljust(32, b"\x40") + PAGE.encode("00000100")
+    reader.put(card)
+    submit(reader, "/*EOF")
+    made = log[0].cards[0]
+    assert (made[:27], made[72:], len(made)) == (PAGE.encode("//MYJOB JOB (1),USER=PAYJOB"), card[72:], 80)
+
+
+def test_a_user_that_is_refused_costs_nothing_but_its_card(log):
+    asked = []
+
+    def refuse(user):
+        asked.append(user)
+        raise PermissionError(user)
+
+    reader = InternalReader(log)
+    submit(reader, "//JOBA JOB (1)")
+    reader.check_user = refuse
+    for card in ("//JOBB JOB USER=ALICE", "//JOBC JOB (1),USER='ALICE',CLASS=A"):
+        with pytest.raises(PermissionError):
+            submit(reader, card)
+    submit(reader, "//S EXEC PGM=A", "// USER=ALICE", "//JOBD JOB (1),")
+    with pytest.raises(PermissionError):
+        submit(reader, "//   USER=ALICE")
+    submit(reader, "//   CLASS=A", "/*EOF")
+    assert asked == ["ALICE"] * 3
+    assert [job.text() for job in log] == [
+        ["//JOBA JOB (1)", "//S EXEC PGM=A", "// USER=ALICE"],
+        ["//JOBD JOB (1),", "//   CLASS=A"],
+    ]

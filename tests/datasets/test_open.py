@@ -21,6 +21,7 @@ from tdqsim.datasets import (
     parse_dcb,
     parse_recfm,
     parse_space,
+    read_records,
     write_records,
 )
 from tdqsim.datasets.space import blocks_per_track
@@ -72,6 +73,48 @@ def test_new(tmp_path):
 def test_rdback_of_other_formats_is_refused(tmp_path, recfm):
     (tmp_path / "data").write_bytes(b"")
     expect_rule("DS-RDBACK-REFUSED", open_reader, tmp_path / "data", Dcb(RecordFormat(recfm)), backward=True)
+
+
+WORDS = {
+    "RECFM=VB": "0031 0000 002D 0000 {41}",
+    "RECFM=VBS,LRECL=X": "0008 0000 0004 0000 002D 0000 0029 0100 {37} 0008 0000 0004 0200",
+    "RECFM=RDW": "0012 0000 {14} 0017 0000 {19}",
+    "RECFM=RDWLE,RDWPOS=2,RDWINCL=NO": "0000 0E00 {14} 0000 1300 {19}",
+}
+"""Descriptor words in hexadecimal digits, and how many bytes of data come after each."""
+
+
+def image(written):
+    parts = [b"A" * int(each[1:-1]) if each.startswith("{") else bytes.fromhex(each) for each in written.split()]
+    return b"".join(parts)
+
+
+@pytest.mark.rule("DS-FIXED-WORDS")
+@pytest.mark.parametrize("recfm", ["F", "FB"])
+@pytest.mark.parametrize("shown", WORDS)
+def test_a_file_with_descriptor_words_has_no_fixed_records(tmp_path, recfm, shown):
+    path = tmp_path / "data"
+    path.write_bytes(image(WORDS[shown]))
+    for lrecl in (1, 7, 10):  # of which its size is a multiple, or is none
+        fixed = parse_dcb(f"RECFM={recfm},LRECL={lrecl}")
+        for backward in (False, True):
+            error = expect_rule("DS-FIXED-WORDS", open_reader, path, fixed, backward=backward)
+            assert isinstance(error, DcbError)
+            assert f" {shown}: give that" in str(error)
+        expect_rule("DS-FIXED-WORDS", read_records, path, fixed)
+    as_it_is = read_records(path, parse_dcb(f"RECFM={recfm},LRECL=1"), check_words=False)
+    assert b"".join(as_it_is) == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "written", ["002D 0000 {41} 002D 0000 {41}", "0031 0000 002D 0000 {41} 0031 0000 002D 0000 {41}"]
+)
+def test_records_that_hold_their_descriptor_words_are_fixed(tmp_path, written):
+    path = tmp_path / "data"
+    path.write_bytes(image(written))
+    assert len(list(read_records(path, Dcb(RecordFormat.F, lrecl=path.stat().st_size // 2)))) == 2
+    with pytest.raises(DcbError, match="descriptor words chain"):
+        read_records(path, Dcb(RecordFormat.F, lrecl=path.stat().st_size))
 
 
 @pytest.mark.rule("DS-DISP-ENQ")

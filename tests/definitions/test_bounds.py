@@ -6,7 +6,7 @@ import pytest
 
 from tdqsim.definitions import imports as imports_module
 from tdqsim.definitions import parse_csd, parse_definitions
-from tdqsim.errors import DefinitionError
+from tdqsim.errors import DefinitionError, Problem
 
 
 def test_reports_are_limited():
@@ -59,3 +59,20 @@ def test_messages_do_not_repeat_long_values():
 )
 def test_unique_beginnings(word, found):
     assert imports_module.expand(word, ["TYPE", "TYPEFILE", "TRANSID", "TRIGGERLEVEL"]) == found
+
+
+@pytest.mark.parametrize("part", ["x", "\u20ac", "\0"])
+def test_a_problem_is_told_in_at_most_4_kb(part):
+    much = part * 100_000
+    problem = Problem("file.yaml", 3, much, much, much, much)
+    assert len(str(problem).encode()) <= 4096
+    assert str(problem).count("00,0") >= 3  # how long each part is
+    assert str(problem).startswith("file.yaml:3: ")
+    assert str(Problem("f", 0, "", "name", "PAYQ", "is wrong")) == "f: name = 'PAYQ': is wrong"
+
+
+def test_a_problem_of_a_file_is_told_in_at_most_4_kb():
+    for text in ("group: G\ntdqueue:\n- {%s: 1}\n", "group: G\ntdqueue:\n- {name: [%s]}\n", "- %s\n", "{%s"):
+        with pytest.raises(DefinitionError) as caught:
+            parse_definitions(text % ("x" * 300_000))
+        assert all(len(str(each).encode()) <= 4096 for each in caught.value.problems)

@@ -18,15 +18,15 @@ import tdqsim
 from tdqsim import Region, Task, define_connection, define_tdqueue, define_transaction
 from tdqsim.cics import ConnectionInfo, TaskInfo, TdqueueInfo, TdqueueOption, TransactionInfo, UowInfo
 from tdqsim.cics.files.datafile import DataFile
-from tdqsim.cics.files.inquire import FILE_OPTIONS, FileOption
 from tdqsim.cics.kernel.control import ASSIGN_OPTIONS, AssignOption
 from tdqsim.cics.spi import rows
 from tdqsim.cics.spi.row_types import option_words_source, row_types_source
+from tdqsim.cics.spi.rows import FileOption
 from tdqsim.client import RemoteRegion, _option_words
 from tdqsim.definitions import _attributes
 from tdqsim.definitions.attribute_types import attribute_types_source
 from tdqsim.errors import TdqError
-from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS
+from tdqsim.facts import INQUIRE_OPTIONS, INQUIRE_TDQUEUE_OPTIONS
 
 Checker = Callable[[Path], tuple[int, dict[int, str]]]
 SOURCE = Path(tdqsim.__file__).parents[1]
@@ -251,7 +251,7 @@ def test_the_rows_written_out_are_those_of_the_table(module: ModuleType, source:
 
 @pytest.mark.parametrize(
     ("words", "options"),
-    [(AssignOption, ASSIGN_OPTIONS), (FileOption, FILE_OPTIONS), (TdqueueOption, INQUIRE_TDQUEUE_OPTIONS)],
+    [(AssignOption, ASSIGN_OPTIONS), (FileOption, INQUIRE_OPTIONS["FILE"]), (TdqueueOption, INQUIRE_TDQUEUE_OPTIONS)],
     ids=["ASSIGN", "FILE", "TDQUEUE"],
 )
 def test_the_words_of_options_are_the_options(words: object, options: Mapping[str, object]) -> None:
@@ -323,3 +323,13 @@ def test_what_is_returned_is_what_the_types_say() -> None:
                     continue  # only a browse says which one it is
                 value, allowed = getattr(info, name), get_args(hint)
                 assert value in allowed if allowed else isinstance(value, hint), (info, name)
+
+
+def test_editors_show_what_an_attribute_of_a_queue_is() -> None:
+    source = attribute_types_source()
+    for wanted in (
+        '    triggerlevel: int\n    """How many records are enough; 0 for never."""',
+        '    transid: str\n    """The transaction that a full enough queue starts; empty for none."""',
+        '    remotesystem: str\n    """The SYSID of the region that has the queue; empty for a queue of this region."""',
+    ):
+        assert wanted in source

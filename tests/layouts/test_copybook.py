@@ -377,6 +377,18 @@ def test_a_tag_before_an_entry_does_not_turn_fixed_format_off(tag):
     assert [item.name for item in parse_copybook(text).record().fields] == ["A", "B"]
 
 
+@pytest.mark.parametrize("first", ["       01  R.", "000100 01  R."])
+@pytest.mark.parametrize("tag", ["*CR12 ", "*CR012", "*A    "])
+def test_a_tag_that_begins_with_a_star_is_no_comment(first, tag):
+    text = f"{first}\n           05  A PIC X(3).\n{tag}     05  B PIC X(4).\n*CR013* NOTE\n"
+    assert [item.name for item in parse_copybook(text).record().fields] == ["A", "B"]
+
+
+def test_a_comment_of_free_format_stays_one():
+    text = "01 R.\n*CR12  05 A PIC X.\n05 B PIC X.\n"
+    assert [item.name for item in parse_copybook(text).record().fields] == ["B"]
+
+
 @pytest.mark.parametrize("line", ["05 B.", "COMP."])
 def test_a_short_line_that_is_an_entry_is_free_format(line):
     with pytest.raises(LayoutError, match=":2:1:"):

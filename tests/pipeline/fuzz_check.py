@@ -48,7 +48,7 @@ def check(data: bytes, path: str) -> None:
     if len(data) < 2:
         return
     # What looks like blocks is refused when a read is planned; here it is what it is said to be.
-    options = replace(OPTIONS[data[0] % len(OPTIONS)], refuse_blocks=False)
+    options = replace(OPTIONS[data[0] % len(OPTIONS)], check_words=False)
     step, body = 8 + data[1] % 60, data[2:]
     with open(path, "wb") as out:  # noqa: PTH123 - the fuzzer's file, by its name
         out.write(body)

@@ -14,7 +14,7 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
-from tdqsim.errors import DatasetError, TdqError
+from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.facts import table
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.expressions import Expression, ExpressionError
@@ -590,6 +590,26 @@ def test_records_are_written_back_byte_for_byte_but_for_what_changed(path, tmp_p
     ]  # fmt: skip
     with pytest.raises(DatasetError, match="needs the column Record_Bytes"):
         PartWriter(onto, pa.schema([field for field in found[0].schema if field.name != "Record_Bytes"]))
+
+
+TRIMMED = """01 R. 05 BODY PIC X(12). 05 NUMS REDEFINES BODY. 10 N PIC 9(4) COMP. 10 P PIC S9(3) COMP-3. 10 FILLER PIC X(4).
+    10 T PIC X(4)."""
+
+
+@pytest.mark.parametrize("policy", ["both", "left", "right", "none"])
+def test_a_text_whose_left_characters_were_trimmed_does_not_contradict_the_fields_that_share_its_bytes(path, policy):
+    """BODY begins with X'0001040C' and X'0203123C': control characters, which the numbers say."""
+    records = [bytes.fromhex("0001040C 40404040") + ebcdic("0007"), bytes.fromhex("0203005C 40404040") + ebcdic("ABCD")]
+    path.write_bytes(b"".join(records))
+    given = {"path": str(path), "copybook_contents": TRIMMED, "string_trimming_policy": policy}
+    (batch,) = batches(given)
+    assert RecordEncoder(read_options(given)).encode(batch) == records
+    rows = batch.to_pylist()
+    assert rows[0]["BODY"].strip()[-4:] == "0007"
+    rows[0]["BODY"] = rows[0]["BODY"][:-1] + "8"
+    changed = pa.RecordBatch.from_pylist(rows, schema=batch.schema)
+    with pytest.raises(ConversionError, match=r"record 1: BODY: .* contradicts another field"):
+        RecordEncoder(read_options(given)).encode(changed)
 
 
 EXPORT = """01 R. 05 KIND PIC X. 05 STAMP PIC X(26). 05 NUMBER-OF PIC 9(9) COMP. 05 BRANCH PIC X(9). 05 BODY PIC X(460).

@@ -271,12 +271,12 @@ from pathlib import Path
 from slowly import Slowly
 from tdqsim.pipeline import data_sets
 from tdqsim.pipeline.session import session
-from tdqsim.pipeline.stages import ingest, run
+from tdqsim.pipeline.stages import ingest, plan
 from tdqsim.pipeline.stages.engine import StageEngine
 from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
 from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.replaying import run_reconcile, run_replay
+from tdqsim.pipeline.stages.commands import run_reconcile, run_replay
 folder = Path(sys.argv[1])
 options = {"copybook_contents": "01 R. 05 KIND PIC X. 05 ID PIC 9(5).", "record_format": "VB"}
 options["input_split_records"] = "20"
@@ -308,7 +308,7 @@ WANTED = {
 }
 alone = outcome("alone", StageEngine("local"))
 assert alone[0] == alone[2] == len(alone[4]) == 100 and not alone[3], alone
-slow = {"ingest_file": ingest, "count_piece": run, "split_piece": run, "replay_bucket": run, "reconcile_bucket": run,
+slow = {"ingest_file": ingest, "count_piece": plan, "split_piece": plan, "replay_bucket": plan, "reconcile_bucket": plan,
         "decode_part": data_sets}
 for name, module in slow.items():
     setattr(module, name, Slowly(getattr(module, name), folder / f"{name}.once"))

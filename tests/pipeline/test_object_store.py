@@ -20,8 +20,7 @@ from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.data_sets import stage_data_set
 from tdqsim.pipeline.publishing import place, publish_json, published, stamp
-from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
-from tdqsim.pipeline.stages.tables import read_table
+from tdqsim.pipeline.stages import IngestRequest, read_table, run_ingest
 
 COPYBOOK = "01 R. 05 KIND PIC X. 05 ID PIC 9(5)."
 OPTIONS: dict[str, Any] = {"copybook_contents": COPYBOOK, "record_format": "VB", "input_split_records": 100}

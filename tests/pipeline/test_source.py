@@ -14,9 +14,11 @@ pq = pytest.importorskip("pyarrow.parquet", reason="the extra tdqsim[spark] is n
 from tdqsim.cli.guide import chapter
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
+from tdqsim.facts import table as facts_of
 from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.frames import walk_for
-from tdqsim.pipeline.options import known_options, read_options
+from tdqsim.pipeline.option_pages import PAGES, with_tables
+from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.publishing import write_parquet
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
@@ -454,22 +456,49 @@ def test_unknown_options_are_passed_over_when_asked():
 
 
 def test_the_table_of_options_is_whole():
-    rows = known_options()
+    rows = facts_of("qsam_options")
     assert {row["status"] for row in rows} == {"same", "different", "own", "absent"}
     assert len({row["option"] for row in rows}) == len(rows)
-    page = chapter("qsam-options").splitlines()
-    cells = ("option", "applies", "default", "cobol", "status", "note")
+    page = chapter("qsam-options")
     for row in rows:
-        assert f"| `{' | '.join(row[cell] for cell in cells).replace(' | ', '` | ', 1)} |" in page
+        assert f"| `{row['option']}` | {row['applies']} | " in page
+        assert f" | {row['default']} | {row['cobol']} | {row['status']} | {row['note']} |" in page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_tables_of_options_are_those_of_their_declarations(name):
+    assert with_tables(name) == chapter(name), "python -m tdqsim.pipeline.option_pages writes them"
+
+
+@pytest.mark.parametrize(
+    ("given_options", "words"),
+    [
+        ({"enable_index_cache": "yes"}, "enable_index_cache is 'yes'; must be true or false"),
+        ({"string_trimming_policy": "up"}, "'up'; must be one of both, none, left, right, keep_all"),
+        ({"floating_point_format": "VAX"}, "must be one of IBM, IBM_little_endian, IEEE754"),
+        ({"input_split_records": "many"}, "input_split_records is 'many'; must be a whole number, 0 or more"),
+        ({"record_length_map": "[1]", "record_length_field": "F"}, "must be JSON such as"),
+    ],
+)
+def test_every_value_is_checked_by_its_declaration(given_options, words):
+    for cobrix in (False, True):
+        with pytest.raises(DatasetError, match=words):
+            read_options({"copybook_contents": "01 R. 05 F PIC X.", **given_options}, cobrix=cobrix)
 
 
 def test_what_is_called_absent_is_refused_and_the_rest_is_not():
-    for row in known_options():
+    for row in facts_of("qsam_options"):
         if row["status"] == "absent":
             with pytest.raises(DatasetError, match=f"{row['option']} is not supported"):
                 read_options({row["option"]: "1"})
         elif row["default"]:
             read_options({row["option"]: row["default"]})
+
+
+@pytest.mark.parametrize(("written", "meant"), [("copybok", "copybook"), ("record_fromat", "record_format")])
+def test_a_misspelt_option_is_answered_by_the_one_that_was_meant(written, meant):
+    with pytest.raises(DatasetError, match=f"option {written} is not known; did you mean {meant}[?]"):
+        read_options({written: "x"})
 
 
 @pytest.mark.parametrize("record_format", ["F", "FB", "V", "VB", "VBS", "D"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
-    from tdqsim.datasets._detect import Detection, detect
+    from tdqsim.datasets._detect import Detection, detect, format_by_words
     from tdqsim.datasets.allocation import Allocation, DDCard, DDTable, Spooling
     from tdqsim.datasets.bulk import convert, convert_records, read_records, write_records
     from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, PrintControl, RecordFormat, parse_dcb, parse_recfm
@@ -76,6 +76,7 @@ __all__ = [
     "convert",
     "convert_records",
     "detect",
+    "format_by_words",
     "open_reader",
     "open_writer",
     "parse_dcb",
@@ -116,6 +117,7 @@ __getattr__, __dir__ = load_late(
         "._detect": (
             "Detection",
             "detect",
+            "format_by_words",
         ),
         ".dsname": (
             "DataSetDirectory",

@@ -19,9 +19,10 @@ from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DcbError, OpenError
 
-__all__ = ["Detection", "detect"]
+__all__ = ["SAMPLE", "Detection", "detect", "format_by_words"]
 
-_SAMPLE = 4 * limit("read_ahead_minimum")
+SAMPLE = 4 * limit("read_ahead_minimum")
+"""How many bytes at the beginning of a file are looked at."""
 _CANDIDATES = (
     Dcb(RecordFormat.VB),
     Dcb(RecordFormat.VBS, lrecl=limit("lrecl_x")),
@@ -74,7 +75,7 @@ def detect(path: Path | str) -> Detection:
     file = open_file(path, os.O_RDONLY, None)
     try:
         size = os.fstat(file.fileno()).st_size
-        data = file.read(_SAMPLE) or b""
+        data = file.read(SAMPLE) or b""
     except OSError as error:
         raise OpenError(path, f"cannot be read: {error.strerror}") from error
     finally:
@@ -90,31 +91,62 @@ def detect(path: Path | str) -> Detection:
     return found or _lines(data, whole=whole, ebcdic=ebcdic) or _fixed(path, data, size, ebcdic)
 
 
+def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> Dcb | None:
+    """The format that descriptor words in data show, or None where they do not chain to its end.
+
+    Args:
+        data: the beginning of a file, or all of it.
+        whole: data is the whole file.
+        lrecl: the length of fixed records that the file is to be read as. None is returned if each of them would be
+            exactly one record with its descriptor words: then both readings find the same records.
+    """
+    found = _chained(data, whole=whole)
+    if found is None:
+        return None
+    lengths, dcb = found
+    blocked = dcb.recfm is not None and dcb.recfm.variable
+    # A single word that happens to be the file's size is no chain; a block's and its record's words are.
+    if len(lengths) == 1 and not blocked:
+        return None
+    words = limit("record_descriptor") + (limit("block_descriptor") if blocked else 0)
+    same = lrecl and len(lengths) == len(data) // lrecl and all(length + words == lrecl for length in lengths)
+    return None if same else dcb
+
+
 def _described(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None:
-    """Formats with descriptor words: blocks where there are such, else the one that finds most records."""
+    """Formats with descriptor words."""
+    found = _chained(data, whole=whole)
+    if found is None:
+        return None
+    lengths, dcb = found
+    kind = "block and record" if dcb.recfm and dcb.recfm.variable else "record"
+    seen = "the file" if whole else f"the first {len(data)} bytes"
+    reasons = (f"{kind} descriptor words chain without a gap through {seen}: {len(lengths)} records",)
+    # One word that happens to say the file's size is no chain.
+    return Detection(dcb, len(lengths) > 1, reasons, ebcdic)
+
+
+def _chained(data: bytes, *, whole: bool) -> tuple[list[int], Dcb] | None:
+    """The lengths of the records and their format: blocks where there are any, else where most records are found."""
     counts = [(_chain(data, candidate, whole=whole), candidate) for candidate in _CANDIDATES]
-    # Blocks first: every chain of blocks is also one of (longer) records, but no chance makes blocks of records.
     fitting = [found for found in counts if found[0]]
     if not fitting:
         return None
-    count, dcb = next(
+    # Blocks first: every chain of blocks is also one of (longer) records, but no chance makes blocks of records.
+    return next(
         (found for found in fitting if found[1].recfm and found[1].recfm.variable),
-        max(fitting, key=lambda each: each[0]),
+        max(fitting, key=lambda each: len(each[0])),
     )
-    kind = "block and record" if dcb.recfm and dcb.recfm.variable else "record"
-    seen = "the file" if whole else f"the first {len(data)} bytes"
-    reasons = (f"{kind} descriptor words chain without a gap through {seen}: {count} records",)
-    # One word that happens to say the file's size is no chain.
-    return Detection(dcb, count > 1, reasons, ebcdic)
 
 
-def _chain(data: bytes, dcb: Dcb, *, whole: bool) -> int:
-    """Records found, or 0 when the descriptor words do not chain."""
+def _chain(data: bytes, dcb: Dcb, *, whole: bool) -> list[int]:
+    """The lengths of the records found; none when the descriptor words do not chain."""
     deblocker = deblocker_for(dcb.checked("sample"))
     records, count, place, damage = deblocker.split(data, 0, final=whole)
-    if damage is not None or not count or not any(map(len, records)) or (whole and place != len(data)):
-        return 0
-    return count
+    lengths = list(map(len, records))
+    if damage is not None or not count or not any(lengths) or (whole and place != len(data)):
+        return []
+    return lengths
 
 
 def _lines(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None:

@@ -63,7 +63,8 @@ class DDCard:
         disp: DISP; None: what the definition says.
         space: how much output may be written.
         free_close: FREE=CLOSE: after the first close the DD is gone.
-        detect: on input, where nothing else gives RECFM, the file is looked at (see :func:`~tdqsim.datasets.detect`).
+        detect: on input, True: where nothing else gives RECFM, the file is looked at (see
+            :func:`~tdqsim.datasets.detect`); False: fixed records are not checked for descriptor words either.
         concatenation: data sets read after this one.
     """
 
@@ -77,7 +78,7 @@ class DDCard:
     disp: Disposition | None = None
     space: Space | None = None
     free_close: bool = False
-    detect: bool = False
+    detect: bool | None = None
     concatenation: tuple[DDCard, ...] = ()
 
     def __post_init__(self) -> None:
@@ -148,7 +149,7 @@ class DDCard:
             disp=_disposition(where, text["disp"]) if "disp" in text else None,
             space=_space(where, text["space"]) if "space" in text else None,
             free_close=_flag(where, "free", text.get("free", "NO"), yes="CLOSE"),
-            detect=_flag(where, "detect", text.get("detect", "NO")),
+            detect=_flag(where, "detect", text["detect"]) if "detect" in text else None,
             concatenation=tuple(cls.from_mapping("", item, base) for item in rest),
         )
 
@@ -294,7 +295,8 @@ class Allocation:
         ]
         if card.concatenation:
             _check_alike([(path, dcb) for path, dcb, _ in parts])
-        ways = [partial(how, path, dcb, disposition=disp) for path, dcb, disp in parts]
+        check = card.detect is not False
+        ways = [partial(how, path, dcb, disposition=disp, check_words=check) for path, dcb, disp in parts]
         return ConcatenatedReader(ways) if len(ways) > 1 else ways[0]()
 
     def open_output(

@@ -23,6 +23,7 @@ def read_records(
     backward: bool = False,
     eropt: ErrorOption = ErrorOption.ABE,
     on_error: Callable[[BlockError], None] | None = None,
+    check_words: bool = True,
 ) -> Iterator[bytes]:
     """The records of a file, in bounded memory. The file is opened by the call and closed after the last record.
 
@@ -30,7 +31,7 @@ def read_records(
         OpenError: at once, see :func:`open_reader`.
         BlockError: while iterating, with ``eropt`` ABE.
     """
-    reader = open_reader(path, dcb, backward=backward, eropt=eropt, on_error=on_error)
+    reader = open_reader(path, dcb, backward=backward, eropt=eropt, on_error=on_error, check_words=check_words)
 
     def records() -> Iterator[bytes]:
         with reader:

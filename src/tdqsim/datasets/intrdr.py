@@ -4,18 +4,23 @@ A job is taken when the next JOB card comes, at ``/*EOF``, or at close. ``/*DEL`
 ``/*SCAN`` marks it as to be checked only, ``/*PURGE`` throws it away likewise. In-stream data after ``DD DATA`` may
 hold cards that begin with ``//``; they are data up to the delimiter. Cards before the first JOB card belong to no job
 and are dropped, as JES drops them; how many is counted, and the first of them is told in the log.
+
+A JOB statement without USER gets the reader's ``job_user``; one with USER is first shown to ``check_user``, which may
+refuse the card. Both read the statement over its continued cards (:mod:`~tdqsim.datasets.jobcard`).
 """
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb
 from tdqsim.datasets.errors import RecordError, SpaceExhausted
+from tdqsim.datasets.jobcard import read_card, with_user
 from tdqsim.datasets.jobs import Cards, JobLog
 from tdqsim.datasets.writer import DatasetWriter
 
@@ -27,29 +32,36 @@ _DD_DATA = re.compile(r"//(?:\S*) +DD +(\*|DATA)(?:[ ,]|$)(?:\S*?DLM=('?)([^\s,'
 _CONTROL = re.compile(r"/\*(EOF|DEL|PURGE|SCAN)(?: |$)", re.ASCII)
 
 
+def _anybody(_user: str) -> None:
+    """Any USER may stand in a JOB statement."""
+
+
 class InternalReader(DatasetWriter):
     """A SYSOUT data set with the writer name INTRDR.
 
     Attributes:
         submitter: set before ``put()`` to say for whom; the job keeps what stood here when its JOB card came.
+        job_user: the user of jobs whose JOB statement has no USER, which is added to it; empty adds nothing.
+        check_user: called with the USER of a JOB statement before its card is taken; what it raises refuses the card.
         cards_ignored: cards that belonged to no job.
     """
 
     def __init__(self, log: JobLog, page: CodePage | str = "037", dcb: Dcb | None = None) -> None:
         super().__init__(Path("INTRDR"), dcb or Dcb())
-        self.submitter = ""
+        self.submitter = self.job_user = ""
+        self.check_user: Callable[[str], object] = _anybody
         self.cards_ignored = 0
         self._log = log
         self._page = codepage(page)
         self._name = self._owner = self._delimiter = ""
         self._cards: list[bytes] = []
-        self._scan_only = False
+        self._scan_only = self._in_statement = False
 
     def put(self, record: bytes) -> None:
         """Take one card of 1-254 bytes.
 
         Raises:
-            RecordError: it is empty or longer.
+            RecordError: it is empty or longer, or USER has no room behind the operands of its JOB statement.
             SpaceExhausted: the job has a million cards and no end.
             DatasetNotOpen: the reader is closed.
         """
@@ -58,16 +70,44 @@ class InternalReader(DatasetWriter):
         longest = limit("intrdr_record_maximum")
         if not 1 <= len(record) <= longest:
             raise RecordError(self.path, f"a card of {len(record)} bytes; 1 to {longest} are allowed")
-        self.records_written += 1
         text = self._page.printable(record).rstrip()
+        first, *more = self._with_user(text, record)
+        self.records_written += 1
         if control := self._control(text):
             self._obey(control)
         elif found := None if self._delimiter else _JOB_CARD.match(text):
-            self._begin(found[1], record)
+            self._begin(found[1], first)
         elif self._name:
-            self._add(text, record)
+            self._add(text, first)
         else:
             self._drop(text, record)
+        self._cards += more
+
+    def _with_user(self, text: str, record: bytes) -> tuple[bytes, ...]:
+        """The card, or the two cards, that a card becomes: the last one of a JOB statement without USER gets it."""
+        begins = not self._delimiter and _JOB_CARD.match(text) is not None
+        card = read_card(text, first=begins) if begins or self._in_statement else None
+        if card is None:
+            self._in_statement = False
+            return (record,)
+        if card.user:
+            self.check_user(card.user)
+        cards: tuple[bytes, ...] = (record,)
+        if self.job_user and not card.user and not card.continued:
+            try:
+                texts = with_user(self._page.printable(record), card, self.job_user)
+            except ValueError as error:
+                raise RecordError(self.path, str(error)) from error
+            cards = tuple(self._overlaid(record, text) for text in texts)
+        self._in_statement = card.continued and not card.user
+        return cards
+
+    def _overlaid(self, record: bytes, text: str) -> bytes:
+        """A text as a card; bytes of the record that it leaves as they are, displayable or not, stay."""
+        shown = self._page.printable(record).ljust(len(text), "\0")
+        kept = record.ljust(len(text), b"\0")
+        made = self._page.encode(text)
+        return bytes(old if was == now else new for old, new, was, now in zip(kept, made, shown, text, strict=False))
 
     def close(self) -> None:
         """Submit the job in the making and end."""

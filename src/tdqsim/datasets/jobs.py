@@ -12,6 +12,7 @@ from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.datasets.bulk import read_records, write_records
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DatasetIOError, OpenError
+from tdqsim.datasets.jobcard import user_of
 
 __all__ = ["Cards", "JobLog", "SubmittedJob"]
 
@@ -55,6 +56,11 @@ class SubmittedJob:
     def id(self) -> str:
         """The job's identifier as JES writes it."""
         return f"JOB{self.number:05d}"
+
+    @property
+    def user(self) -> str:
+        """The USER of its JOB statement; empty when it has none and so runs for the user of the region."""
+        return user_of(self.text())
 
     def text(self) -> list[str]:
         """The cards for people: trailing blanks off, what cannot be displayed as full stops."""

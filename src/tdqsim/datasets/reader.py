@@ -413,6 +413,7 @@ def open_reader(
     eropt: ErrorOption = ErrorOption.ABE,
     on_error: Callable[[BlockError], None] | None = None,
     locked: bool = True,
+    check_words: bool = True,
     opener: Opener | None = None,
 ) -> DatasetReader:
     """Open a file for input.
@@ -425,10 +426,12 @@ def open_reader(
         eropt: what to do at damaged blocks. With SKP and ACC ``on_error`` is told of each one.
         on_error: called with each BlockError that is not raised.
         locked: take the file as ``disposition`` says; without it, look at it whoever has it open.
+        check_words: refuse F and FB if descriptor words chain from the beginning of the file to its end.
         opener: opens the file in place of the system's open; for tests that make I/O fail.
 
     Raises:
-        DcbError: the data control block is incomplete, contradicts itself, or is none that can be read backward.
+        DcbError: the data control block is incomplete, contradicts itself or the descriptor words in the file, or is
+            none that can be read backward.
         OpenError: the file is missing, no file, not permitted.
         DatasetInUse: it is open elsewhere in a way that excludes this.
     """
@@ -442,5 +445,29 @@ def open_reader(
     file = open_file(path, os.O_RDONLY, opener)
     if locked:
         lock(file, path, exclusive=disposition is not Disposition.SHR)
+    if check_words and complete.recfm.fixed:
+        try:
+            _refuse_words(path, file, complete)
+        except BaseException:
+            file.close()
+            raise
     kind = BackwardReader if backward else ForwardReader
     return kind(path, file, complete, eropt, on_error)
+
+
+def _refuse_words(path: Path, file: RawFile, dcb: Dcb) -> None:
+    """Refuse a file with descriptor words that is to be read as fixed records: every record would be wrong."""
+    from tdqsim.datasets._detect import SAMPLE, format_by_words  # noqa: PLC0415  (it imports what this needs)
+
+    assert dcb.recfm is not None
+    try:
+        head = file.read(SAMPLE) or b""
+    except OSError:
+        return  # the first GET meets it too, and EROPT says what is done about it
+    found = format_by_words(head, whole=len(head) >= os.fstat(file.fileno()).st_size, lrecl=dcb.lrecl)
+    if found is not None:
+        raise DcbError(
+            path,
+            f"RECFM={dcb.recfm.value}, but descriptor words chain through the file as in {found.text}: give that, or,"
+            " if the records only look so, detect: NO for a DD card (check_words=False in Python)",
+        )

@@ -26,60 +26,53 @@ class TdqueueAttributes(TypedDict, total=False):
     """Attributes of a TDQUEUE of any type."""
 
     group: str
+    """The group it belongs to; empty for one that is defined alone."""
     description: str
+    """Text about it, up to 58 characters."""
     definetime: datetime | str | None
+    """When it was defined and last changed; the time of installing when not given."""
     changetime: datetime | str | None
+    """When it was defined and last changed; the time of installing when not given."""
     changeusrid: str
+    """Who changed it last."""
     changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-    ]
+        "", "CREATESPI", "createspi", "CSDAPI", "csdapi", "CSDBATCH", "csdbatch", "DREPAPI", "drepapi",
+        "SYSTEM", "system",
+    ]  # fmt: skip
+    """How it was changed last."""
     changeagrel: str
+    """The CICS release with which it was changed last."""
     name: Required[str]
+    """The resource's name."""
     remotesystem: str
+    """The SYSID of the region that has the queue; empty for a queue of this region."""
     remotename: str
+    """Its name there."""
     remotelength: int
+    """The longest record for function shipping."""
 
 
 class ResourceAttributes(TypedDict, total=False):
     """Attributes of a definition of any other kind."""
 
     group: str
+    """The group it belongs to; empty for one that is defined alone."""
     description: str
+    """Text about it, up to 58 characters."""
     definetime: datetime | str | None
+    """When it was defined and last changed; the time of installing when not given."""
     changetime: datetime | str | None
+    """When it was defined and last changed; the time of installing when not given."""
     changeusrid: str
+    """Who changed it last."""
     changeagent: Literal[
-        "",
-        "CREATESPI",
-        "createspi",
-        "CSDAPI",
-        "csdapi",
-        "CSDBATCH",
-        "csdbatch",
-        "DREPAPI",
-        "drepapi",
-        "SYSTEM",
-        "system",
-        "DREPBATCH",
-        "drepbatch",
-        "AUTOINSTALL",
-        "autoinstall",
-        "TABLE",
-        "table",
-        "DYNAMIC",
+        "", "CREATESPI", "createspi", "CSDAPI", "csdapi", "CSDBATCH", "csdbatch", "DREPAPI", "drepapi",
+        "SYSTEM", "system", "DREPBATCH", "drepbatch", "AUTOINSTALL", "autoinstall", "TABLE", "table", "DYNAMIC",
         "dynamic",
-    ]
+    ]  # fmt: skip
+    """How it was changed last."""
     changeagrel: str
+    """The CICS release with which it was changed last."""
 
 
 class IntraQueueAttributes(TdqueueAttributes, total=False):
@@ -87,13 +80,21 @@ class IntraQueueAttributes(TdqueueAttributes, total=False):
 
     type: Required[Literal["INTRA", "intra"]]
     atifacility: Literal["FILE", "file", "SYSTEM", "system", "TERMINAL", "terminal"]
+    """What a triggered task has as principal facility: TERMINAL, FILE (none) or SYSTEM (a session)."""
     recovstatus: Literal["LOGICAL", "logical", "NO", "no", "PHYSICAL", "physical"]
+    """NO, PHYSICAL or LOGICAL."""
     facilityid: str
+    """The terminal or connection."""
     transid: str
+    """The transaction that a full enough queue starts; empty for none."""
     triggerlevel: int
+    """How many records are enough; 0 for never."""
     userid: str
+    """The user id of tasks started with ATIFACILITY(FILE)."""
     wait: Literal["YES", "yes", "NO", "no"]
+    """Whether an indoubt unit of work waits for its coordinator."""
     waitaction: Literal["QUEUE", "queue", "REJECT", "reject"]
+    """What others get while it waits: REJECT or QUEUE."""
 
 
 class ExtraQueueAttributes(TdqueueAttributes, total=False):
@@ -101,85 +102,40 @@ class ExtraQueueAttributes(TdqueueAttributes, total=False):
 
     type: Required[Literal["EXTRA", "extra"]]
     databuffers: int
+    """How many buffers."""
     ddname: str
+    """The DD name."""
     dsname: str
+    """The data set, `DUMMY`, or empty; a member or generation may follow in parentheses."""
     sysoutclass: Literal[
-        "",
-        "A",
-        "a",
-        "B",
-        "b",
-        "C",
-        "c",
-        "D",
-        "d",
-        "E",
-        "e",
-        "F",
-        "f",
-        "G",
-        "g",
-        "H",
-        "h",
-        "I",
-        "i",
-        "J",
-        "j",
-        "K",
-        "k",
-        "L",
-        "l",
-        "M",
-        "m",
-        "N",
-        "n",
-        "O",
-        "o",
-        "P",
-        "p",
-        "Q",
-        "q",
-        "R",
-        "r",
-        "S",
-        "s",
-        "T",
-        "t",
-        "U",
-        "u",
-        "V",
-        "v",
-        "W",
-        "w",
-        "X",
-        "x",
-        "Y",
-        "y",
-        "Z",
-        "z",
-        "0",
-        "1",
-        "2",
-        "3",
-        "4",
-        "5",
-        "6",
-        "7",
-        "8",
-        "9",
+        "", "A", "a", "B", "b", "C", "c", "D", "d", "E", "e", "F", "f", "G", "g", "H", "h", "I", "i", "J", "j",
+        "K", "k", "L", "l", "M", "m", "N", "n", "O", "o", "P", "p", "Q", "q", "R", "r", "S", "s", "T", "t", "U",
+        "u", "V", "v", "W", "w", "X", "x", "Y", "y", "Z", "z", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9",
         "*",
-    ]
+    ]  # fmt: skip
+    """The SYSOUT class of output to the spool."""
     erroroption: Literal["IGNORE", "ignore", "SKIP", "skip"]
+    """What is done at a damaged block: IGNORE or SKIP."""
     opentime: Literal["DEFERRED", "deferred", "INITIAL", "initial"]
+    """INITIAL is opened when the region starts, DEFERRED by SET TDQUEUE."""
     rewind: Literal["LEAVE", "leave", "REREAD", "reread"]
+    """Of a tape: LEAVE or REREAD."""
     typefile: Literal["INPUT", "input", "OUTPUT", "output", "RDBACK", "rdback"]
+    """INPUT, OUTPUT, or RDBACK to read from the last record to the first."""
     recordsize: int
+    """Bytes of a record, or of the longest."""
     blocksize: int
+    """Bytes of a block, or of the longest."""
     recordformat: Literal["", "FIXED", "fixed", "VARIABLE", "variable"]
+    """FIXED, VARIABLE, or empty for that of the data set."""
     blockformat: Literal["", "BLOCKED", "blocked", "UNBLOCKED", "unblocked"]
+    """BLOCKED, UNBLOCKED, or empty."""
     printcontrol: Literal["", "A", "a", "M", "m"]
+    """A, M, or empty for none."""
     disposition: Literal["MOD", "mod", "OLD", "old", "SHR", "shr"]
+    """OLD, SHR, or MOD to write behind the last record."""
     jobuserid: str
+    """The user of jobs given to the internal reader whose JOB statement has no USER."""
 
 
 class IndirectQueueAttributes(TdqueueAttributes, total=False):
@@ -187,6 +143,7 @@ class IndirectQueueAttributes(TdqueueAttributes, total=False):
 
     type: Required[Literal["INDIRECT", "indirect"]]
     indirectname: Required[str]
+    """The queue it stands for; it need not be defined."""
 
 
 class RemoteQueueAttributes(TdqueueAttributes, total=False):
@@ -199,20 +156,36 @@ class TransactionAttributes(ResourceAttributes, total=False):
     """Attributes of a TRANSACTION."""
 
     name: Required[str]
+    """The resource's name."""
     program: str
+    """The program's name, as ASSIGN PROGRAM shows it."""
     handler: str
+    """Import path of the callable that runs, `package.module:function`; ours, not an RDO attribute. Without it the
+    callable is registered in Python under the transaction's name."""
     status: Literal["ENABLED", "enabled", "DISABLED", "disabled"]
+    """A DISABLED transaction cannot be started."""
     wait: Literal["YES", "yes", "NO", "no"]
+    """Whether a unit of work waits when the coordinator is lost while it is indoubt."""
     waittime: str
+    """How long, as dd,hh,mm; 00,00,00 is without limit. See :attr:`waittime_seconds`."""
     action: Literal["BACKOUT", "backout", "COMMIT", "commit"]
+    """What is done when it does not wait, or no longer: BACKOUT or COMMIT."""
     dtimout: int | Literal["NO", "no"]
+    """The longest wait of a task as mmss, or NO. See :attr:`dtimout_seconds`."""
     restart: Literal["YES", "yes", "NO", "no"]
+    """Whether DFHREST may restart the task after backout."""
     ressec: Literal["YES", "yes", "NO", "no"]
+    """Resource security is checked."""
     cmdsec: Literal["YES", "yes", "NO", "no"]
+    """Command security is checked."""
     priority: int
+    """0 to 255."""
     tranclass: str
+    """The transaction class that limits how many run."""
     remotesystem: str
+    """The SYSID of the region that runs it; empty for this one."""
     remotename: str
+    """Its name there."""
     alias: str | int
     application: str | int
     brexit: str | int
@@ -258,9 +231,13 @@ class TerminalAttributes(ResourceAttributes, total=False):
     """Attributes of a TERMINAL."""
 
     name: Required[str]
+    """The resource's name."""
     netname: str
+    """Its network name; the terminal's name when not given."""
     inservice: Literal["YES", "yes", "NO", "no"]
+    """A task for a terminal that is not in service waits until it is."""
     userid: str
+    """The user signed on by the definition itself; empty for the default user."""
     altprintcopy: str | int
     altprinter: str | int
     attachsec: str | int
@@ -295,12 +272,18 @@ class ConnectionAttributes(ResourceAttributes, total=False):
     """Attributes of a CONNECTION."""
 
     name: Required[str]
+    """The resource's name."""
     netname: str
+    """The APPLID of the other region; the connection's name when not given."""
     inservice: Literal["YES", "yes", "NO", "no"]
+    """Requests over a connection that is not in service get SYSIDERR."""
     securityname: str
+    """The user id of requests that arrive over it; empty for the default user."""
     attachsec: Literal[
-        "LOCAL", "local", "IDENTIFY", "identify", "VERIFY", "verify", "PERSISTENT", "persistent", "MIXIDPE", "mixidpe"
-    ]
+        "LOCAL", "local", "IDENTIFY", "identify", "VERIFY", "verify", "PERSISTENT", "persistent", "MIXIDPE",
+        "mixidpe",
+    ]  # fmt: skip
+    """LOCAL takes `securityname`, the others the user id that the other region sends."""
     accessmethod: str | int
     autoconnect: str | int
     bindpassword: str | int
@@ -324,9 +307,13 @@ class TsmodelAttributes(ResourceAttributes, total=False):
     """Attributes of a TSMODEL."""
 
     name: Required[str]
+    """The resource's name."""
     prefix: Required[str]
+    """What the names begin with, 1 to 16 characters."""
     location: Literal["AUXILIARY", "auxiliary", "MAIN", "main"]
+    """AUXILIARY, or MAIN, where no restart finds them."""
     recovery: Literal["YES", "yes", "NO", "no"]
+    """Whether they are recoverable; not in main storage."""
     expiryint: str | int
     expiryintmin: str | int
     poolname: str | int
@@ -343,22 +330,39 @@ class FileAttributes(ResourceAttributes, total=False):
     """Attributes of a FILE."""
 
     name: Required[str]
+    """The resource's name."""
     dsname: str
+    """The data set; one of the file's own name when not given."""
     status: Literal["ENABLED", "enabled", "DISABLED", "disabled", "UNENABLED", "unenabled"]
+    """ENABLED, DISABLED, or UNENABLED, for which it must be opened first."""
     opentime: Literal["FIRSTREF", "firstref", "STARTUP", "startup"]
+    """FIRSTREF, with the first request, or STARTUP."""
     add: Literal["YES", "yes", "NO", "no"]
+    """What may be done with it."""
     browse: Literal["YES", "yes", "NO", "no"]
+    """What may be done with it."""
     delete: Literal["YES", "yes", "NO", "no"]
+    """What may be done with it."""
     read: Literal["YES", "yes", "NO", "no"]
+    """What may be done with it."""
     update: Literal["YES", "yes", "NO", "no"]
+    """What may be done with it."""
     recordformat: Literal["V", "v", "F", "f"]
+    """V or F: whether all records have RECORDSIZE bytes."""
     keylength: int
+    """Bytes of the key, 1 to 255."""
     recordsize: int
+    """The longest record, in bytes."""
     recovery: Literal["NONE", "none", "BACKOUTONLY", "backoutonly", "ALL", "all"]
+    """Whether a backout undoes changes (BACKOUTONLY, ALL), or does not (NONE)."""
     organisation: Literal["", "KSDS", "ksds", "ESDS", "esds", "RRDS", "rrds"]
+    """KSDS, ESDS or RRDS; ours. KSDS when a KEYLENGTH is given."""
     keyposition: int
+    """Where the key begins in the record, from 0; ours."""
     relate: str
+    """The DSNAME of the data set over whose alternate index the file is a path; ours."""
     uniquekey: Literal["YES", "yes", "NO", "no"]
+    """Whether no two records may have the same alternate key; ours."""
     backuptype: str | int
     databuffers: str | int
     disposition: str | int
@@ -395,25 +399,43 @@ class DtaqKeywords(ResourceAttributes, total=False):
     """Attributes of a DTAQ without its name."""
 
     type: Literal["*STD", "*std", "*DDM", "*ddm"]
+    """`*STD`, or `*DDM` for a name for a queue of another system."""
     maxlen: int
+    """The longest entry in bytes, 1 to 64512; 0 stands for not given, as with `*DDM`."""
     force: Literal["*NO", "*no", "*YES", "*yes"]
+    """Whether each entry is written to disk before the send ends."""
     seq: Literal["*FIFO", "*fifo", "*LIFO", "*lifo", "*KEYED", "*keyed"]
+    """`*FIFO`, `*LIFO` or `*KEYED`."""
     keylen: int
+    """Bytes of the key, 1 to 256; 0 without keys."""
     senderid: Literal["*NO", "*no", "*YES", "*yes"]
+    """Whether the sender's identity goes with each entry."""
     size: tuple[int | Literal["*MAX16MB", "*MAX2GB", "MAX16MB", "MAX2GB"], int]
+    """Most entries (-1 for `*MAX16MB`, -2 for `*MAX2GB`) and the initial number."""
     autorcl: Literal["*NO", "*no", "*YES", "*yes"]
+    """Whether storage is reclaimed when the queue is empty."""
     rmtdtaq: str
+    """Of `*DDM`: the queue on the other system, `LIBRARY/NAME`."""
     rmtlocname: str
+    """Of `*DDM`: the other system's location name, or `*RDB`."""
     rdb: str
+    """The relational database entry, with `*RDB`."""
     dev: str
+    """The APPC device."""
     lcllocname: str
+    """The local location name."""
     mode: str
+    """The mode of the session."""
     rmtnetid: str
+    """The remote network identifier."""
     text: str
+    """The description, at most 50 characters; `*BLANK` for none."""
     aut: str
+    """Public authority."""
 
 
 class DtaqAttributes(DtaqKeywords, total=False):
     """Attributes of a DTAQ."""
 
     dtaq: Required[str]
+    """`LIBRARY/NAME` or `NAME`, which is created in the current library."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -10,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.definitions._fields import spoken
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
@@ -222,7 +222,4 @@ def _unknown(kind: str, name: str) -> str:
         known = frozenset(row.lower() for row in TDQUEUE_ATTRIBUTES if row != "TDQUEUE") | known_attributes(kind)
     else:
         known = known_attributes(kind)
-    close = difflib.get_close_matches(name[:40].lower(), sorted(known), n=1)
-    if name.lower() in known:
-        close = [name.lower()]
-    return f"is not an attribute of {kind}" + (f"; did you mean {close[0]}?" if close else "")
+    return f"is not an attribute of {kind}{did_you_mean(name, known)}"

@@ -7,9 +7,11 @@ several classes have alike once:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
 from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes
@@ -35,6 +37,9 @@ _WIDER: Final = {
 """What callers may give where the class has a type of its own. DTIMOUT is mmss as a number: a word is NO."""
 _KEYWORDS: Final = "DtaqKeywords"
 _NAME: Final = "    dtaq: "
+_LISTED: Final = re.compile(r"^ {8}(\w+(?:, \w+)*): ((?:.*)(?:\n {9,}\S.*)*)", re.MULTILINE)
+"""An entry of the section Attributes of a docstring."""
+_SEE: Final = re.compile(r"; see :attr:`\w+`")
 _NAMES: Final = {"": "RemoteQueue", "INTRA": "IntraQueue", "EXTRA": "ExtraQueue", "INDIRECT": "IndirectQueue"}
 
 
@@ -97,7 +102,22 @@ def _fields(resource_class: type[Resource]) -> Iterator[str]:
     for name, field in resource_class.model_fields.items():
         if name != "without_effect":
             said = _WIDER.get(name) or _type(field.annotation)
-            yield f"    {name}: {f'Required[{said}]' if field.is_required() else said}"
+            about = _about(resource_class, name)
+            yield f"    {name}: {f'Required[{said}]' if field.is_required() else said}" + (
+                f"\n{about}" if about else ""
+            )
+
+
+def _about(resource_class: type[Resource], name: str) -> str:
+    """What the docstring of the class, or of one above it, says of an attribute, as a docstring: editors show it."""
+    for each in resource_class.__mro__:
+        _, _, listed = (each.__dict__.get("__doc__") or "").partition("Attributes:\n")
+        for names, text in _LISTED.findall(listed):
+            if name in names.split(", "):
+                sentence = _SEE.sub("", " ".join(text.replace("``", "`").split()))
+                sentence = sentence[0].upper() + sentence[1:] if sentence else ""
+                return fill(f'"""{sentence}"""', 116, initial_indent="    ", subsequent_indent="    ")
+    return ""
 
 
 def _type(annotation: Any) -> str:
@@ -115,7 +135,10 @@ def _type(annotation: Any) -> str:
 def _words(words: tuple[str, ...]) -> str:
     """The words of a keyword, which may be written in lower case too."""
     either = dict.fromkeys(spelt for word in words for spelt in (word, word.lower()))
-    return f"Literal[{', '.join(repr(word).replace(chr(39), chr(34)) for word in either)}]"
+    said = ", ".join(f'"{word}"' for word in either)
+    if len(said) < 80:
+        return f"Literal[{said}]"
+    return f"Literal[\n{fill(said, 112, initial_indent=' ' * 8, subsequent_indent=' ' * 8)},\n    ]  # fmt: skip"
 
 
 if __name__ == "__main__":

@@ -292,8 +292,12 @@ def _field(macro: _Macro, building: _Building, mapset: _Macro) -> BmsField:
     )
 
 
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
 def _number(word: str, value: str) -> int:
-    if not value.isdigit() or len(value) > 5:
+    if not _is_number(value) or len(value) > 5:
         raise ValueError(f"{word}={value}: it must be a number")
     return int(value)
 
@@ -306,9 +310,9 @@ def _position(value: str, columns: int, before: Sequence[BmsField]) -> tuple[int
         at = (before[-1].line - 1) * columns + before[-1].column + before[-1].length
         return at // columns + 1, at % columns + 1
     words = _words(value)
-    if len(words) == 2 and all(word.isdigit() for word in words):
+    if len(words) == 2 and all(map(_is_number, words)):
         return int(words[0]), int(words[1])
-    if len(words) == 1 and words[0].isdigit():
+    if len(words) == 1 and _is_number(words[0]):
         return int(words[0]) // columns + 1, int(words[0]) % columns + 1
     raise ValueError(f"POS={value}: it must be a number or (line,column)")
 
@@ -323,7 +327,7 @@ def _picture_size(picture: str) -> int:
 
 def _size(macro: _Macro) -> tuple[int, int]:
     words = _words(macro.operands.get("SIZE", ""))
-    return (int(words[0]), int(words[1])) if len(words) == 2 and all(word.isdigit() for word in words) else (0, 0)
+    return (int(words[0]), int(words[1])) if len(words) == 2 and all(map(_is_number, words)) else (0, 0)
 
 
 def _mapset(macro: _Macro, maps: Sequence[_Building]) -> Mapset:
@@ -342,7 +346,7 @@ def _mapset(macro: _Macro, maps: Sequence[_Building]) -> Mapset:
 def _map(building: _Building, mapset: _Macro) -> BmsMap:
     macro = building.macro
     lines, columns = _size(macro)
-    at = [int(value) if (value := macro.operands.get(word, "1")).isdigit() else 1 for word in ("LINE", "COLUMN")]
+    at = [int(value) if _is_number(value := macro.operands.get(word, "1")) else 1 for word in ("LINE", "COLUMN")]
     control = _words(_inherited("CTRL", macro, mapset))
     return BmsMap(macro.name, lines, columns, at[0], at[1], control, _dsatts(macro, mapset), tuple(building.fields))
 

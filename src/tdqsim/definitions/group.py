@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from errno import ENOENT
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from tdqsim.core.argument_types import types_told
 from tdqsim.definitions._build import build, resource_types
@@ -52,11 +52,19 @@ _TOP = "group, groups, description and resource types in lower case such as tdqu
 
 
 class GroupEntry(NamedTuple):
-    """One resource and the place where it is written; ``line`` is 0 when there is none."""
+    """One resource and the place where it is written; ``line`` is 0 when there is none.
+
+    ``empty`` are the attributes that are written without a value.
+    """
 
     resource: Resource
     file: str
     line: int
+    empty: tuple[str, ...] = ()
+
+
+NO_EFFECT: Final = "is accepted and has no effect"
+"""The message of a note about an attribute, or a resource of a kind, that is not simulated."""
 
 
 class Note(NamedTuple):
@@ -186,10 +194,12 @@ def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
     for entry in entries:
         resource = entry.resource
         if not resource.kind:
-            yield Note(entry.file, entry.line, resource.title, "", "is accepted and has no effect")
+            yield Note(entry.file, entry.line, resource.title, "", NO_EFFECT)
             continue
         for attribute in resource.without_effect:
-            yield Note(entry.file, entry.line, resource.title, attribute, "is accepted and has no effect")
+            yield Note(entry.file, entry.line, resource.title, attribute, NO_EFFECT)
+        for attribute in entry.empty:
+            yield Note(entry.file, entry.line, resource.title, attribute, "has no value, as if it were not given")
         earlier = first.setdefault((resource.kind, resource.resource_name), entry)
         if earlier is not entry:
             place = f"{earlier.file}:{earlier.line}" if earlier.line else earlier.file
@@ -359,7 +369,8 @@ class _FileReader:
         if earlier != node.line:
             self.problem(node.line, f"is defined twice in the group, first in line {earlier}", resource=title)
             return
-        self.entries.append(GroupEntry(resource, self.file, node.line))
+        empty = tuple(name for name, value in attributes.items() if value == "" and name != "description")
+        self.entries.append(GroupEntry(resource, self.file, node.line, empty))
 
     def plain(self, kind: str, node: MapNode) -> tuple[dict[str, Any], bool]:
         """The attributes as text and lists of text, and whether all of them were."""

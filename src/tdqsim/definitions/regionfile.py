@@ -26,18 +26,19 @@ Every key may be left out. Paths are relative to the directory of the file. As i
 
 import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from tdqsim.core.codepage import codepage
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse
 from tdqsim.definitions._resource import YesNo
 from tdqsim.definitions.group import Definitions, load_definitions, read_text
 from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import ConversionError, DefinitionError, Problem
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES, table
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "RecordLayout",
     "RegionFile",
     "Security",
+    "line_of",
     "load_region_file",
 ]
 
@@ -59,7 +61,6 @@ _SIZES = {row["name"]: int(row["value"]) for row in table("datasets")}
 _LARGEST_LRECL = _SIZES["rdw_record_maximum"]
 _LARGEST_BLKSIZE = _SIZES["block_maximum"]
 _LRECL_X = _SIZES["lrecl_x"]
-_LONGEST_KEY = 40
 _LARGEST_SEED = 2**63 - 1
 
 
@@ -84,6 +85,10 @@ def _check_job(value: str) -> str:
 def _check_code_page(value: str) -> str:
     if not re.fullmatch(r"[0-9A-Za-z_-]{2,12}", value, re.ASCII):
         raise refuse("must be a code page number such as 037 or 1140")
+    try:
+        codepage(value)
+    except ConversionError as error:
+        raise refuse(f"is not known; {str(error).partition('; ')[2]}") from None
     return value
 
 
@@ -136,7 +141,8 @@ class DdCard(_Strict):
         rdwincl: whether that length includes the descriptor.
         space: as JCL writes it, ``(TRK,(10,5))``, or a number of bytes; empty for no limit.
         free: CLOSE makes the DD go away when the data set is closed.
-        detect: YES looks at a file whose format nobody gives, when it is opened for input.
+        detect: YES looks at a file whose format nobody gives, when it is opened for input; NO does not refuse fixed
+            records where the file has descriptor words.
         concatenation: data sets that are read after this one, each as a card without a name.
     """
 
@@ -364,6 +370,18 @@ def load_region_file(path: Path | str) -> RegionFile:
     return _with_paths(found, file.parent.resolve())
 
 
+def line_of(path: Path, key: str, value: str = "") -> int:
+    """The line in a region file of a key, or of one of its values; 0 where it has no such key."""
+    root = read_yaml(read_text(path), str(path))
+    if not isinstance(root, MapNode) or key not in root.items:
+        return 0
+    node = root.items[key]
+    if isinstance(node, MapNode):
+        return node.lines.get(value, root.lines[key])
+    items = node.items if isinstance(node, ListNode) else []
+    return next((each.line for each in items if isinstance(each, ScalarNode) and each.value == value), root.lines[key])
+
+
 def _with_paths(found: RegionFile, directory: Path) -> RegionFile:
     def absolute(path: str) -> str:
         return str(directory / path) if path else ""
@@ -428,8 +446,7 @@ def _meant(place: tuple[int | str, ...]) -> str:
     }  # fmt: skip
     model: type[_Strict] = models.get(str(place[0]), RegionFile) if len(place) > 1 else RegionFile
     known = sorted(set(model.model_fields) - {"directory"})
-    close = get_close_matches(str(place[-1])[:_LONGEST_KEY].lower(), known, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; allowed are {', '.join(known)}"
+    return did_you_mean(str(place[-1]), known) or f"; allowed are {', '.join(known)}"
 
 
 def _not_a_key(file: str, root: MapNode) -> Problem:

@@ -131,7 +131,7 @@ class IntraQueue(Tdqueue):
     @property
     def level(self) -> int:
         """The trigger level in effect: 0 when neither TRANSID nor TRIGGERLEVEL is given."""
-        return self.triggerlevel if self.transid or self.given("triggerlevel") else 0
+        return self.triggerlevel if self.transid or "triggerlevel" in self.model_fields_set else 0
 
     def conflicts(self) -> list[Conflict]:
         """FACILITYID and USERID go with the right ATIFACILITY, WAITACTION with WAIT(YES)."""
@@ -168,7 +168,7 @@ class ExtraQueue(Tdqueue):
         erroroption: what is done at a damaged block: IGNORE or SKIP.
         rewind: of a tape: LEAVE or REREAD.
         sysoutclass: the SYSOUT class of output to the spool.
-        jobuserid: the user of jobs given to the internal reader.
+        jobuserid: the user of jobs given to the internal reader whose JOB statement has no USER.
     """
 
     databuffers: Annotated[int, _number("DATABUFFERS")] = _default("DATABUFFERS")

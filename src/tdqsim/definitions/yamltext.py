@@ -7,6 +7,7 @@ document, deep nesting), so that hostile input costs little. What is built remem
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NamedTuple, NoReturn
 
 import yaml
@@ -45,6 +46,11 @@ class MapNode(NamedTuple):
 Node = ScalarNode | ListNode | MapNode
 
 
+def _text_of_line(text: str, number: int) -> str:
+    """A line by its number from 0; empty where there is none."""
+    return next(islice(text.splitlines(), number, None), "")
+
+
 def kind_of(node: Node) -> str:
     """What the node is, in words for messages."""
     return {ScalarNode: "text", ListNode: "a list", MapNode: "a mapping"}[type(node)]
@@ -74,6 +80,8 @@ def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
         reason = error.problem or error.context or "it cannot be read"
+        if mark is not None and _text_of_line(text, mark.line)[: mark.column + 1].endswith("\t"):
+            reason = "a tab stands where YAML wants blanks; indent with blanks"
         raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {reason}")]) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, max(error.position, 0)) + 1

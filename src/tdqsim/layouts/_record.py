@@ -6,17 +6,26 @@ really are, because tables before them have fewer occurrences (only with ``varia
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from tdqsim.errors import ConversionError
 from tdqsim.layouts.codecs import BadValue, decode_value, encode_value, fill
 from tdqsim.layouts.fields import Field, FieldType
 from tdqsim.layouts.layout import CorruptField, Layout
 
-__all__ = ["Decoder", "Encoder", "absent_fields", "one_value"]
+__all__ = ["Contradiction", "Decoder", "Encoder", "absent_fields", "one_value"]
+
+_TRIMMED: Final = "".join(map(chr, range(0x21)))
+"""Blanks and control characters."""
+
+_TRIMS: Final[Mapping[str, Callable[[str, str], str]]] = {"both": str.strip, "left": str.lstrip, "right": str.rstrip}
 
 CUTTABLE = (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL)
+
+
+class Contradiction(ConversionError):
+    """The values of fields that share bytes do not agree."""
 
 
 def shown(path: tuple[str, ...], indexes: tuple[int, ...]) -> str:
@@ -178,8 +187,12 @@ def _rivals(layout: Layout, chosen: Field) -> frozenset[tuple[str, ...]]:
 class Encoder:
     """Writes one record. ``record`` grows as fields are reached; with a base it starts as that."""
 
-    def __init__(self, layout: Layout, base: bytes | None) -> None:
+    def __init__(
+        self, layout: Layout, base: bytes | None, trimmed: str = "", *, texts_agree_only: bool = False
+    ) -> None:
         self.layout = layout
+        self.trim = _TRIMS.get(trimmed)
+        self.texts_agree_only = texts_agree_only
         self.base = None if base is None else bytes(base)
         self.record = bytearray(base or b"")
         self.counters = layout.counters
@@ -211,20 +224,30 @@ class Encoder:
                 )
 
     def _agree(self, item: Field, start: int, value: Any, indexes: tuple[int, ...]) -> None:
-        """Fields that share bytes must not contradict each other."""
+        """Fields that share bytes must not contradict each other.
+
+        A text from which blanks and control characters were trimmed agrees if trimming what the bytes say gives the
+        same text: what was trimmed may be the other field's value (a small binary number is X'0001').
+        """
         if self._says(item, value, start):
             return
         rules = self.layout.rules
         try:
             written = decode_value(item, encode_value(item, value, rules), rules)
-            same = decode_at(self.layout, item, bytes(self.record), start) == written
+            current = decode_at(self.layout, item, bytes(self.record), start)
         except BadValue:
-            same = False
-        if not same:
-            raise ConversionError(
-                f"{shown(item.path, indexes)}: {str(value)[:60]!r} contradicts another field that shares its bytes",
-                offset=start,
-            )
+            written, current = value, None
+        if current == written:
+            return
+        advice = ""
+        if self.trim is not None and isinstance(current, str):
+            if self.trim(current, _TRIMMED) == self.trim(str(value), _TRIMMED):
+                return
+            advice = "; it may have been trimmed: read the record with its bytes and write onto these, or do not trim"
+        raise Contradiction(
+            f"{shown(item.path, indexes)}: {str(value)[:60]!r} contradicts another field that shares its bytes{advice}",
+            offset=start,
+        )
 
     def _fields(
         self,
@@ -251,6 +274,9 @@ class Encoder:
                 value = values.get(item.key, _ABSENT)
                 if value is None and len(group) > 1:
                     value = _ABSENT  # another field says what these bytes are, if anyone does
+                if self.texts_agree_only and len(given) > 1 and _is_text(item, value):
+                    self.shared.append((item, item.offset - shift, value, indexes))
+                    continue
                 end = self._item(item, value, shift, indexes, shared=shared or len(group) > 1)
                 after = end if item.redefines is None else after
             if len(group) > 1:
@@ -343,6 +369,11 @@ class Encoder:
         """Slack and unused bytes are X'00'; a base keeps its length."""
         if self.base is None:
             self.record += bytes(max(size - len(self.record), 0))
+
+
+def _is_text(item: Field, value: Any) -> bool:
+    """Whether it is an elementary text with a value that does not fill it."""
+    return item.type is FieldType.TEXT and item.occurs is None and isinstance(value, str) and len(value) < item.length
 
 
 class _Absent:

@@ -28,6 +28,8 @@ SEQUENCE = re.compile(
     r"[ ]{6}|[0-9A-Za-z]{6}|[0-9]{1,5}[ ]{1,5}|(?!COPY|EXEC)[A-Z@#$][^ ]{0,4}[ ]{1,5}|[A-Z@#$][^ .]{5}", re.IGNORECASE
 )
 TAG = re.compile(r" *[0-9]{1,6} *|[A-Z@#$][^ .]{0,5} *", re.IGNORECASE)
+STARRED_TAG = re.compile(r"\*[0-9A-Z@#$][^ .]{0,4} *", re.IGNORECASE)
+ENTRY_OR_COMMENT = re.compile(r"[*/]| +[0-9]{1,2} +[A-Z]", re.IGNORECASE)
 NUMBERED = re.compile(r"[0-9]{6}[ */-]")
 IDENTIFICATION = re.compile(r" [0-9A-Za-z ]{1,8} *")
 SOURCE_DIRECTIVE = re.compile(
@@ -164,6 +166,7 @@ def _looks_fixed(lines: list[str], columns: tuple[int, int]) -> bool:
             _early(line, left)
             or ((left != 6 or SEQUENCE.fullmatch(line[:6])) and line[left] in " *-/dD$")
             or (surely and line[: left + 1].strip().isdigit())
+            or (left == 6 and STARRED_TAG.fullmatch(line[:6]) and ENTRY_OR_COMMENT.match(line[6:]))
         ):
             return False
     return True

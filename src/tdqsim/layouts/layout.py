@@ -310,7 +310,7 @@ class Layout:
 
         return one_value(self, bytes(record), self.field(name))
 
-    def encode(self, values: Mapping[str, Any], *, base: bytes | None = None) -> bytes:
+    def encode(self, values: Mapping[str, Any], *, base: bytes | None = None, trimmed: str = "") -> bytes:
         """The record of these values.
 
         Args:
@@ -318,14 +318,26 @@ class Layout:
             that
                 share bytes, one is enough. FILLERs take their VALUE or blanks when not given.
             base: a record to start from; what ``values`` does not change stays as it is, its length included.
+            trimmed: where blanks and control characters were cut off texts after decoding: ``left``, ``right`` or
+                ``both``. A text then agrees with fields that share its bytes if it differs from them in these alone.
 
         Raises:
             ConversionError: a value is missing, of the wrong type or too large, an unknown name, a table with the
                 wrong number of elements, or fields that share bytes contradict each other. Nothing is cut silently.
         """
-        from tdqsim.layouts._record import Encoder  # noqa: PLC0415
+        from tdqsim.layouts._record import Contradiction, Encoder  # noqa: PLC0415
 
-        return Encoder(self, base).run(values)
+        try:
+            return Encoder(self, base, trimmed).run(values)
+        except Contradiction:
+            # A text trimmed at its left was written too far to the left. Its other fields may say all that it says.
+            if base is not None or trimmed not in ("left", "both"):
+                raise
+            try:
+                return Encoder(self, None, trimmed, texts_agree_only=True).run(values)
+            except ConversionError:
+                pass
+            raise
 
     def length_of(self, record: bytes) -> int:
         """Bytes of a record, by its tables of variable length; ``record`` are those that it begins with.

@@ -228,12 +228,12 @@ def stage_data_set(
     inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names, shown)
     run = place(stage) / inputs
     with reached(run):
-        told = _kept(run)
-        if told is None:
+        rows = _kept(run)
+        if rows is None:
             _decode(engine or StageEngine("local"), run, inputs, checked, names)
-            told = _manifest(run)
-    made = tuple(row["files"][0] for row in told)
-    return Staged(run, SplitReader(checked, names).schema, made, sum(row["rows"] for row in told))
+            rows = _manifest(run)
+    made = tuple(row["files"][0] for row in rows)
+    return Staged(run, SplitReader(checked, names).schema, made, sum(row["rows"] for row in rows))
 
 
 def _manifest(run: Path) -> list[dict[str, Any]]:
@@ -243,12 +243,12 @@ def _manifest(run: Path) -> list[dict[str, Any]]:
 def _kept(run: Path) -> list[dict[str, Any]] | None:
     """What was made before, if all of it is there still."""
     try:
-        told = _manifest(run)
+        rows = _manifest(run)
         with ThreadPoolExecutor() as pool:
-            good = all(pool.map(lambda row: whole(run, row["files"], row["state"]), told))
+            good = all(pool.map(lambda row: whole(run, row["files"], row["state"]), rows))
     except (OSError, pa.ArrowException):  # nothing yet, or what somebody damaged
         return None
-    return told if good else None
+    return rows if good else None
 
 
 def _decode(engine: StageEngine, run: Path, inputs: str, checked: QsamOptions, names: tuple[str, ...]) -> None:

@@ -115,7 +115,7 @@ class RecordDecoder:
         return self._finish(arrays, found, len(rows.places))
 
     def _kept(self, found: list[Corrupt]) -> list[Corrupt] | None:
-        """Where corrupt fields go: nowhere, if nobody is told of them."""
+        """Where corrupt fields go: nowhere, if nothing collects them."""
         return None if self.corrupt == "null" else found
 
     def _finish(self, arrays: list[pa.Array], found: list[Corrupt], rows: int) -> pa.RecordBatch:
@@ -147,7 +147,7 @@ class RecordDecoder:
             for index, array in zip(wanted, here, strict=True):
                 before = arrays[index]
                 arrays[index] = array if before is None else grafted(self.columns[index], before, array, view)
-            found += [made.told(bad) for bad in mine if view_of(bad.path, self._views) == view]
+            found += [made.in_records(bad) for bad in mine if view_of(bad.path, self._views) == view]
         return arrays
 
 
@@ -331,7 +331,7 @@ class Expansion:
             self._matrix[row, end:place] = 0
             self._holes[:, row] = end, place
 
-    def told(self, bad: Corrupt) -> Corrupt:
+    def in_records(self, bad: Corrupt) -> Corrupt:
         """Corrupt fields with their offsets in the records as they were, without those where a record had ended."""
         end, place = self._holes[:, bad.rows]
         bad = bad.some((bad.offsets < end) | (bad.offsets >= place))

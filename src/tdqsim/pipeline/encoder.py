@@ -30,6 +30,11 @@ from tdqsim.pipeline.shape import Column, columns_of, dissolved_groups
 
 __all__ = ["RecordEncoder"]
 
+Row = Mapping[str, Any]
+"""The values of a row by column; those of a group are a row again."""
+Values = dict[str, Any]
+"""The values of a record by field, as :meth:`Layout.encode` takes them."""
+
 LONG_DIGITS = 18
 FOUR = 10_000
 RECORD_BYTES = "Record_Bytes"
@@ -94,7 +99,7 @@ class RecordEncoder:
                 raise ConversionError(str(error), record=number + 1) from None
         return made
 
-    def _plainly(self, row: Mapping[str, Any], before: int) -> bytes:
+    def _plainly(self, row: Row, before: int) -> bytes:
         try:
             return self.plain.encode(row)
         except ConversionError as error:
@@ -205,7 +210,7 @@ class _Matrix:
                 encoded = encode_value(item, self.plain.single(single, value), self.rules)
                 data[number] = np.frombuffer(encoded, np.uint8)
             except (ConversionError, ValueError, TypeError):
-                odd[number] = True  # met again, and told of, when the record is written plainly
+                odd[number] = True  # reported with its record when that is written field by field
         return data, odd
 
 
@@ -389,20 +394,20 @@ class _RowEncoder:
         self.sharing = {field.path: group[0].path for group in groups for field in group}
         self.tables = [field for field in layout.walk() if field.depending_on and field.occurs]
 
-    def encode(self, row: Mapping[str, Any]) -> bytes:
+    def encode(self, row: Row) -> bytes:
         found = {name.lower(): value for name, value in row.items()}
         values = self._rooted(self._group(self.columns, found))
         for table in self.tables:
             _count(table, values)
-        return self.layout.encode(values)
+        return self.layout.encode(values, trimmed=self.options.shape.string_trimming_policy)
 
-    def _rooted(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _rooted(self, values: Values) -> Values:
         """Values by the layout's own fields at the root: of the one group kept there, or of several dissolved ones."""
         if self.kept:
             return next(iter(values.values()), {}) or {}
         if not self.collapsed:
             return values
-        out: dict[str, Any] = {}
+        out: Values = {}
         for field in self.layout.fields:
             if field.key in self.collapsed:
                 out[field.key] = {child.key: values[child.key] for child in field.children if child.key in values}
@@ -410,14 +415,14 @@ class _RowEncoder:
                 out[field.key] = values[field.key]
         return out
 
-    def onto(self, row: Mapping[str, Any], base: bytes, old: Mapping[str, Any]) -> bytes:
+    def onto(self, row: Row, base: bytes, old: Row) -> bytes:
         """The record with what the row changes; ``old`` is what was read from it."""
         changed = self._changes(self.columns, {name.lower(): value for name, value in row.items()}, old)
         return self.layout.encode(self._rooted(changed), base=base)
 
-    def _changes(self, columns: tuple[Column, ...], row: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    def _changes(self, columns: tuple[Column, ...], row: Row, old: Row) -> Values:
         """Those values of a row that are other ones than before. A null redefinition is none of this record's."""
-        found: dict[str, Any] = {}
+        found: Values = {}
         for column in columns:
             new, was = _value_of(column, row), old.get(column.name)
             if str(new) == str(was) or (new is None and column.field.path in self.sharing):
@@ -431,10 +436,10 @@ class _RowEncoder:
                 found[column.field.key] = self._value(column, new)
         return found
 
-    def _group(self, columns: tuple[Column, ...], row: Mapping[str, Any]) -> dict[str, Any]:
+    def _group(self, columns: tuple[Column, ...], row: Row) -> Values:
         """The values of a row. Of columns that share bytes those count that are not null; or else the first one."""
         given = {self._first(column) for column in columns if _value_of(column, row) is not None}
-        found: dict[str, Any] = {}
+        found: Values = {}
         for column in columns:
             value, first = _value_of(column, row), self._first(column)
             if value is None and column.field.path in self.sharing and (first in given or column.field.redefines):
@@ -485,11 +490,11 @@ class _RowEncoder:
         return 0 if zero else None
 
 
-def _value_of(column: Column, row: Mapping[str, Any]) -> Any:
+def _value_of(column: Column, row: Row) -> Any:
     return row.get(column.name.lower(), row.get(column.name))
 
 
-def _count(table: Field, values: dict[str, Any]) -> None:
+def _count(table: Field, values: Values) -> None:
     """Where a DEPENDING ON field has no value, the number of elements that its table has; not for tables in tables."""
     assert table.depending_on is not None
     elements, holder = _inside(values, table.path), _inside(values, table.depending_on[:-1])

@@ -138,8 +138,8 @@ def extracted(
         try:
             record = next(found, None)
             if record is not None and not isinstance(record, bytes):
-                raise TypeError(f"a record is {type(record).__name__}, not bytes")  # noqa: TRY301 - told of as any other
-        except Exception as error:  # noqa: BLE001 - whatever the user's code raises is told with its place
+                raise TypeError(f"a record is {type(record).__name__}, not bytes")  # noqa: TRY301 - reported as any other
+        except Exception as error:  # noqa: BLE001 - whatever the user's code raises is reported with its place
             record, problem = None, error
         if record is not None:
             records.append(record)

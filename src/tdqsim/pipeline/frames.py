@@ -15,7 +15,7 @@ from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import BadValue, Field, Layout, decode_value
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
-from tdqsim.pipeline._words import Frames, FramingError, Walk, blocked, fixed_blocks, found, headed, spanned
+from tdqsim.pipeline.descriptor_words import Frames, FramingError, Walk, blocked, fixed_blocks, found, headed, spanned
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.options import QsamOptions
 

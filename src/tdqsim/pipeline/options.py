@@ -7,8 +7,8 @@ there are not. Under ``cobol`` the defaults are Cobrix's too, under ``qsam`` tho
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,11 @@ from tdqsim.core.clock import Clock
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
-from tdqsim.pipeline._given import Given, charset_of, known_options, layout_of
 from tdqsim.pipeline._numbers import Ints, Mask
-from tdqsim.pipeline.shape import TRIM_POLICIES, Shape
+from tdqsim.pipeline.layout_options import QsamValues, charset_of, layout_of
+from tdqsim.pipeline.shape import Shape
 
-__all__ = ["QsamOptions", "known_options", "read_options"]
+__all__ = ["QsamOptions", "read_options"]
 
 FORMATS = {
     "F": RecordFormat.F, "FB": RecordFormat.FB, "V": RecordFormat.RDW, "RDW": RecordFormat.RDW, "VB": RecordFormat.VB,
@@ -29,9 +29,6 @@ FORMATS = {
     "D": RecordFormat.LF, "D2": RecordFormat.LF, "T": RecordFormat.LF,
 }  # fmt: skip
 SEPARATORS = {"lf": RecordFormat.LF, "crlf": RecordFormat.CRLF, "nl": RecordFormat.NL}
-DEBUG = {"false": "", "none": "", "true": "hex", "hex": "hex", "raw": "raw", "binary": "raw", "string": "string"}
-METADATA = {"basic": "basic", "extended": "extended", "false": "", "no": "", "no_metadata": ""}
-MODES = ("permissive", "dropmalformed", "failfast")
 RDW = ("rdw_adjustment", "is_rdw_big_endian", "is_rdw_part_of_record_length")
 HEADER_PARSERS = {"rdw": False, "xcom": False, "rdw_little_endian": False, "rdw_big_endian": True, "fixed_length": True}
 OTHERS = ("_", "*")  # as the id of the last level: all other segments
@@ -84,7 +81,7 @@ class QsamOptions:
     segment_prefix_given: bool = False
     mode: str = "permissive"
     debug_ignore_file_size: bool = False
-    refuse_blocks: bool = False
+    check_words: bool = False
     split_bytes: int = 32 * 1024 * 1024
     split_records: int = 0
     splittable: bool = True
@@ -124,18 +121,6 @@ class QsamOptions:
         return wanted
 
 
-READ_AS: dict[str, Callable[[Given, str], Any]] = {
-    "bool": Given.flag, "int": Given.number, "str": Given.text, "tuple[str, ...]": Given.words
-}  # fmt: skip
-
-
-def _as_given(given: Given, kind: type) -> dict[str, Any]:
-    """The attributes of a class that an option says as it is; what reads it says those of the others."""
-    known = {row["option"] for row in known_options()}
-    plain = ((each.name, str(each.type)) for each in fields(kind) if each.name in known and each.type in READ_AS)
-    return {name: READ_AS[type_](given, name) for name, type_ in plain}
-
-
 def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOptions:
     """Check the options of a read or write.
 
@@ -144,17 +129,17 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
         LayoutError: the copybook is refused.
     """
     # Long, because each option is one line of one table: what is behind it is a function of its own.
-    given = Given(options, cobrix=cobrix)
+    given = QsamValues(options, cobrix=cobrix)
     recfm = _format(given)
     layout, header, trailer = layout_of(given)
-    if given.text("debug").lower() == "string" and not recfm.separator:
+    if given["debug"] == "string" and not recfm.separator:
         raise DatasetError("option debug is 'string', which is for lines only (record_format D)")
-    most = given.number("maximum_record_length")
-    if most and given.number("minimum_record_length") > most:
+    most = given["maximum_record_length"]
+    if most and given["minimum_record_length"] > most:
         raise DatasetError(f"minimum_record_length is more than maximum_record_length ({most})")
     children = _segment_children(given)
     return QsamOptions(
-        **_as_given(given, QsamOptions)
+        **given.attributes(QsamOptions)
         | dict(
             cobrix=cobrix,
             paths=_paths(given),
@@ -163,72 +148,64 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
             recfm=recfm,
             **_words(given, recfm),
             record_length_map=_lengths(given),
-            length_adjustment=given.number("rdw_adjustment"),
-            re_additional_info=given.raw("re_additional_info"),
-            rhp_additional_info=given.raw("rhp_additional_info"),
+            length_adjustment=given["rdw_adjustment"],
             counted=layout is not None and _counted(given, recfm, layout),
-            file_start_offset=given.number("file_start_offset") + header,
-            file_end_offset=given.number("file_end_offset") + trailer,
-            metadata=METADATA[given.choice("metadata", tuple(METADATA))],
+            file_start_offset=given["file_start_offset"] + header,
+            file_end_offset=given["file_end_offset"] + trailer,
             segment_map=_segments(given),
             redefine_rules=_redefine_rules(given),
             segment_levels=_segment_levels(given),
             segment_children=children,
-            segment_prefix=given.text("segment_id_prefix") or f"{Clock(simulated=False).now():%Y%m%d%H%M%S}",
-            segment_prefix_given=bool(given.text("segment_id_prefix")),
-            mode=given.choice("mode", MODES),
-            refuse_blocks=_suspicious(given, recfm),
-            split_bytes=max(given.number("input_split_size_mb"), 1) << 20,
-            split_records=given.number("input_split_records"),
-            splittable=given.flag("enable_indexes") and not children,
-            output=given.choice("output", ("file", "directory")),
+            segment_prefix=given["segment_id_prefix"] or f"{Clock(simulated=False).now():%Y%m%d%H%M%S}",
+            segment_prefix_given=bool(given["segment_id_prefix"]),
+            check_words=_checks_words(given, recfm),
+            split_bytes=max(given["input_split_size_mb"], 1) << 20,
+            split_records=given["input_split_records"],
+            splittable=given["enable_indexes"] and not children,
         )
     )
 
 
-def _format(given: Given) -> RecordFormat:
-    name = given.text("record_format").upper()
-    if given.flag("is_record_sequence") or given.flag("is_xcom"):
+def _format(given: QsamValues) -> RecordFormat:
+    name = given["record_format"]
+    if given["is_record_sequence"] or given["is_xcom"]:
         name = "V"
-    if given.flag("is_text"):
+    if given["is_text"]:
         name = "D"
-    if given.text("record_header_parser").lower() == "fixed_length":
+    if given["record_header_parser"].lower() == "fixed_length":
         name = "F"
-    if name not in FORMATS:
-        raise DatasetError(f"option record_format is {name!r}; must be one of {', '.join(FORMATS)}")
-    separator = given.choice("line_separator", tuple(SEPARATORS))
-    return SEPARATORS[separator] if FORMATS[name] is RecordFormat.LF else FORMATS[name]
+    return SEPARATORS[given["line_separator"]] if FORMATS[name] is RecordFormat.LF else FORMATS[name]
 
 
-def _words(given: Given, recfm: RecordFormat) -> dict[str, Any]:
+def _words(given: QsamValues, recfm: RecordFormat) -> dict[str, Any]:
     """How descriptor words are read."""
-    part = given.flag("is_rdw_part_of_record_length")
+    part = given["is_rdw_part_of_record_length"]
     if "is_rdw_part_of_record_length" not in given and "rdw_adjustment" in given:
         part = False
     blocked = recfm is RecordFormat.FB and (
-        not ("block_length" in given or given.number("records_per_block"))
+        not ("block_length" in given or given["records_per_block"])
         if given.cobrix
         else "is_bdw_big_endian" in given or "bdw_adjustment" in given
     )
-    parser = HEADER_PARSERS.get(given.text("record_header_parser").lower())
+    parser = HEADER_PARSERS.get(given["record_header_parser"].lower())
     return {
-        "rdw_big_endian": given.flag("is_rdw_big_endian") if parser is None else parser,
-        "bdw_big_endian": given.flag("is_bdw_big_endian"),
-        "rdw_adjustment": given.number("rdw_adjustment") - (4 if part else 0),
-        "bdw_adjustment": given.number("bdw_adjustment") if given.text("bdw_adjustment") else -4,
+        "rdw_big_endian": given["is_rdw_big_endian"] if parser is None else parser,
+        "bdw_big_endian": given["is_bdw_big_endian"],
+        "rdw_adjustment": given["rdw_adjustment"] - (4 if part else 0),
+        "bdw_adjustment": given["bdw_adjustment"] if given.cobrix or "bdw_adjustment" in given else -4,
         "fixed_blocks": blocked,
     }
 
 
-def _suspicious(given: Given, recfm: RecordFormat) -> bool:
-    """Whether a file is looked at for blocks where none are foreseen."""
-    if recfm is RecordFormat.FB:
-        return not given.cobrix and not _words(given, recfm)["fixed_blocks"]
-    plain = recfm is RecordFormat.RDW and given.text("record_format").upper() != "RDW"
+def _checks_words(given: QsamValues, recfm: RecordFormat) -> bool:
+    """Whether the descriptor words in a file are looked at where records without any, or without blocks, are to be."""
+    if recfm.fixed:
+        return not _words(given, recfm)["fixed_blocks"] and not given["debug_ignore_file_size"]
+    plain = recfm is RecordFormat.RDW and given["record_format"] != "RDW"
     return plain and not given.cobrix and not any(name in given for name in RDW)
 
 
-def _paths(given: Given) -> tuple[str, ...]:
+def _paths(given: QsamValues) -> tuple[str, ...]:
     several = given.raw("paths").strip()
     if several.startswith("["):  # as Spark gives those of load([...])
         try:
@@ -236,61 +213,53 @@ def _paths(given: Given) -> tuple[str, ...]:
         except ValueError:
             raise given.bad("paths", "must be JSON, or paths with commas") from None
     else:
-        paths = list(given.words("paths"))
-    paths += given.words("data_paths")
+        paths = list(given["paths"])
+    paths += given["data_paths"]
     return tuple([given.raw("path"), *paths] if given.raw("path") else paths)
 
 
-def _lengths(given: Given) -> dict[str, int]:
-    example = '{"A": 100}'
-    found = given.json("record_length_map", example)
+def _lengths(given: QsamValues) -> dict[str, int]:
+    found = given["record_length_map"]
     texts = {key: str(size) for key, size in found.items() if type(size) in (int, str)}
     if texts.keys() != found.keys() or not all(text.isascii() and text.isdigit() for text in texts.values()):
-        raise given.bad("record_length_map", f"must be JSON such as {example}, with whole numbers")
+        raise given.bad("record_length_map", 'must be JSON such as {"A": 100}, with whole numbers')
     return {key: int(text) for key, text in texts.items()}
 
 
-def _counted(given: Given, recfm: RecordFormat, layout: Layout) -> bool:
+def _counted(given: QsamValues, recfm: RecordFormat, layout: Layout) -> bool:
     """Records without descriptor words are as long as their tables when these take only what they need."""
-    asked = given.text("variable_size_occurs").lower() in ("shift_record", "true")
+    asked = given["variable_size_occurs"] == "shift_record"
     said = "record_length" in given or "record_length_field" in given
     return recfm is RecordFormat.F and asked and bool(layout.counters) and not said
 
 
-def _shape(given: Given) -> Shape:
-    return Shape(
-        **_as_given(given, Shape)
-        | {
-            "string_trimming_policy": given.choice("string_trimming_policy", TRIM_POLICIES),
-            "ascii_charset": charset_of(given.text("ascii_charset")),
-            "debug": DEBUG[given.choice("debug", tuple(DEBUG))],
-            "flat": given.flag("flatten"),
-        }
-    )
+def _shape(given: QsamValues) -> Shape:
+    own = {"ascii_charset": charset_of(given["ascii_charset"]), "flat": given["flatten"]}
+    return Shape(**given.attributes(Shape) | own)
 
 
-def _segments(given: Given) -> dict[str, tuple[str, ...]]:
+def _segments(given: QsamValues) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for _, target, ids in given.arrows("redefine_segment_id_map", "FIELD => ID, ID", empty=True):
+    for _, target, ids in given.arrows("redefine_segment_id_map", empty=True):
         key = target.replace("-", "_").lower()
         found[key] = (*found.get(key, ()), *(word.strip() for word in ids.split(",")))
     return found
 
 
-def _redefine_rules(given: Given) -> dict[str, str]:
+def _redefine_rules(given: QsamValues) -> dict[str, str]:
     """The rule of each redefinition."""
     found: dict[str, str] = {}
-    for name, target, rule in given.arrows("redefine_rule", "FIELD => expression"):
+    for name, target, rule in given.arrows("redefine_rule"):
         if target.replace("-", "_").lower() in found:
             raise given.bad(name, f"{target} has a rule already")
         found[target.replace("-", "_").lower()] = rule
     return found
 
 
-def _segment_children(given: Given) -> dict[str, tuple[str, ...]]:
+def _segment_children(given: QsamValues) -> dict[str, tuple[str, ...]]:
     """Segments below each segment."""
     found: dict[str, tuple[str, ...]] = {}
-    for _, left, right in given.arrows("segment_children", "PARENT => CHILD, CHILD"):
+    for _, left, right in given.arrows("segment_children"):
         parent = left.replace("-", "_").lower()
         names = tuple(filter(None, (word.strip() for word in right.replace("-", "_").lower().split(","))))
         found[parent] = (*found.get(parent, ()), *names)
@@ -301,14 +270,14 @@ def _segment_children(given: Given) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _segment_levels(given: Given) -> tuple[tuple[str, ...], ...]:
+def _segment_levels(given: QsamValues) -> tuple[tuple[str, ...], ...]:
     """Values of the segment field for each level; segment_id_root is another name of level 0."""
     found: dict[int, tuple[str, ...]] = {}
-    for name, _ in (*given.numbered("segment_id_root"), *given.numbered("segment_id_level")):
+    for name, _ in (*given.starting_with("segment_id_root"), *given.starting_with("segment_id_level")):
         number = "0" if name == "segment_id_root" else name.removeprefix("segment_id_level")
         if not (number.isascii() and number.isdigit() and len(number) <= 2) or int(number) in found:
             raise DatasetError(f"option {name}: must be segment_id_root, or segment_id_level0 and so on, each once")
-        found[int(number)] = given.words(name)
+        found[int(number)] = given[name]
     if sorted(found) != list(range(len(found))):
         raise DatasetError(f"segment_id_level{max(found)} is given, but not all levels above it")
     for level, ids in found.items():

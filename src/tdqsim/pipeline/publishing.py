@@ -79,7 +79,7 @@ def file_system(uri: str) -> tuple[Any, str]:
 
 @contextmanager
 def reached(path: object) -> Iterator[None]:
-    """What goes wrong in an object store is told as what goes wrong with a file is, whatever its library raises.
+    """What goes wrong in an object store is reported like what goes wrong with a file, whatever its library raises.
 
     Raises:
         DatasetError: the store could not be reached, or refused.
@@ -136,9 +136,9 @@ def published(path: Path) -> Iterator[Path]:
         yield fresh
         fresh.replace(path)
     except OSError as error:
-        if (told := no_room(path, error)) is None:
+        if (full := no_room(path, error)) is None:
             raise
-        raise told from error
+        raise full from error
     except DatasetError as error:
         if str(fresh) not in str(error):
             raise
@@ -161,7 +161,7 @@ def no_room(path: Path, error: OSError) -> DatasetError | None:
     return DatasetError(f"{path}: there is no room for it; make some and run it again: what is finished is kept")
 
 
-def publish_json(path: Path, value: Any) -> None:
+def publish_json(path: Path, value: object) -> None:
     """Write JSON under a name, whole or not at all."""
     with published(path) as fresh:
         fresh.write_text(json.dumps(value, ensure_ascii=False), "utf-8")

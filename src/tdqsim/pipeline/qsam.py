@@ -120,12 +120,12 @@ class QsamReader(DataSourceReader):
 class PartMessage(WriterCommitMessage):
     """What a task tells the commit: the part that it wrote."""
 
-    def __init__(self, part: Any) -> None:
+    def __init__(self, part: object) -> None:
         self.part = part
 
 
 def parts_in(messages: Iterable[Any]) -> list[Any]:
-    """The parts that tasks told of."""
+    """The parts that tasks have reported."""
     return [message.part for message in messages if message is not None]
 
 
@@ -203,8 +203,8 @@ class _Known:
         child = column is None and field.name in self.groups and bool(self.options.segment_children)
         inner = self.groups[field.name] if child else column
         kind = self._type(field.dataType, _named(inner.children) if inner is not None else {})
-        told = {} if column is None or not self.options.metadata else self._of(column)
-        return StructField(field.name, kind, field.nullable, told)
+        metadata = {} if column is None or not self.options.metadata else self._of(column)
+        return StructField(field.name, kind, field.nullable, metadata)
 
     def _type(self, kind: DataType, columns: dict[str, Column]) -> DataType:
         if isinstance(kind, ArrayType):
@@ -214,18 +214,18 @@ class _Known:
         return kind
 
     def _of(self, column: Column) -> dict[str, Any]:
-        item, told = column.field, dict[str, Any]()
+        item, metadata = column.field, dict[str, Any]()
         if column.is_debug:
-            told["maxLength"] = item.length * (2 if self.options.shape.debug == "hex" else 1)
+            metadata["maxLength"] = item.length * (2 if self.options.shape.debug == "hex" else 1)
         elif item.type in TEXTS:
-            told["maxLength"] = item.picture.length if item.picture is not None else item.length
+            metadata["maxLength"] = item.picture.length if item.picture is not None else item.length
         elif (
             self.options.shape.display_pic_always_string and not item.is_group and item.scale == 0 and not _floats(item)
         ):
-            told["maxLength"] = item.digits + item.signed
+            metadata["maxLength"] = item.digits + item.signed
         if item.occurs is not None:
-            told |= {"minElements": item.occurs.minimum, "maxElements": item.occurs.maximum}
-        return told | _extended(column) if self.options.metadata == "extended" else told
+            metadata |= {"minElements": item.occurs.minimum, "maxElements": item.occurs.maximum}
+        return metadata | _extended(column) if self.options.metadata == "extended" else metadata
 
 
 def _floats(item: Field) -> bool:
@@ -235,25 +235,25 @@ def _floats(item: Field) -> bool:
 def _extended(column: Column) -> dict[str, Any]:
     """Level, offset and clauses of a field."""
     item = column.field
-    told: dict[str, Any] = {"level": item.level, "offset": item.offset, "byte_size": item.length}
+    metadata: dict[str, Any] = {"level": item.level, "offset": item.offset, "byte_size": item.length}
     if item.name != column.name and not item.is_filler:
-        told["originalName"] = item.name
+        metadata["originalName"] = item.name
     if item.redefines:
-        told["redefines"] = item.redefines[-1].replace("-", "_")
+        metadata["redefines"] = item.redefines[-1].replace("-", "_")
     if item.depending_on:
-        told["depending_on"] = item.depending_on[-1].replace("-", "_")
+        metadata["depending_on"] = item.depending_on[-1].replace("-", "_")
     if item.usage is not Usage.DISPLAY:
-        told["usage"] = USAGES.get(item.usage, str(item.usage))
+        metadata["usage"] = USAGES.get(item.usage, str(item.usage))
     if item.picture is not None:
-        told["pic"] = item.picture.text
+        metadata["pic"] = item.picture.text
     if item.is_numeric:
-        told |= {
+        metadata |= {
             "precision": item.digits,
             "signed": item.signed,
             "sign_separate": item.sign is not None and item.sign.separate,
         }
     if item.is_numeric and item.scale:
         shown = item.picture is not None and any(mark in item.picture.mask for mark in ".,")
-        told |= {"scale": max(item.scale, 0), "implied_decimal": not shown}
-        told |= {"scale_factor": item.scale} if item.scale < 0 else {}
-    return told
+        metadata |= {"scale": max(item.scale, 0), "implied_decimal": not shown}
+        metadata |= {"scale_factor": item.scale} if item.scale < 0 else {}
+    return metadata

@@ -128,7 +128,7 @@ class RedefineRules:
         rules: each redefinition, and the expression that is true for a record that has it.
 
     Attributes:
-        has: path of each redefinition, and what says by the text that :meth:`told` gives whether a record has it.
+        has: path of each redefinition, and a function that says whether a record has it, by its text of :meth:`marks`.
 
     Raises:
         DatasetError: an expression is none, or a name is that of no field.
@@ -150,7 +150,7 @@ class RedefineRules:
             path: _mark_at(index) for index, name in enumerate(self._rules) for path in fields_called(layout, name)
         }
 
-    def told(self, data: Bytes, starts: Ints, lengths: Ints) -> npt.NDArray[np.object_]:
+    def marks(self, data: Bytes, starts: Ints, lengths: Ints) -> npt.NDArray[np.object_]:
         """For each record a mark for each rule: 1 where it is true, else 0.
 
         Raises:
@@ -176,7 +176,7 @@ class RedefineRules:
 
 
 def _mark_at(index: int) -> Callable[[str], bool]:
-    return lambda told: told.rpartition(MARKS)[2][index : index + 1] == "1"
+    return lambda mark: mark.rpartition(MARKS)[2][index : index + 1] == "1"
 
 
 def pruned(layout: Layout, without: frozenset[Path]) -> Layout:

@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import ExtraMissing
 from tdqsim.facts import table
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.java import Java, Jvm, cache_folder, find_java, spark_home
+from tdqsim.pipeline.java import Java, Jvm, SparkNotStarted, cache_folder, find_java, spark_home
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,10 +42,9 @@ __all__ = [
 
 T = TypeVar("T")
 MOST_CORES = 8
-JARS_HINT = "pip install 'tdqsim[spark]'"
 
 
-class SparkMissing(TdqError):
+class SparkMissing(ExtraMissing):
     """PySpark is not installed; the message says what to do."""
 
 
@@ -53,7 +52,7 @@ def _spark() -> Any:
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra, and a second to import
     except ImportError as error:
-        raise SparkMissing(f"Spark is not installed: {JARS_HINT} ({error})") from error
+        raise SparkMissing(error.name, "spark") from error
     return SparkSession
 
 
@@ -194,7 +193,7 @@ def _quoted(*options: str) -> str:
 
 
 def _own_server(builder: Any, settings: Mapping[str, str]) -> SparkSession:
-    """A Connect server of our own; it warns of each setting that it can only be told at its start."""
+    """A Connect server of our own; it warns of each setting that can only be given at its start."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Failed to set spark")
         return _configured(builder, settings).getOrCreate()  # type: ignore[no-any-return]
@@ -263,7 +262,7 @@ def warm(*, force: bool = False) -> Path:
     Raises:
         SparkMissing: PySpark is not installed.
         JavaMissing: there is no Java for it.
-        TdqError: the archive could not be made; the message has what Java said.
+        SparkNotStarted: the archive could not be made; the message has what Java said.
     """
     _spark()
     java = find_java()
@@ -283,7 +282,7 @@ def warm(*, force: bool = False) -> Path:
     )
     if not fresh.is_file():
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise TdqError(f"the class data archive could not be made: {said[-1] if said else 'Java said nothing'}")
+        raise SparkNotStarted(f"the class data archive could not be made: {said[-1] if said else 'Java said nothing'}")
     fresh.replace(archive)
     return archive
 

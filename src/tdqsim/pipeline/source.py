@@ -25,7 +25,7 @@ from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import MARKS, RedefineRules, SegmentedDecoder, fields_called
 from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_decoder, whole_families
 from tdqsim.pipeline.shape import column_name
-from tdqsim.pipeline.splits import BATCH_ROWS, Split, open_file, records_before, told, walk_part
+from tdqsim.pipeline.splits import BATCH_ROWS, Split, framing_error, open_file, records_before, walk_part
 
 __all__ = ["CORRUPT_COLUMN", "SplitReader"]
 
@@ -134,7 +134,7 @@ class SplitReader:
         return pa.schema(fields)
 
     @cached_property
-    def _told(self) -> dict[str, tuple[str, bool]]:
+    def _column_paths(self) -> dict[str, tuple[str, bool]]:
         """Path of each field to the name of its column, and whether the column is a table."""
         layout = self.options.layout
         fields = layout.walk() if layout is not None else ()
@@ -196,7 +196,7 @@ class SplitReader:
                         yield made
                 first += len(frames.starts)
         except FramingError as error:
-            raise told(opened, split.path, error, self.options) from None
+            raise framing_error(opened, split.path, error, self.options) from None
         except _Malformed as error:
             number = error.number if split.first_record >= 0 else records_before(opened, error.place, self.options)
             raise ConversionError(
@@ -277,7 +277,7 @@ class SplitReader:
         if self.options.generate_corrupt_fields:
             kind = self.full.field(CORRUPT_COLUMN).type
             arrays[CORRUPT_COLUMN] = (
-                pa.nulls(len(batch), kind) if entries is None else _as_told(entries, self._told, kind)
+                pa.nulls(len(batch), kind) if entries is None else _corrupt_column(entries, self._column_paths, kind)
             )
         if not self.schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(batch), pa.struct([])))
@@ -289,11 +289,11 @@ class SplitReader:
     ) -> pa.RecordBatch:
         if not isinstance(decoder, SegmentedDecoder):
             return decoder.decode(batch.data, batch.starts, batch.lengths)
-        told = np.full(len(batch), "", object) if segments is None else segments
+        ids = np.full(len(batch), "", object) if segments is None else segments
         if self._rules is not None:
-            marks = self._rules.told(batch.data, batch.starts, batch.lengths)
-            told = np.array([f"{one or ''}{MARKS}{other}" for one, other in zip(told, marks, strict=True)], object)
-        return decoder.decode(batch.data, batch.starts, batch.lengths, told)
+            marks = self._rules.marks(batch.data, batch.starts, batch.lengths)
+            ids = np.array([f"{one or ''}{MARKS}{other}" for one, other in zip(ids, marks, strict=True)], object)
+        return decoder.decode(batch.data, batch.starts, batch.lengths, ids)
 
     def _checked(self, entries: pa.Array, batch: _Batch) -> pa.Array | None:
         """Under ``dropmalformed`` the records to keep; under ``failfast`` nothing may be corrupt."""
@@ -352,7 +352,7 @@ def _raw(batch: _Batch, options: QsamOptions) -> pa.Array:
     return pieces(batch.data[low:high], starts - low, ends - low, pa.binary())
 
 
-def _as_told(entries: pa.Array, names: Mapping[str, tuple[str, bool]], kind: pa.DataType) -> pa.Array:
+def _corrupt_column(entries: pa.Array, names: Mapping[str, tuple[str, bool]], kind: pa.DataType) -> pa.Array:
     """Corrupt fields by their columns' names, their bytes as they are or in hexadecimal."""
 
     def column_of(field: str) -> str:
@@ -375,4 +375,4 @@ def _values_in(item: Field) -> int:
 
 
 def _one_of(ids: Sequence[str]) -> Callable[[str], bool]:
-    return lambda told: told.partition(MARKS)[0] in ids
+    return lambda mark: mark.partition(MARKS)[0] in ids

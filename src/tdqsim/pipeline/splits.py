@@ -26,8 +26,9 @@ from pyarrow import fs
 from tdqsim.core.portable import read_at
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline._words import DESCRIPTOR, block_length_of, record_length_of, refuse_blocks
+from tdqsim.pipeline.descriptor_words import DESCRIPTOR, block_length_of, record_length_of
 from tdqsim.pipeline.extractors import extracted, extractor_of
+from tdqsim.pipeline.format_check import HEAD, refuse_other_format, words_hint
 from tdqsim.pipeline.frames import Frames, FramingError, walk_for
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.publishing import file_system, reached
@@ -38,18 +39,17 @@ __all__ = [
     "Opened",
     "Split",
     "compression",
+    "framing_error",
     "list_files",
     "open_file",
     "plan",
     "records_before",
-    "told",
     "walk_part",
 ]
 
 BATCH_ROWS = 1 << 15
 # Each column of a batch costs some fifty microseconds whatever its rows: wide records want large chunks.
 CHUNK = 16 << 20
-HEAD = 1 << 17
 BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
 FILES_AT_ONCE = 100
@@ -148,7 +148,7 @@ def _stream(path: str) -> pa.NativeFile:
 
 
 def compression(path: str) -> str:
-    """The codec by which a file is compressed, told by the end of its name; empty for none.
+    """The codec by which a file is compressed, by the end of its name; empty for none.
 
     Raises:
         DatasetError: it is compressed in a way that is not known here.
@@ -289,12 +289,13 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
         start, end = options.file_start_offset, size - options.file_end_offset
         if start > end:
             raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
-        if options.refuse_blocks:
-            refuse_blocks(opened.read_at(min(HEAD, end - start), start), start, options)
+        if options.check_words and not (options.self_sized or options.extracted):
+            head = opened.read_at(min(HEAD, end - start), start)
+            refuse_other_format(head, start, options, whole=start + len(head) == end)
         cuts, counts = _cuts(opened, start, end, options, wanted or bool(options.segment_levels))
         states = _states(opened, cuts, end, options)
     except FramingError as error:
-        raise told(opened, path, error, options) from None
+        raise framing_error(opened, path, error, options) from None
     except (OSError, EOFError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
     finally:
@@ -431,13 +432,22 @@ def _counted(opened: Opened, cuts: list[int], end: int, options: QsamOptions) ->
     return counts
 
 
-def told(opened: Opened, path: str, error: FramingError, options: QsamOptions) -> DatasetError:
+def framing_error(opened: Opened, path: str, error: FramingError, options: QsamOptions) -> DatasetError:
     """The error for people: file, record (counted from 1), offset, what is wrong first."""
     try:
         number = records_before(opened, error.offset, options) + 1
     except FramingError as earlier:  # blocks are looked at side by side, so that it was not the first to be met
-        return told(opened, path, earlier, options)
-    return DatasetError(f"{path}: record {number}, at offset {error.offset}: {error.problem}")
+        return framing_error(opened, path, earlier, options)
+    return DatasetError(f"{path}: record {number}, at offset {error.offset}: {error.problem}{_hint(opened, options)}")
+
+
+def _hint(opened: Opened, options: QsamOptions) -> str:
+    """What the descriptor words of a file show where it is read by such, and in another way."""
+    if options.self_sized or options.extracted or not (options.recfm.variable or options.recfm is RecordFormat.RDW):
+        return ""
+    start = options.file_start_offset
+    head = opened.read_at(HEAD + 1, start)
+    return words_hint(head[:HEAD], options, whole=len(head) <= HEAD)
 
 
 def records_before(opened: Opened, end: int, options: QsamOptions) -> int:

@@ -20,7 +20,7 @@ from tdqsim.cics import Condition
 from tdqsim.cics.queues.stored import StoredRegion
 from tdqsim.core.store import Entry, Store
 from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
-from tdqsim.ibmi import DataQueue, EscapeMessage, System
+from tdqsim.ibmi import DataQueue, EscapeMessage, System, take_entries
 
 __all__ = ["Kind", "Numbered", "Place", "Queue", "Stored", "check_free", "opened", "wanted"]
 
@@ -275,19 +275,9 @@ class _System:
         self._places.append(record)
 
     def take_through(self, name: str, seq: int) -> int:
-        queue = self._found[name]
         assert self._job is not None
-        gone = 0
-        for entry in list(self.entries(name, 0, seq)):
-            queue.stored.take_promised(
-                Entry(entry.data, entry.key, entry.sender, entry.seq),
-                lambda taken: self._system.journals.received(self._job, queue, taken.key),  # type: ignore[arg-type]
-                {},
-            )
-            gone += 1
-        if gone:
-            queue.reclaim_if_empty(self._system.clock.time_ns())
-        return gone
+        entries = [Entry(one.data, one.key, one.sender, one.seq) for one in self.entries(name, 0, seq)]
+        return take_entries(self._job, self._found[name], entries)
 
     def put_since(self, name: str, before: int) -> int:
         return sum(1 for _ in self.entries(name, before))

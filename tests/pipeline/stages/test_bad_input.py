@@ -20,17 +20,31 @@ import pytest
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.engine import StageEngine, StageFailed, insist, run_stage
-from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
-from tdqsim.pipeline.stages.load import LoadRequest, run_load
-from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, holding
-from tdqsim.pipeline.stages.reconcile import Match
-from tdqsim.pipeline.stages.replay import ReplaySpec, replay_bucket
-from tdqsim.pipeline.stages.replaying import parse_match, run_reconcile, run_replay
-from tdqsim.pipeline.stages.report import write_report
-from tdqsim.pipeline.stages.run import RunRequest, run_job
-from tdqsim.pipeline.stages.tables import read_table, table_files
-from tdqsim.pipeline.stages.workshop import Workshop
+from tdqsim.pipeline.stages import (
+    IngestRequest,
+    LoadRequest,
+    Match,
+    NotAllowed,
+    Receipt,
+    ReplaySpec,
+    RunRequest,
+    StageEngine,
+    StageFailed,
+    Workshop,
+    holding,
+    parse_match,
+    read_table,
+    replay_bucket,
+    run_ingest,
+    run_job,
+    run_load,
+    run_reconcile,
+    run_replay,
+    run_stage,
+    table_files,
+    write_report,
+)
+from tdqsim.pipeline.stages.engine import insist
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
 
 
@@ -106,7 +120,7 @@ def test_half_a_replay_is_no_result(
     tmp_path: Path, done: Path, region_directory: Path, command: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("tdqsim.pipeline.stages.run.replay_bucket", killed)
+    monkeypatch.setattr("tdqsim.pipeline.stages.plan.replay_bucket", killed)
     other = ReplaySpec(directory=region_directory, seed=7)
     with pytest.raises(KeyboardInterrupt):
         run_replay(done, other, "local")

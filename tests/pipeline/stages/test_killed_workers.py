@@ -15,11 +15,16 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.pipeline.data_sets import stage_data_set
-from tdqsim.pipeline.stages.engine import StageEngine
-from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
-from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.replaying import run_reconcile, run_replay
-from tdqsim.pipeline.stages.run import RunRequest, run_job
+from tdqsim.pipeline.stages import (
+    IngestRequest,
+    ReplaySpec,
+    RunRequest,
+    StageEngine,
+    run_ingest,
+    run_job,
+    run_reconcile,
+    run_replay,
+)
 from tests.pipeline.stages.conftest import CARD_POSTING
 from tests.pipeline.stages.helpers import write_events
 
@@ -27,10 +32,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 FUNCTIONS = {
     "ingest": "ingest.ingest_file",
-    "count.exchange": "run.count_piece",
-    "split.exchange": "run.split_piece",
-    "replay": "run.replay_bucket",
-    "reconcile": "run.reconcile_bucket",
+    "count.exchange": "plan.count_piece",
+    "split.exchange": "plan.split_piece",
+    "replay": "plan.replay_bucket",
+    "reconcile": "plan.reconcile_bucket",
 }
 
 

@@ -14,12 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.engine import StageEngine
-from tdqsim.pipeline.stages.events import EVENTS
-from tdqsim.pipeline.stages.manifest import Receipt
-from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, compare, reconcile_bucket
-from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
-from tdqsim.pipeline.stages.tables import TABLES
+from tdqsim.pipeline.stages import (
+    EVENTS,
+    TABLES,
+    Match,
+    Receipt,
+    ReconcileTask,
+    StageEngine,
+    compare,
+    parquet_pieces,
+    reconcile_bucket,
+    spread_events,
+)
 
 KEYED = {"Q": Match(slice(0, 2))}
 Rows = list[tuple[str, str, bytes | None]]

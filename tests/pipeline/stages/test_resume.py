@@ -19,17 +19,23 @@ from hypothesis import strategies as st
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError, DefinitionError
 from tdqsim.pipeline.publishing import published
-from tdqsim.pipeline.stages.engine import StageEngine, run_stage
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only
-from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.replaying import run_replay
-from tdqsim.pipeline.stages.tables import read_table, table_files
-from tdqsim.pipeline.stages.workshop import Marks
+from tdqsim.pipeline.stages import (
+    Marks,
+    Receipt,
+    Receipts,
+    ReplaySpec,
+    StageEngine,
+    keep_only,
+    read_table,
+    run_replay,
+    run_stage,
+    table_files,
+)
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
 
 REPLAY = (
     "import sys; from pathlib import Path; from tdqsim.pipeline.stages.replay import ReplaySpec;"
-    "from tdqsim.pipeline.stages.replaying import run_replay;"
+    "from tdqsim.pipeline.stages.commands import run_replay;"
     "run_replay(Path(sys.argv[1]), ReplaySpec(directory=Path(sys.argv[2])), 'local')"
 )
 

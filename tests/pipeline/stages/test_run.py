@@ -18,9 +18,9 @@ import pytest
 
 from tdqsim.cli import main
 from tdqsim.pipeline.java import JavaMissing
-from tdqsim.pipeline.stages import run as run_module
-from tdqsim.pipeline.stages.engine import StageEngine, choose
-from tdqsim.pipeline.stages.run import RunRequest, run_job
+from tdqsim.pipeline.stages import RunRequest, StageEngine, run_job
+from tdqsim.pipeline.stages import plan as plan_module
+from tdqsim.pipeline.stages.engine import choose
 from tests.pipeline.stages.conftest import CARD_POSTING
 from tests.report.conftest import Look, look  # noqa: F401
 
@@ -102,7 +102,7 @@ def test_however_it_is_spread_the_figures_are_the_same(tmp_path: Path) -> None:
 def test_a_finished_run_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     request = RunRequest(CARD_POSTING, tmp_path / "run", "local", 2, records=100)
     first = run_job(request)
-    monkeypatch.setattr(run_module, "replay_bucket", None)  # would fail if it were called
+    monkeypatch.setattr(plan_module, "replay_bucket", None)  # would fail if it were called
     again = run_job(request)
     assert again.figures == first.figures
     assert again.digest == first.digest
@@ -188,8 +188,8 @@ def test_arguments_that_cannot_be_used(
     ("hidden", "arguments", "says"),
     [
         ("plotly", [], "plotly is not installed; pip install 'tdqsim[report]' brings it"),
-        ("pyspark.sql", ["--engine", "spark"], "Spark is not installed: pip install 'tdqsim[spark]'"),
-        ("pyspark.sql", ["--records", "5000000"], "Spark is not installed: pip install 'tdqsim[spark]'"),
+        ("pyspark.sql", ["--engine", "spark"], " is not installed; pip install 'tdqsim[spark]' brings it"),
+        ("pyspark.sql", ["--records", "5000000"], " is not installed; pip install 'tdqsim[spark]' brings it"),
     ],
 )
 def test_what_a_run_will_need_is_looked_for_first(
@@ -202,7 +202,7 @@ def test_what_a_run_will_need_is_looked_for_first(
 ) -> None:
     monkeypatch.setitem(sys.modules, hidden, None)
     command = ["pipeline", "run", str(CARD_POSTING), "--out", str(tmp_path), *arguments]
-    assert main(command) == 1
+    assert main(command) == 2
     assert says in capsys.readouterr().err
     assert not [path for path in tmp_path.iterdir() if not path.name.startswith(".")]
 
@@ -226,7 +226,7 @@ def test_a_report_without_its_library_leaves_nothing(
 ) -> None:
     pipeline_run(capsys, "--records", 20, "--regions", 2, "--out", tmp_path / "run")
     monkeypatch.setitem(sys.modules, "plotly", None)
-    assert main(["pipeline", "report", "--run", str(tmp_path / "run"), "--out", str(tmp_path / "new")]) == 1
+    assert main(["pipeline", "report", "--run", str(tmp_path / "run"), "--out", str(tmp_path / "new")]) == 2
     assert "plotly is not installed" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
 

@@ -5,9 +5,101 @@ row; tests call it without Spark. :mod:`~tdqsim.pipeline.stages.engine` runs it 
 Spark tasks, with the same results: nothing in a task's output depends on which process made it, on how many there were,
 or on the order in which they ran.
 
-Nothing is imported here; each module is asked for by name.
+What a program or a test of a stage needs is named here, and loaded when it is first used.
 """
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import TYPE_CHECKING
+
+from tdqsim.late import load_late
+
+if TYPE_CHECKING:
+    from tdqsim.pipeline.stages.commands import parse_match, run_reconcile, run_replay
+    from tdqsim.pipeline.stages.engine import StageEngine, StageFailed, choose, run_stage
+    from tdqsim.pipeline.stages.events import EVENTS, Slice, in_order, open_pieces, rows_at_once
+    from tdqsim.pipeline.stages.ingest import IngestRequest, IngestTask, events_of, run_ingest
+    from tdqsim.pipeline.stages.load import LoadRequest, run_load
+    from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, Receipts, holding, keep_only
+    from tdqsim.pipeline.stages.plan import parquet_pieces, spread_events
+    from tdqsim.pipeline.stages.reconcile import Comparison, Match, ReconcileTask, compare, reconcile_bucket
+    from tdqsim.pipeline.stages.replay import ReplaySpec, replay_bucket
+    from tdqsim.pipeline.stages.report import Tables, check_report, page_of, write_report
+    from tdqsim.pipeline.stages.run import RunRequest, run_job
+    from tdqsim.pipeline.stages.tables import TABLES, RowsDigest, read_table, table_files
+    from tdqsim.pipeline.stages.traces import BadEvent, values_of
+    from tdqsim.pipeline.stages.tree_memory import TreeMemory, tree_bytes
+    from tdqsim.pipeline.stages.workshop import Marks, Workshop
+
+__all__ = [
+    "EVENTS",
+    "TABLES",
+    "BadEvent",
+    "Comparison",
+    "IngestRequest",
+    "IngestTask",
+    "LoadRequest",
+    "Marks",
+    "Match",
+    "NotAllowed",
+    "Receipt",
+    "Receipts",
+    "ReconcileTask",
+    "ReplaySpec",
+    "RowsDigest",
+    "RunRequest",
+    "Slice",
+    "StageEngine",
+    "StageFailed",
+    "Tables",
+    "TreeMemory",
+    "Workshop",
+    "check_report",
+    "choose",
+    "compare",
+    "events_of",
+    "holding",
+    "in_order",
+    "keep_only",
+    "open_pieces",
+    "page_of",
+    "parquet_pieces",
+    "parse_match",
+    "read_table",
+    "reconcile_bucket",
+    "replay_bucket",
+    "rows_at_once",
+    "run_ingest",
+    "run_job",
+    "run_load",
+    "run_reconcile",
+    "run_replay",
+    "run_stage",
+    "spread_events",
+    "table_files",
+    "tree_bytes",
+    "values_of",
+    "write_report",
+]
+
+# No __dir__: freezegun looks at every name that a module lists, and would import pandas or FastAPI with time frozen.
+__getattr__, _ = load_late(
+    __name__,
+    {
+        ".engine": ("StageEngine", "StageFailed", "choose", "run_stage"),
+        ".events": ("EVENTS", "open_pieces", "in_order", "Slice", "rows_at_once"),
+        ".ingest": ("IngestRequest", "IngestTask", "events_of", "run_ingest"),
+        ".load": ("LoadRequest", "run_load"),
+        ".manifest": ("NotAllowed", "Receipt", "Receipts", "holding", "keep_only"),
+        ".reconcile": ("Comparison", "Match", "ReconcileTask", "compare", "reconcile_bucket"),
+        ".replay": ("ReplaySpec", "replay_bucket"),
+        ".commands": ("parse_match", "run_reconcile", "run_replay"),
+        ".report": ("Tables", "check_report", "page_of", "write_report"),
+        ".run": ("RunRequest", "run_job"),
+        ".plan": ("parquet_pieces", "spread_events"),
+        ".tables": ("TABLES", "RowsDigest", "read_table", "table_files"),
+        ".traces": ("BadEvent", "values_of"),
+        ".tree_memory": ("TreeMemory", "tree_bytes"),
+        ".workshop": ("Marks", "Workshop"),
+    },
+)

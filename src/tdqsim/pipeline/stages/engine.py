@@ -23,16 +23,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import schema
+from tdqsim.pipeline.session import run_tasks, session
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, one_of, outdate, write_manifest
 
-__all__ = ["EngineName", "StageEngine", "StageFailed", "Told", "choose", "insist", "run_stage"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["EngineName", "StageEngine", "StageFailed", "TaskError", "choose", "insist", "run_stage"]
 
 EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
@@ -43,7 +47,7 @@ LOCAL_ROUNDS = 64
 _OURS = "tdqsim.errors.DatasetError: "
 _FEW_LINES = 3
 """More lines are the frames of an error."""
-_TOLD = re.compile(r'\{"told": ".*", "ours": (?:true|false)\}')
+_TASK_ERROR = re.compile(r'\{"message": ".*", "ours": (?:true|false)\}')
 ENGINES = ("local", "spark", "auto")
 _ROW = schema("bucket int32, body string")
 
@@ -63,27 +67,25 @@ class StageEngine:
         name: ``local`` or ``spark``.
         why: why it was chosen, in a sentence for people.
         spark: the session, made when the first stage needs it.
-        say: told what happens, for people.
+        say: called with what happens, for people.
     """
 
     name: Literal["local", "spark"]
     why: str = ""
-    spark: Any = None
+    spark: SparkSession | None = None
     say: Callable[[str], None] = field(default=lambda _: None)
 
-    def session(self) -> Any:
+    def session(self) -> SparkSession:
         """The Spark session; a local one is made when none was handed in."""
         if self.spark is None:
-            from tdqsim.pipeline.session import session  # noqa: PLC0415  (starts a JVM)
-
             self.spark = session(name="tdqsim pipeline", quick_start=True)  # bulk data never is Java's work
         return self.spark
 
-    def map(self, tasks: Sequence[Any], function: Callable[[Any], Receipt], *, apart: bool = False) -> list[Receipt]:
+    def map(self, tasks: Sequence[T], function: Callable[[T], Receipt], *, apart: bool = False) -> list[Receipt]:
         """The function's receipt for each task, in the order of the tasks.
 
         Raises:
-            Told: a task raised something in another process; the tasks that have not begun do not begin.
+            TaskError: a task raised something in another process; the tasks that have not begun do not begin.
         """
         if self.name == "local":
             if not (apart and _may_fork()):
@@ -91,8 +93,6 @@ class StageEngine:
             with warnings.catch_warnings(), _pool() as pool:
                 warnings.simplefilter("ignore", DeprecationWarning)  # threads of Arrow's and numpy's provide for it
                 return list(pool.map(partial(_done, function), tasks))
-        from tdqsim.pipeline.session import run_tasks  # noqa: PLC0415
-
         rows = run_tasks(self.session(), tasks, partial(_row, function), _ROW)
         return [Receipt.from_json(json.loads(row["body"])) for row in rows]
 
@@ -117,25 +117,25 @@ def _dying(engine: StageEngine, stage: str, left: str, *, last: bool) -> Iterato
         yield
     except Exception as error:
         if last or not _died(error):
-            raise _told(stage, left, error) from error
+            raise _stage_error(stage, left, error) from error
         engine.say(f"{stage}: a worker died; what is left is tried again")
 
 
-class Told(Exception):
+class TaskError(Exception):
     """What a task raised, as it travels to where the stage was started: one line of JSON, whatever Spark puts around.
 
-    The error's text is under ``told``; ``ours`` says that it is for the user as it is.
+    The error's text is under ``message``; ``ours`` says that it is for the user as it is.
     """
 
 
-def _done(function: Callable[[Any], Receipt], task: Any) -> Receipt:
+def _done(function: Callable[[T], Receipt], task: T) -> Receipt:
     try:
         return function(task)
     except Exception as error:  # noqa: BLE001  (it is raised again where the stage was started)
-        raise Told(json.dumps({"told": _text_of(error), "ours": isinstance(error, TdqError)})) from None
+        raise TaskError(json.dumps({"message": _text_of(error), "ours": isinstance(error, TdqError)})) from None
 
 
-def _row(function: Callable[[Any], Receipt], task: Any) -> list[dict[str, Any]]:
+def _row(function: Callable[[T], Receipt], task: T) -> list[dict[str, object]]:
     try:
         return [{"bucket": task.bucket, "body": json.dumps(_done(function, task).as_json())}]
     finally:
@@ -174,7 +174,12 @@ def _text_of(error: Exception) -> str:
 
 
 def choose(
-    wanted: EngineName, *, records: int, size: int, spark: Any = None, say: Callable[[str], None] | None = None
+    wanted: EngineName,
+    *,
+    records: int,
+    size: int,
+    spark: SparkSession | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> StageEngine:
     """The engine for a run.
 
@@ -264,21 +269,21 @@ def _check_seen(run: Path, receipts: Sequence[Receipt]) -> None:
 def _died(error: Exception) -> bool:
     """Whether a worker process went away, which another attempt may survive; not an error of the task's own."""
     text = str(error)
-    if isinstance(error, TdqError) or _TOLD.search(text):
+    if isinstance(error, TdqError) or _TASK_ERROR.search(text):
         return False
     lost = ("Python worker exited unexpectedly", "crashed", "ExecutorLostFailure")
     return isinstance(error, BrokenProcessPool) or any(each in text for each in lost)
 
 
-def _told(stage: str, left: str, error: Exception) -> Exception:
+def _stage_error(stage: str, left: str, error: Exception) -> Exception:
     """An error of ours as it is; one that came through Spark by what the worker said at its end."""
     if isinstance(error, TdqError):
         return error
-    if found := _TOLD.search(str(error)):
-        told = json.loads(found[0])
-        if told["ours"]:
-            return DatasetError(told["told"])
-        text = str(told["told"])
+    if found := _TASK_ERROR.search(str(error)):
+        raised = json.loads(found[0])
+        if raised["ours"]:
+            return DatasetError(raised["message"])
+        text = str(raised["message"])
     elif (text := _said(error)).startswith(_OURS):
         return DatasetError(text.removeprefix(_OURS))
     return StageFailed(f"{stage}: {left}; run it again to go on there. {text}")

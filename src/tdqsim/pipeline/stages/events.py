@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -139,7 +138,9 @@ def fixed_binary(matrix: npt.NDArray[np.uint8]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def event_table(regions: pa.Array, seq: Ints, command: str, queue: str, data: pa.Array, key: Any = None) -> pa.Table:
+def event_table(
+    regions: pa.Array, seq: Ints, command: str, queue: str, data: pa.Array, key: pa.Array | None = None
+) -> pa.Table:
     """Events that differ in region, sequence number and data only."""
     rows = len(seq)
     columns = {
@@ -155,7 +156,7 @@ def event_table(regions: pa.Array, seq: Ints, command: str, queue: str, data: pa
 
 
 class Pages:
-    """Mapped files. A page that was read is memory of this process, until it is told that it is not wanted any more.
+    """Mapped files. A page that was read is memory of this process, until it is given back.
 
     So a bucket, however large, takes some megabytes: pages go when that many were read since the last time. One that
     is wanted again after all comes back from the system's cache.

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary, no_nulls, stretches
@@ -88,7 +89,7 @@ class FixedPiece:
         """The regions of its events."""
         yield from (part.column("region") for part in self.tables())
 
-    def _read(self, file: Any, records: int, number: int) -> Any:
+    def _read(self, file: BinaryIO, records: int, number: int) -> Bytes:
         data = file.read(records * self.length)
         if len(data) != records * self.length:
             raise DatasetError(
@@ -231,7 +232,7 @@ def split_piece(task: SplitTask) -> Receipt:
     return publish(task, task.stage, files, rows, begun)
 
 
-def _by_bucket(part: pa.Table, names: list[str], buckets: Any) -> Iterator[tuple[int, pa.Table]]:
+def _by_bucket(part: pa.Table, names: list[str], buckets: Ints) -> Iterator[tuple[int, pa.Table]]:
     """A table's events for each bucket, in order of region and sequence number."""
     codes = pc.index_in(part.column("region"), pa.array(names)).to_numpy()
     seq = part.column("seq").to_numpy()

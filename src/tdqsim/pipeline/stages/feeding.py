@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.queues.kinds import IntraTdQueue
+from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
@@ -97,7 +97,7 @@ class _Feed:
                     taken.out[at] = self._issue(_event(taken, at))
                 else:
                     taken.out[at] = quick(queue, None if keys is None else keys[at], data)
-            except Exception as error:  # noqa: BLE001  (each kind is told from the others there)
+            except Exception as error:  # noqa: BLE001  (each kind is distinguished there)
                 taken.odd[at], taken.out[at] = _outcome(error, int(seq[at]))
             if clock.jumped != jumped:
                 jumped, now = clock.jumped, clock.time_ns() // 1000

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,9 +32,12 @@ from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece
 from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, digest_of, holding, one_of, publish
+from tdqsim.pipeline.stages.plan import parquet_pieces, spread_events
 from tdqsim.pipeline.stages.records import IngestTask, records_of, splits_of
-from tdqsim.pipeline.stages.run import parquet_pieces, spread_events
 from tdqsim.pipeline.stages.traces import BYTES, BadEvent, Row, csv_header, csv_rows, json_lines, values_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["FORMATS", "MODES", "IngestRequest", "IngestTask", "events_of", "ingest_file", "run_ingest"]
 
@@ -54,7 +57,7 @@ _JOURNAL_COMMANDS = {
     "QS": "QSNDDTAQ JE", "QK": "QSNDDTAQ JE", "QR": "QRCVDTAQ", "QL": "QRCVDTAQ", "QC": "QCLRDTAQ", "QJ": "QCLRDTAQ",
 }  # fmt: skip
 _SHORTEST_EVENT = 5
-_EVENT_REST: list[Any] = ["", "", "NORMAL", 0]
+_EVENT_REST: list[object] = ["", "", "NORMAL", 0]
 _ROWS_AT_ONCE = 8192
 _BYTES_AT_ONCE = 16 << 20
 _HEX = ("key_hex", "data_hex")
@@ -132,7 +135,7 @@ def events_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
 
 
 def _table(task: IngestTask, batch: Sequence[Row]) -> tuple[pa.Table, int]:
-    columns: dict[str, list[Any]] = {each.name: [] for each in EVENTS}
+    columns: dict[str, list[object]] = {each.name: [] for each in EVENTS}
     bad = 0
     for number, offset, found in batch:
         try:
@@ -150,7 +153,7 @@ def _table(task: IngestTask, batch: Sequence[Row]) -> tuple[pa.Table, int]:
     return pa.table([pa.array(columns[each.name], each.type) for each in EVENTS], schema=EVENTS), bad
 
 
-def _bad_event(task: IngestTask, number: int, text: str) -> dict[str, Any]:
+def _bad_event(task: IngestTask, number: int, text: str) -> dict[str, object]:
     """A row that says what is wrong; replay gives it the response ERROR."""
     seq = number + task.first_seq
     region = task.columns.get("region", "BADINPUT")
@@ -158,8 +161,8 @@ def _bad_event(task: IngestTask, number: int, text: str) -> dict[str, Any]:
 
 
 def _event(
-    task: IngestTask, number: int, offset: int | None, found: Mapping[str, Any] | Exception
-) -> dict[str, Any] | None:
+    task: IngestTask, number: int, offset: int | None, found: Mapping[str, object] | Exception
+) -> dict[str, object] | None:
     place = f"{task.path}: record {number}" + ("" if offset is None else f" at offset {offset}")
     if isinstance(found, Exception):
         raise _Bad(f"{place}: {found}; {_GO_ON}")
@@ -195,7 +198,7 @@ def _history(task: IngestTask) -> Iterator[Row]:
             yield number, offset, _history_event([*found[:9], *_EVENT_REST[len(found[:9]) - _SHORTEST_EVENT :]], own)
 
 
-def _history_event(event: list[Any], own: set[str]) -> dict[str, Any]:
+def _history_event(event: list[Any], own: set[str]) -> dict[str, object]:
     """The columns of an event; ``own`` are the tasks that triggers started, by number."""
     command, task, queue, data, time_ns, tran, _, resp, resp2 = event
     if command == "START" and queue:
@@ -219,7 +222,7 @@ def _is_csv(task: IngestTask) -> bool:
     return Path(task.path).suffix.lower() == ".csv"
 
 
-def _journal_event(entry: Mapping[str, Any]) -> Mapping[str, Any] | Exception:
+def _journal_event(entry: Mapping[str, object]) -> Mapping[str, object] | Exception:
     """The columns of an event."""
     found = {str(name).lower(): value for name, value in entry.items()}
     kind = str(found.get("type") or found.get("journal_entry_type"))
@@ -228,7 +231,7 @@ def _journal_event(entry: Mapping[str, Any]) -> Mapping[str, Any] | Exception:
         return {"skip": True}
     names = str(found.get("object") or "").split()  # DISPLAY_JOURNAL has object, library and member in one
     library = found.get("library") or (names[1] if len(names) > 1 else "")
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "command": command,
         "queue": f"{library}/{names[0] if names else ''}",
         "seq": found.get("sequence_number"),
@@ -396,8 +399,8 @@ def _line_starts(path: Path, size: int, step: int) -> Iterator[int]:
 
 
 def run_ingest(
-    request: IngestRequest, *, spark: Any = None, say: Callable[[str], None] | None = None
-) -> dict[str, Any]:
+    request: IngestRequest, *, spark: SparkSession | None = None, say: Callable[[str], None] | None = None
+) -> dict[str, object]:
     """Bring files in, and lay the events down by bucket.
 
     Raises:
@@ -418,7 +421,9 @@ def run_ingest(
         return _ingested(request, spark, say)
 
 
-def _ingested(request: IngestRequest, spark: Any, say: Callable[[str], None] | None) -> dict[str, Any]:
+def _ingested(
+    request: IngestRequest, spark: SparkSession | None, say: Callable[[str], None] | None
+) -> dict[str, object]:
     files = [place(name) for name, _ in list_files(request.sources, deep=False)]
     size = sum(_stamp(path)[1] for path in files)
     engine = choose(request.engine, records=0, size=size, spark=spark, say=say)
@@ -429,14 +434,14 @@ def _ingested(request: IngestRequest, spark: Any, say: Callable[[str], None] | N
     receipts = run_stage(engine, STAGE, request.run, tasks, ingest_file, STAGE)
     pieces = parquet_pieces([request.run / receipt.files[0] for receipt in receipts])
     base = digest_of([receipt.inputs for receipt in receipts])
-    plan, counts = spread_events(engine, request.run, pieces, base, request.buckets, "exchange")
+    plan = spread_events(engine, request.run, pieces, base, request.buckets, "exchange")
     return {
         "files": len(files),
         "events": sum(receipt.rows for receipt in receipts),
         "bad": sum(receipt.details["bad"] for receipt in receipts),
         "columns_left_out": ignored,
-        "regions": len(counts),
-        "buckets": len(set(plan.values())),
+        "regions": len(plan.events),
+        "buckets": len(set(plan.regions.values())),
         "engine": engine.name,
         "output": str(request.run / "exchange"),
     }

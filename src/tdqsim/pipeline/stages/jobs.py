@@ -9,21 +9,24 @@ The class is a :class:`SpreadJob`. Its module is found in the region directory, 
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import yaml
 
 from tdqsim.errors import DefinitionError, Problem
-from tdqsim.job import importable
+from tdqsim.job import importable, named_class
 
-__all__ = ["Output", "Router", "SpreadJob", "SpreadRequest", "loaded_job", "named_class"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Output", "Router", "SpreadJob", "SpreadRequest", "loaded_job"]
 
 FILE: Final = "pipeline.yaml"
 
@@ -60,7 +63,7 @@ class SpreadRequest:
         dd: files given by the user, by DD name.
         records: how many records to generate; None when the user did not say.
         seed: the seed of what is generated.
-        progress: told what is done, how much of it, and how much there is.
+        progress: called with what is done, how much of it, and how much there is.
     """
 
     directory: Path
@@ -91,40 +94,21 @@ class SpreadJob(Protocol):
     def router(self, files: Mapping[str, Path], regions: int) -> Router:
         """How records go to regions."""
 
-    def expected(self, files: Mapping[str, Path], regions: int) -> Iterator[Any]:
+    def expected(self, files: Mapping[str, Path], regions: int) -> Iterator[pa.Table]:
         """What must come out, computed in this process without the programs: event tables with command EXPECT."""
 
-    def expected_sql(self, spark: Any, files: Mapping[str, Path], regions: int) -> Any:
+    def expected_sql(self, spark: SparkSession, files: Mapping[str, Path], regions: int) -> DataFrame:
         """The same, computed by Spark SQL: a DataFrame with the columns region, queue, seq, key and data.
 
         Data sets are best read by :func:`~tdqsim.pipeline.data_sets.read_data_set`, with the columns that matter alone:
         for ``format("qsam")`` Spark has processes that plan, which stay.
         """
 
-    def expected_figures(self, expected: Any) -> dict[str, Any]:
+    def expected_figures(self, expected: Iterable[pa.Table]) -> dict[str, Any]:
         """The job's figures, from the records that must come out: an iterable of event tables."""
 
     def add_figures(self, figures: dict[str, Any], more: Mapping[str, Any]) -> None:
         """Add one region's figures to those of others."""
-
-
-def named_class(named: str, file: str = "region.yaml", attribute: str = "job") -> Any:
-    """The class that a file names as ``module:Class``.
-
-    Args:
-        named: the name.
-        file: where it stands, for the message.
-        attribute: what it is there.
-
-    Raises:
-        DefinitionError: it cannot be imported; says why.
-    """
-    module, _, name = named.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except Exception as error:  # a module of the user's may raise anything
-        reason = f"cannot be imported: {type(error).__name__}: {error}"
-        raise DefinitionError([Problem(file, 1, "", attribute, named, reason)]) from error
 
 
 def _class_of(directory: Path) -> str:

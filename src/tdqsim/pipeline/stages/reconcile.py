@@ -24,7 +24,7 @@ from itertools import groupby, islice
 from math import isfinite
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import ConversionError
 from tdqsim.layouts import Field, FieldType, Layout, parse_copybook
+from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.publishing import published, schema
 from tdqsim.pipeline.stages.events import open_pieces
 from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, StageTask, publish
@@ -83,7 +84,7 @@ def reconcile_bucket(task: ReconcileTask) -> Receipt:
         DatasetError: one of the sides cannot be read, or a queue of a region has more than 2 GB of records.
     """
     begun = time.perf_counter()
-    rows: dict[str, list[tuple[Any, ...]]] = {}
+    rows: dict[str, list[tuple[object, ...]]] = {}
     counts: Counter[str] = Counter()
     compared = 0
     for region, comparisons in _regions(task):
@@ -196,9 +197,9 @@ class Comparison:
             "missing": len(pairs.missing), "extra": len(pairs.extra), "changed": self._changed + changes.count,
             "order": len(breaks),
         }  # fmt: skip
-        return counts, list(self._told(left, right, pairs, changes, breaks, done))
+        return counts, list(self._differences(left, right, pairs, changes, breaks, done))
 
-    def _told(
+    def _differences(
         self, left: RecordColumn, right: RecordColumn, pairs: _Pairs, changes: _Changes,
         breaks: list[tuple[int, int, int]], done: int,
     ) -> Iterator[Difference]:  # fmt: skip
@@ -228,7 +229,7 @@ def _changed(
         yield "changed", done + place + 1, _known(left, place, key), name, old, new
 
 
-def _settled(left: RecordColumn, right: RecordColumn, differ: Any, key: slice | None) -> int:
+def _settled(left: RecordColumn, right: RecordColumn, differ: Ints, key: slice | None) -> int:
     """How many places have the same key on both sides, before the first that has not.
 
     So far both sides have each key as often: what is paired there changes no count for what comes after.
@@ -249,14 +250,14 @@ class _Pairs:
         missing, extra: places without a partner, in order.
     """
 
-    mine: Any
-    theirs: Any
-    missing: Any
-    extra: Any
+    mine: Ints
+    theirs: Ints
+    missing: Ints
+    extra: Ints
 
-    def unequal(self, left: RecordColumn, right: RecordColumn) -> tuple[Any, Any]:
+    def unequal(self, left: RecordColumn, right: RecordColumn) -> tuple[Ints, Ints]:
         """The places of pairs with other bytes, in expected order."""
-        differ = unequal(left, right, self.mine, self.theirs)
+        differ = unequal(left, right, (self.mine, self.theirs))
         return self.mine[differ], self.theirs[differ]
 
 
@@ -285,14 +286,14 @@ def _paired(left: RecordColumn, right: RecordColumn, key: slice | None) -> _Pair
 class _Changes:
     """Pairs with other bytes, and how many differences each of them is."""
 
-    def __init__(self, left: RecordColumn, right: RecordColumn, pairs: tuple[Any, Any], naming: Naming) -> None:
+    def __init__(self, left: RecordColumn, right: RecordColumn, pairs: tuple[Ints, Ints], naming: Naming) -> None:
         self._sides = left, right
         self._pairs = pairs
         self._naming = naming
         self._each = np.ones(len(pairs[0]), np.int64) if naming.plain else self._counted(*pairs)
         self.count = int(self._each.sum())
 
-    def _counted(self, mine: Any, theirs: Any) -> Any:
+    def _counted(self, mine: Ints, theirs: Ints) -> Ints:
         left, right = self._sides
         found = np.full(len(mine), -1)
         for which, before, after in matrices(left, right, mine, theirs):
@@ -429,7 +430,7 @@ class Naming:
             place, *texts = _unlike(before, after)
             yield (place if texts[0].startswith("...") else "", texts[0], texts[1])
 
-    def counted(self, before: Any, after: Any) -> Any:
+    def counted(self, before: Bytes, after: Bytes) -> Ints:
         """How many differences :meth:`named` finds in each of many pairs that differ, without writing them out."""
         found = np.zeros(len(before), np.int64)
         nameless = np.ones(len(before), np.bool_)
@@ -445,7 +446,7 @@ class Naming:
             found += differ
         return found + nameless
 
-    def _value(self, name: str, record: bytes, span: slice) -> Any:
+    def _value(self, name: str, record: bytes, span: slice) -> object:
         assert self._layout is not None
         try:
             found = self._layout.value(record, name)
@@ -454,13 +455,13 @@ class Naming:
         return shown(record[span]) if found is None else found  # what is no value is shown as it is
 
 
-def _tolerated(old: Any, new: Any, tolerance: Decimal | None) -> bool:
+def _tolerated(old: object, new: object, tolerance: Decimal | None) -> bool:
     if tolerance is None or not (_is_number(old) and _is_number(new)):
         return False
     return abs(Decimal(old) - Decimal(new)) <= tolerance
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[int | float | Decimal]:
     return isinstance(value, (int, Decimal)) or (isinstance(value, float) and isfinite(value))
 
 

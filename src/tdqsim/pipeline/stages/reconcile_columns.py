@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.stages.events import Slice, in_order, stretches
 
 __all__ = ["RecordColumn", "actual_records", "expected_records", "matrices", "one", "ranked", "unequal"]
@@ -37,7 +37,7 @@ class RecordColumn:
         """The record at a place, from 0."""
         return bytes(self.values[place].as_py())
 
-    def part(self, span: slice, places: Any = None) -> pa.Array:
+    def part(self, span: slice, places: Ints | None = None) -> pa.Array:
         """A part of the records at some places, or of all; short ones go on with X'00'."""
         values = self.values if places is None else self.values.take(pa.array(places))
         found, width = pc.binary_slice(values, span.start, span.stop), span.stop - span.start
@@ -52,32 +52,32 @@ class RecordColumn:
         return max(1, _BYTES_AT_ONCE * self.count // max(1, size))
 
 
-def unequal(left: RecordColumn, right: RecordColumn, mine: Any = None, theirs: Any = None) -> Any:
+def unequal(left: RecordColumn, right: RecordColumn, pairs: tuple[Ints, Ints] | None = None) -> Ints:
     """Which pairs of records differ.
 
     Args:
         left: one column.
         right: the other column.
-        mine: the places of the pairs in the one; None pairs the records at the same places.
-        theirs: the places of the pairs in the other.
+        pairs: the places of the pairs in the one and in the other; None pairs the records at the same places.
 
     Returns:
         The numbers of the pairs, in order.
     """
-    size = min(left.count, right.count) if mine is None else len(mine)
-    if mine is None and left.values.slice(0, size).equals(right.values.slice(0, size)):
+    size = min(left.count, right.count) if pairs is None else len(pairs[0])
+    if pairs is None and left.values.slice(0, size).equals(right.values.slice(0, size)):
         return np.empty(0, np.int64)
     found, step = [np.empty(0, np.int64)], min(left.step, right.step)
     for at in range(0, size, step):
-        if mine is None:
+        if pairs is None:
             a, b = left.values.slice(at, min(step, size - at)), right.values.slice(at, min(step, size - at))
         else:
-            a, b = left.values.take(pa.array(mine[at : at + step])), right.values.take(pa.array(theirs[at : at + step]))
+            mine, theirs = (pa.array(side[at : at + step]) for side in pairs)
+            a, b = left.values.take(mine), right.values.take(theirs)
         found.append(at + np.flatnonzero(pc.not_equal(a, b).to_numpy(zero_copy_only=False)))
     return np.concatenate(found)
 
 
-def matrices(left: RecordColumn, right: RecordColumn, mine: Any, theirs: Any) -> Iterator[tuple[Any, Any, Any]]:
+def matrices(left: RecordColumn, right: RecordColumn, mine: Ints, theirs: Ints) -> Iterator[tuple[Ints, Bytes, Bytes]]:
     """Pairs of records of one length as rows of bytes, some megabytes at a time; those of other lengths are left out.
 
     Yields:
@@ -93,12 +93,12 @@ def matrices(left: RecordColumn, right: RecordColumn, mine: Any, theirs: Any) ->
             yield at + which, _matrix(a, which, length), _matrix(b, which, length)
 
 
-def _matrix(values: pa.Array, which: Any, length: int) -> Any:
+def _matrix(values: pa.Array, which: Ints, length: int) -> Bytes:
     data = values.take(pa.array(which)).buffers()[2]
     return np.frombuffer(data, np.uint8)[: len(which) * length].reshape(len(which), length)
 
 
-def ranked(values: pa.Array) -> tuple[Any, Any]:
+def ranked(values: pa.Array) -> tuple[Ints, Ints]:
     """Values grouped by what they are, exactly.
 
     Returns:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.queues.kinds import IntraTdQueue
+from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.core.dispatch import Strand
 from tdqsim.core.store import Entry
 from tdqsim.errors import TdqError
@@ -93,16 +93,16 @@ class Recording:
     def task_goes_on(self, task: Task) -> None:
         """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 
-    def unit_of_work_ends(self, uow: Any) -> None:
+    def unit_of_work_ends(self, uow: object) -> None:
         """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 
-    def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
+    def unit_of_work_ended(self, uow: object, *, committed: bool) -> None:
         """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 
     def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
         """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
 
-    def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def command(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
         """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
         self._budget.dispatched(task)
         if not self._commands:

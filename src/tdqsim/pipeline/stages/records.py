@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim.errors import DatasetError, TdqError
+from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import CORRUPT_COLUMN, SplitReader
 from tdqsim.pipeline.splits import Split, plan
-from tdqsim.pipeline.stages.manifest import StageTask
+from tdqsim.pipeline.stages.manifest import NotAllowed, StageTask
 
 __all__ = ["IngestTask", "records_of", "splits_of"]
 
@@ -146,7 +146,9 @@ class _Maker:
         found = _FIELD.fullmatch(text)
         if found is None:
             if _FIELD.search(text):
-                raise TdqError(f"--column {column}={text}: allowed are one field in braces alone, or text without any")
+                raise NotAllowed(
+                    f"--column {column}={text}: allowed are one field in braces alone, or text without any"
+                )
             return text.encode("cp037")
         item = self._known(found[1])
         return item.offset, item.offset + item.size
@@ -193,7 +195,7 @@ def _replacements(text: str | None) -> dict[str, str]:
     for part in (text or "").split(",") if text else ():
         value, equals, new = part.partition("=")
         if not equals:
-            raise TdqError(f"--column with {{...:{text}}}: after the colon stand VALUE=TEXT, with commas between")
+            raise NotAllowed(f"--column with {{...:{text}}}: after the colon stand VALUE=TEXT, with commas between")
         found[value.strip()] = new
     return found
 

@@ -30,12 +30,11 @@ from tdqsim.definitions import Definitions, load_definitions
 from tdqsim.definitions.regionfile import RegionFile, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
-from tdqsim.job import JobRequest, importable
+from tdqsim.job import JobRequest, importable, named_class
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.stages.datasets_of import InputSets, OutputSets, event_of_record
 from tdqsim.pipeline.stages.events import Slice, in_order, open_pieces
 from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
-from tdqsim.pipeline.stages.jobs import named_class
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, publish
 from tdqsim.pipeline.stages.recording import Depths, Recording, put_data_queues, put_queues, put_seeds
 from tdqsim.pipeline.stages.tables import TABLES, Rows, bucket_tables

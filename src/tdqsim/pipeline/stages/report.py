@@ -25,7 +25,8 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline.publishing import is_local, place, publish_json, published
 from tdqsim.pipeline.stages.events import Slice, open_pieces
 from tdqsim.pipeline.stages.manifest import manifest_path
-from tdqsim.pipeline.stages.run import Checks, RunResult, abends_of, few
+from tdqsim.pipeline.stages.outcome import Checks, RegionOutcomes, abends_of, few
+from tdqsim.pipeline.stages.run import RunResult
 from tdqsim.pipeline.stages.tables import read_table, table_files
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Part, Prose, Table
@@ -34,6 +35,9 @@ from tdqsim.report.pictures import COLOURS, Point, Series, Stretch, bars, lines,
 __all__ = ["ROWS", "Tables", "check_report", "page_of", "write_report"]
 
 PAGE: Final = "report.html"
+Summary = Mapping[str, Any]
+"""What report.json holds: figures, checks and differences of a run."""
+Rows = list[dict[str, Any]]
 
 
 def check_report(run: Path, out: str | Path = "") -> None:
@@ -85,14 +89,15 @@ def _written(run: Path, result: RunResult | None, out: str | Path) -> Path:
     return page
 
 
-def _summary_of_stages(run: Path) -> dict[str, Any]:
+def _summary_of_stages(run: Path) -> dict[str, object]:
     """What can be said of stages that were run one by one."""
-    regions = read_table(run, "replay", "regions").to_pylist()
+    regions = RegionOutcomes.of(run)
     differences = _counted(run)
-    causes = {row["region"]: row["cause"] for row in regions if row["cause"]}
-    unexpected = {row["region"]: f"{row['unexpected']:,} of {row['events']:,}" for row in regions if row["unexpected"]}
+    unexpected = {
+        row["region"]: f"{row['unexpected']:,} of {row['events']:,}" for row in regions.rows if row["unexpected"]
+    }
     checks = Checks()
-    checks.of_regions(regions, causes)
+    checks.of_regions(regions, regions.causes)
     checks.add("every response as expected", not unexpected, few(unexpected))
     if differences is not None:
         checks.of_differences(differences)
@@ -100,10 +105,10 @@ def _summary_of_stages(run: Path) -> dict[str, Any]:
         "ok": all(checks.holds.values()),
         "checks": checks.holds,
         "details": checks.seen,
-        "causes": causes,
+        "causes": regions.causes,
         "differences": dict(differences or {}),
-        "regions": len(regions),
-        "events": sum(row["events"] for row in regions),
+        "regions": len(regions.rows),
+        "events": regions.total("events"),
     }
 
 
@@ -120,7 +125,7 @@ def _counted(run: Path) -> Counter[str] | None:
 # JUnit ---------------------------------------------------------------------------------------------------------------
 
 
-def _junit(summary: Mapping[str, Any]) -> str:
+def _junit(summary: Summary) -> str:
     """A test case for each check, and one for each region that did not end well."""
     details = summary.get("details", {})
     cases = [(name, holds, details.get(name, "")) for name, holds in summary["checks"].items()]
@@ -187,13 +192,13 @@ class Tables:
             pa.concat_tables([pq.read_table(f, partitioning=None) for f in files]) if files else None,
         )
 
-    def manifest(self, stage: str) -> list[dict[str, Any]]:
+    def manifest(self, stage: str) -> Rows:
         """The rows of a stage's manifest; none where it was not run."""
         path = manifest_path(self.run, stage)
         return pq.read_table(path).to_pylist() if path.is_file() else []
 
 
-def page_of(summary: Mapping[str, Any], tables: Tables) -> Page:
+def page_of(summary: Summary, tables: Tables) -> Page:
     """The page of a run."""
     mark = Mark("all is well", good=True) if summary["ok"] else Mark("something is wrong", good=False)
     page = Page(f"tdqsim pipeline: {tables.run.resolve().name}", mark, _lead(summary))
@@ -210,7 +215,7 @@ def page_of(summary: Mapping[str, Any], tables: Tables) -> Page:
     return page
 
 
-def _lead(summary: Mapping[str, Any]) -> str:
+def _lead(summary: Summary) -> str:
     said = [f"{summary['regions']:,} regions"]
     if "events" in summary:
         said.append(f"{summary['events']:,} events")
@@ -222,12 +227,12 @@ def _lead(summary: Mapping[str, Any]) -> str:
     return f"{'; '.join(said)}."
 
 
-def _digest(summary: Mapping[str, Any]) -> list[Part]:
+def _digest(summary: Summary) -> list[Part]:
     found = summary.get("digest")
     return [Prose(f"Digest of everything that came out: {found}", quiet=True)] if found else []
 
 
-def _checks(summary: Mapping[str, Any]) -> Table:
+def _checks(summary: Summary) -> Table:
     details = summary.get("details", {})
     rows = [
         (name, Mark("ok" if holds else "wrong", good=holds), "" if holds else details.get(name, ""))
@@ -236,7 +241,7 @@ def _checks(summary: Mapping[str, Any]) -> Table:
     return Table(("check", "", "seen"), rows)
 
 
-def _figures(summary: Mapping[str, Any]) -> list[Part]:
+def _figures(summary: Summary) -> list[Part]:
     rows = []
     for name, value in summary.items():
         if name not in _NO_FIGURES:
@@ -248,7 +253,7 @@ def _figures(summary: Mapping[str, Any]) -> list[Part]:
 # differences ---------------------------------------------------------------------------------------------------------
 
 
-def _differences(summary: Mapping[str, Any], tables: Tables) -> list[Part]:
+def _differences(summary: Summary, tables: Tables) -> list[Part]:
     if tables.diffs is None:
         return [Prose("Reconcile was not run.", quiet=True)]
     counts = summary["differences"]
@@ -283,7 +288,7 @@ def _kept_by(diffs: pa.Table, column: str) -> list[Part]:
     return [picture, *([Prose(f"{left:,} more have fewer.", quiet=True)] if left > 0 else [])]
 
 
-def _samples(diffs: pa.Table) -> list[dict[str, Any]]:
+def _samples(diffs: pa.Table) -> Rows:
     """Some differences of each queue and kind, from many regions: the first of each, then the second of each."""
     ranks: Counter[tuple[str, str, str]] = Counter()
     kinds: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -316,7 +321,7 @@ def _unexpected(tables: Tables) -> list[Part]:
     total = sum(tables.regions.column("unexpected").to_pylist())
     if not total:
         return []
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     columns = ["region", "seq", "command", "queue", "resp", "resp2", "cause"]
     for path in table_files(tables.run, "replay", "results"):
         found = pq.read_table(path, columns=columns, filters=[("as_expected", "==", False)], partitioning=None)
@@ -332,7 +337,7 @@ def _unexpected(tables: Tables) -> list[Part]:
     return [Table(heads, rows, total=total, rest="the rest is in replay/results, where as_expected is false")]
 
 
-def _wanted(run: Path, bucket: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _wanted(run: Path, bucket: str, rows: Rows) -> list[str]:
     """The responses that some events of a bucket expected; nothing where the exchange is not there any more."""
     pieces = open_pieces(sorted((run / "exchange" / bucket).glob("[0-9]*.arrow"))) if rows else {}
     return [_response(pieces.get(row["region"], []), row["seq"]) for row in rows]
@@ -350,7 +355,7 @@ def _response(slices: Sequence[Slice], seq: int) -> str:
 # how it went ---------------------------------------------------------------------------------------------------------
 
 
-def _stages(summary: Mapping[str, Any], tables: Tables) -> list[Part]:
+def _stages(summary: Summary, tables: Tables) -> list[Part]:
     """The stages one after the other, with what they did in a second and the memory that they took."""
     whole = "stage_seconds" in summary
     seconds: Mapping[str, float] = summary["stage_seconds"] if whole else _work(tables)
@@ -361,9 +366,9 @@ def _stages(summary: Mapping[str, Any], tables: Tables) -> list[Part]:
         rate = round(count / took) if count and took else ""
         mega = round(memory.get(name, 0) / _MEGA) or ""
         rows.append((name, took, count or "", rate, mega))
-        told = f"{name}: {took} s" + (f", {rate:,} rows a second" if rate else "")
+        hint = f"{name}: {took} s" + (f", {rate:,} rows a second" if rate else "")
         lane = f"{name}, {rate:,} rows/s" if rate else name
-        stretches.append(Stretch(lane, "stage", told, (0, 0), (begun, begun + took)))
+        stretches.append(Stretch(lane, "stage", hint, (0, 0), (begun, begun + took)))
         begun += took
     heads = ("stage", "seconds", "rows", "rows a second", "memory, MB")
     table = Table(heads, rows, "Stages")

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,41 +22,30 @@ from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import publish_json, published, stamp
-from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose, insist, run_stage
+from tdqsim.pipeline.session import check_session
+from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose, insist
 from tdqsim.pipeline.stages.events import EVENTS, conform
-from tdqsim.pipeline.stages.exchange import (
-    DD_SHIFT,
-    CountTask,
-    FixedPiece,
-    ParquetPiece,
-    Piece,
-    SplitTask,
-    assign,
-    count_piece,
-    pieces_of,
-    split_piece,
-)
+from tdqsim.pipeline.stages.exchange import DD_SHIFT, FixedPiece, Piece, pieces_of
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
-from tdqsim.pipeline.stages.manifest import Receipt, digest_of, file_digest, keep_only
-from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
-from tdqsim.pipeline.stages.replay import ReplaySpec, ReplayTask, check_spec, replay_bucket
-from tdqsim.pipeline.stages.tables import read_table
+from tdqsim.pipeline.stages.manifest import Receipt, digest_of, keep_only
+from tdqsim.pipeline.stages.outcome import Checks, RegionOutcomes, few
+from tdqsim.pipeline.stages.plan import (
+    BucketPlan,
+    code_of,
+    parquet_pieces,
+    reconcile_exchange,
+    replay_exchange,
+    spread_events,
+    sum_of,
+)
+from tdqsim.pipeline.stages.reconcile import Match
+from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.tree_memory import TreeMemory
 
-__all__ = [
-    "Checks",
-    "RunRequest",
-    "RunResult",
-    "abends_of",
-    "code_of",
-    "differences_in",
-    "few",
-    "parquet_pieces",
-    "reconcile_exchange",
-    "replay_exchange",
-    "run_job",
-    "spread_events",
-]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["RunRequest", "RunResult", "run_job"]
 
 
 _EVENT = re.compile(r" \(event (\d+)\)$")
@@ -132,13 +120,13 @@ class RunResult:
 
     def as_dict(self) -> dict[str, Any]:
         """For one line of JSON; the job's figures come first."""
-        told = {each.name: getattr(self, each.name) for each in fields(self)}
-        figures, records, out = told.pop("figures"), told.pop("records"), told.pop("out")
+        outcome = {each.name: getattr(self, each.name) for each in fields(self)}
+        figures, records, out = outcome.pop("figures"), outcome.pop("records"), outcome.pop("out")
         seconds = sum(self.stage_seconds.values())
         return {
             **figures,
             "ok": self.ok,
-            **told,
+            **outcome,
             "seconds": round(seconds, 3),
             "records_per_second": round(records / seconds) if seconds else 0,
             "output": str(out),
@@ -162,7 +150,7 @@ class _Timer:
 
 
 def run_job(
-    request: RunRequest, *, spark: Any = None, say: Callable[[str], None] | None = None,
+    request: RunRequest, *, spark: SparkSession | None = None, say: Callable[[str], None] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> RunResult:  # fmt: skip
     """Run a job over many regions.
@@ -184,9 +172,9 @@ def run_job(
         engine = choose(request.engine, records=records, size=size, spark=spark, say=talk)
         talk(f"engine {engine.name}: {engine.why}")
         base = _base(request, files)
-        plan, weights = _spread(engine, job, request, files, base)
+        plan = _spread(engine, job, request, files, base)
         timer("ingest")
-        replay_exchange(engine, request.out, plan, weights, _spec(request), base)
+        replay_exchange(engine, request.out, plan, _spec(request), base)
         timer("replay")
         independent = _expect(engine, job, request, files, base, plan)
         timer("expected")
@@ -197,12 +185,10 @@ def run_job(
     return result
 
 
-def _check_engine(request: RunRequest, spark: Any) -> None:
+def _check_engine(request: RunRequest, spark: SparkSession | None) -> None:
     """See that there is a Spark for a run that will need one, before its input is generated."""
     size = sum(path.stat().st_size for path in request.dd.values())
     if spark is None and choose(request.engine, records=request.records or 0, size=size).name == "spark":
-        from tdqsim.pipeline.session import check_session  # noqa: PLC0415  (an extra)
-
         check_session()
 
 
@@ -236,23 +222,6 @@ def _inputs(job: SpreadJob, request: RunRequest, progress: Callable[[str, int, i
     return {name: files[name].resolve() for name in job.inputs}
 
 
-def code_of(directory: Path | None, definitions: Iterable[Path] = ()) -> str:
-    """A digest of programs and definitions: other ones, another outcome.
-
-    Raises:
-        DatasetError: there is no such definition file.
-    """
-    files = [] if directory is None else [each for each in sorted(directory.glob("*")) if each.suffix in _CODE]
-    for path in definitions:
-        if not path.exists():
-            raise DatasetError(f"{path}: there is no such definition file")
-        files += [path] if path.is_file() else sorted(path.glob("*"))
-    return digest_of([(path.name, file_digest(path)) for path in files if path.is_file()])
-
-
-_CODE = (".py", ".yaml", ".yml", ".csd", ".cl")
-
-
 def _base(request: RunRequest, files: Mapping[str, Path]) -> str:
     """A digest of everything that the outcome depends on."""
     content = {name: stamp(path) for name, path in files.items()}
@@ -267,7 +236,7 @@ def _base(request: RunRequest, files: Mapping[str, Path]) -> str:
 
 def _spread(
     engine: StageEngine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str
-) -> tuple[dict[str, int], dict[str, int]]:
+) -> BucketPlan:
     pieces: list[Piece] = []
     given = tuple(sorted(files.items()))
     for place, (dd, length) in enumerate(job.inputs.items()):
@@ -283,118 +252,11 @@ def _spread(
     return spread_events(engine, request.out, pieces, base, request.buckets, "exchange")
 
 
-def spread_events(
-    engine: StageEngine, run: Path, pieces: Sequence[Piece], base: str, buckets: int, folder: str,
-    plan: dict[str, int] | None = None,
-) -> tuple[dict[str, int], dict[str, int]]:  # fmt: skip
-    """Lay events down by bucket.
-
-    Args:
-        engine: where tasks run.
-        run: the run's directory.
-        pieces: the input.
-        base: digest of the input.
-        buckets: how many there are at most.
-        folder: where, under the run's directory.
-        plan: the bucket of each region, when that is settled already; regions that are not in it are added.
-
-    Returns:
-        The bucket of each region, and its number of events.
-    """
-    # Long, because two stages are given in full: what is counted decides how it is split.
-    counted = run_stage(
-        engine, f"count.{folder}", run,
-        [
-            CountTask(run, at, digest_of(base, folder, at), _weight(each), each, f"count.{folder}")
-            for at, each in enumerate(pieces)
-        ],
-        count_piece,
-    )  # fmt: skip
-    counts: Counter[str] = Counter()
-    for receipt in counted:
-        counts.update(receipt.details["counts"])
-    if not counts and plan is None:
-        raise DatasetError("there are no events in the input; is it the right file, and the right --format?")
-    chosen = dict(plan) if plan is not None else assign(counts, buckets)
-    for name in sorted(set(counts) - set(chosen)):
-        chosen[name] = len(chosen) % max(1, min(buckets, len(chosen) or 1))
-    publish_json(run / f"{folder}.plan.json", {"regions": chosen, "events": counts})
-    inputs = digest_of(base, folder, chosen)
-    run_stage(
-        engine, f"split.{folder}", run,
-        [
-            SplitTask(run, at, digest_of(inputs, at), _weight(each), each, chosen, folder, f"split.{folder}")
-            for at, each in enumerate(pieces)
-        ],
-        split_piece, folder,
-    )  # fmt: skip
-    return chosen, dict(counts)
-
-
-def _weight(piece: Piece) -> int:
-    return piece.count if isinstance(piece, FixedPiece) else piece.rows
-
-
-def parquet_pieces(paths: list[Path], most_rows: int = BOUNDS["piece_rows"]) -> list[ParquetPiece]:
-    """Parquet files with events, cut between row groups where there is enough of them.
-
-    Raises:
-        DatasetError: a file cannot be read as Parquet; names it.
-    """
-    pieces: list[ParquetPiece] = []
-    for path in paths:
-        try:
-            metadata = pq.ParquetFile(path).metadata
-        except (OSError, pa.ArrowInvalid) as error:
-            said = " ".join(str(error).split())
-            raise DatasetError(f"{path}: not to be read as Parquet: {said}; copy it again, or leave it out") from error
-        groups: list[int] = []
-        size = rows = 0
-        for number in range(metadata.num_row_groups):
-            group = metadata.row_group(number)
-            groups.append(number)
-            size, rows = size + group.total_byte_size, rows + group.num_rows
-            if size >= BOUNDS["piece_bytes"] or rows >= most_rows:
-                pieces.append(ParquetPiece(path, tuple(groups), rows))
-                groups, size, rows = [], 0, 0
-        if groups:
-            pieces.append(ParquetPiece(path, tuple(groups), rows))
-    return pieces
-
-
-def _files_of(run: Path, folder: str, bucket: int) -> tuple[Path, ...]:
-    return tuple(sorted((run / folder / f"{bucket:05d}").glob("[0-9]*.arrow")))
-
-
-def replay_exchange(
-    engine: StageEngine, run: Path, plan: Mapping[str, int], weights: Mapping[str, int], spec: ReplaySpec, base: str
-) -> list[Receipt]:
-    """Replay every bucket of the exchange, the heaviest first.
-
-    Raises:
-        DefinitionError: no region can be made of the spec.
-        StageFailed: some buckets are left.
-    """
-    check_spec(spec)
-    loads: Counter[int] = Counter()
-    for name, bucket in plan.items():
-        loads[bucket] += weights.get(name, 0)
-    members = {bucket: sorted(name for name, at in plan.items() if at == bucket) for bucket in loads}
-    tasks = [
-        ReplayTask(
-            run, bucket, digest_of(base, repr(spec), members[bucket], bucket), load,
-            _files_of(run, "exchange", bucket), spec,
-        )
-        for bucket, load in sorted(loads.items())
-    ]  # fmt: skip
-    return run_stage(engine, "replay", run, tasks, replay_bucket, "replay", apart=True)
-
-
 # what must come out --------------------------------------------------------------------------------------------------
 
 
 def _expect(
-    engine: StageEngine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str, plan: dict[str, int]
+    engine: StageEngine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str, plan: BucketPlan
 ) -> str:
     """Compute what must come out, and lay it down by bucket; says how it was computed."""
     folder = request.out / f"expected.{engine.name}"
@@ -407,7 +269,7 @@ def _expect(
             _expect_here(job, request, files, folder)
         publish_json(stamp, {"base": base})
     pieces = parquet_pieces(sorted(folder.glob("*.parquet")), BOUNDS["batch_rows"])
-    spread_events(engine, request.out, pieces, digest_of(base, engine.name), request.buckets, "expected", plan)
+    spread_events(engine, request.out, pieces, digest_of(base, engine.name), request.buckets, "expected", plan.regions)
     return "Spark SQL" if engine.name == "spark" else "a plain loop in Python over columns decoded by the layout"
 
 
@@ -442,36 +304,12 @@ def _expected_tables(run: Path, engine: str) -> Iterator[pa.Table]:
                 yield conform(pa.Table.from_batches([batch]), str(path))
 
 
-def _reconcile(
-    engine: StageEngine, job: SpreadJob, request: RunRequest, plan: Mapping[str, int], base: str
-) -> list[Receipt]:
+def _reconcile(engine: StageEngine, job: SpreadJob, request: RunRequest, plan: BucketPlan, base: str) -> list[Receipt]:
     matches = {
         name: Match(key=each.key, order=each.order, copybook=each.copybook, masks=each.masks)
         for name, each in job.outputs.items()
     }
     return reconcile_exchange(engine, request.out, plan, matches, digest_of(base, engine.name, repr(matches)))
-
-
-def reconcile_exchange(
-    engine: StageEngine, run: Path, plan: Mapping[str, int], matches: Mapping[str, Match], inputs: str
-) -> list[Receipt]:
-    """Compare what replay left with the expected events, bucket by bucket."""
-    tasks = [
-        ReconcileTask(
-            run, bucket, digest_of(inputs, bucket), 1, _files_of(run, "expected", bucket),
-            run / "replay" / "records" / f"{bucket:05d}.parquet", matches,
-        )
-        for bucket in sorted(set(plan.values()))
-    ]  # fmt: skip
-    return run_stage(engine, "reconcile", run, tasks, reconcile_bucket, "reconcile")
-
-
-def differences_in(receipts: Iterable[Receipt]) -> Counter[str]:
-    """The differences of all buckets, by queue and kind."""
-    found: Counter[str] = Counter()
-    for receipt in receipts:
-        found.update(receipt.details["differences"])
-    return found
 
 
 # the outcome ---------------------------------------------------------------------------------------------------------
@@ -481,10 +319,10 @@ def _result(
     job: SpreadJob, request: RunRequest, engine: StageEngine, reconciled: list[Receipt],
     records: int, independent: str, timer: _Timer, files: Mapping[str, Path],
 ) -> RunResult:  # fmt: skip
-    regions = read_table(request.out, "replay", "regions").to_pylist()
+    regions = RegionOutcomes.of(request.out)
     figures: dict[str, Any] = {}
     wrong: dict[str, str] = {}
-    for row in regions:
+    for row in regions.rows:
         with _jobs_own(job, "add_figures"):
             job.add_figures(figures, json.loads(row["figures"]))
         for name, holds in json.loads(row["checks"]).items():
@@ -492,8 +330,8 @@ def _result(
                 wrong.setdefault(name, row["region"])
     with _jobs_own(job, "expected_figures"):
         expected = job.expected_figures(_expected_tables(request.out, engine.name))
-    differences = differences_in(reconciled)
-    causes = {row["region"]: _placed(row["cause"], job, files) for row in regions if row["cause"]}
+    differences = sum_of(reconciled, "differences")
+    causes = {region: _placed(cause, job, files) for region, cause in regions.causes.items()}
     checks = Checks()
     checks.of_regions(regions, causes)
     checks.add("every region's own checks hold", not wrong, few(wrong))
@@ -501,42 +339,11 @@ def _result(
         seen = f"{figures.get(name)} is not {value}"
         checks.add(f"{name} as computed independently", figures.get(name) == value, seen)
     checks.of_differences(differences)
-    digest = digest_of(sorted((row["region"], row["digest"]) for row in regions))
     return RunResult(
-        figures, checks.holds, checks.seen, engine.name, engine.why, independent, len(regions), causes,
-        dict(sorted(differences.items())), digest, dict(timer.seconds), dict(timer.memory), records, request.out,
+        figures, checks.holds, checks.seen, engine.name, engine.why, independent, len(regions.rows), causes,
+        dict(sorted(differences.items())), regions.digest, dict(timer.seconds), dict(timer.memory), records,
+        request.out,
     )  # fmt: skip
-
-
-class Checks:
-    """What must hold, in order, and what was seen where it does not.
-
-    Attributes:
-        holds: whether each does.
-        seen: of those that do not, what was seen.
-    """
-
-    def __init__(self) -> None:
-        self.holds: dict[str, bool] = {}
-        self.seen: dict[str, str] = {}
-
-    def add(self, name: str, holds: bool, seen: str = "") -> None:
-        """Add one."""
-        self.holds[name] = holds
-        if not holds:
-            self.seen[name] = seen
-
-    def of_regions(self, regions: Sequence[Mapping[str, Any]], causes: Mapping[str, str]) -> None:
-        """Add what must hold of every run's regions; ``causes`` are those of regions that did not end well."""
-        waiting = {row["region"]: row["waiting"] for row in regions if row["waiting"]}
-        self.add("every region ended well", not causes, few(causes))
-        self.add("no task abended", all(row["abends"] == "{}" for row in regions), few(abends_of(regions)))
-        self.add("no task waits", not waiting, few(waiting))
-
-    def of_differences(self, differences: Mapping[str, int]) -> None:
-        """Add that what came out is what must."""
-        shown = few({name: f"{count:,}" for name, count in differences.items()})
-        self.add("every record as expected, in its order", not differences, shown)
 
 
 @contextmanager
@@ -562,15 +369,3 @@ def _placed(cause: str, job: SpreadJob, files: Mapping[str, Path]) -> str:
     dd = names[place]
     offset = number * job.inputs[dd]
     return _EVENT.sub(f" ({files[dd]}: record {number + 1} at offset {offset}; correct it and run it again)", cause)
-
-
-def few(found: Mapping[str, str], most: int = 3) -> str:
-    """The first few of what was found, and how many more there are."""
-    shown = "; ".join(f"{name}: {text}" for name, text in list(found.items())[:most])
-    return shown + (f"; and {len(found) - most} more" if len(found) > most else "")
-
-
-def abends_of(regions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Of rows of the regions table: how many tasks of each region abended, by code."""
-    found = {row["region"]: json.loads(row["abends"]) for row in regions if row["abends"] != "{}"}
-    return {name: ", ".join(f"{code} {count:,}" for code, count in codes.items()) for name, codes in found.items()}

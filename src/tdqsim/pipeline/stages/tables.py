@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -59,11 +58,11 @@ class Rows:
         self._tables = tables
         self._schema = TABLES[name]
         self._name = name
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows: list[tuple[object, ...]] = []
         self.before: Callable[[], None] | None = None
         self.count = 0
 
-    def add(self, *row: Any) -> None:
+    def add(self, *row: object) -> None:
         """One row, in the order of the columns after the region."""
         if self.before is not None:
             self.before()
@@ -71,7 +70,7 @@ class Rows:
         if len(self._rows) >= _ROWS_AT_ONCE:
             self.flush()
 
-    def extend(self, rows: Iterable[tuple[Any, ...]]) -> None:
+    def extend(self, rows: Iterable[tuple[object, ...]]) -> None:
         """Several rows; nobody is asked for earlier ones."""
         self._rows.extend(rows)
         if len(self._rows) >= _ROWS_AT_ONCE:

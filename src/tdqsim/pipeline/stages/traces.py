@@ -19,7 +19,7 @@ from tdqsim.pipeline.stages.events import COLUMNS
 
 __all__ = ["BYTES", "NUMBERS", "BadEvent", "Row", "csv_header", "csv_rows", "json_lines", "values_of"]
 
-Row = tuple[int, int | None, Mapping[str, Any] | Exception]
+Row = tuple[int, int | None, Mapping[str, object] | Exception]
 """Number of the record from 1, its offset when it is known, and its values or what is wrong with it."""
 
 BYTES: Final = ("key", "data")
@@ -220,13 +220,13 @@ def _value(line: bytes, kind: type, what: str) -> Any:
 # values ---------------------------------------------------------------------------------------------------------------
 
 
-def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(given: Mapping[str, object]) -> dict[str, object]:
     """The columns of an event, of the kinds that the event table has; others are left out.
 
     Raises:
         BadEvent: a value is not of its column's kind; names both.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name in _TEXTS:
         found[name] = _text(name, given.get(name))
     for name, bits in NUMBERS.items():
@@ -237,7 +237,7 @@ def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _text(name: str, value: Any) -> str | None:
+def _text(name: str, value: object) -> str | None:
     if value is None:
         return None
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -251,7 +251,7 @@ def _text(name: str, value: Any) -> str | None:
     return text
 
 
-def _number(name: str, value: Any, bits: int) -> int | None:
+def _number(name: str, value: object, bits: int) -> int | None:
     if value is None:
         return None
     number = _whole(value)
@@ -272,7 +272,7 @@ def _whole(value: Any) -> int | None:
     return None if isinstance(value, float) and number != value else number
 
 
-def _bytes(name: str, value: Any) -> bytes:
+def _bytes(name: str, value: object) -> bytes:
     if isinstance(value, bytes):
         return value
     if not isinstance(value, str):
@@ -287,14 +287,14 @@ def _bytes(name: str, value: Any) -> bytes:
         ) from None
 
 
-def _digits(name: str, value: Any) -> bytes | None:
+def _digits(name: str, value: object) -> bytes | None:
     if value is None:
         return None
     try:
-        return bytes.fromhex(value)
-    except (TypeError, ValueError):
+        return bytes.fromhex(value if isinstance(value, str) else "?")
+    except ValueError:
         raise BadEvent(f"{name}_hex is {_shown(value)}; it must be pairs of hexadecimal digits") from None
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"{value!r:.60}"

@@ -1,7 +1,7 @@
 """The memory of a process and all its descendants: Python workers, pools, Java; the greatest of each stage.
 
 Looked at twice a second in a thread of its own, from /proc. Pages that processes share count once for each, so that
-what is told is never too little.
+what it gives is never too little.
 """
 
 from __future__ import annotations

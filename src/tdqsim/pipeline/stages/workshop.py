@@ -37,7 +37,7 @@ from typing import Any, Final, Self
 from greenlet import getcurrent, greenlet
 
 from tdqsim.core.portable import alive, write_at
-from tdqsim.core.store import Store
+from tdqsim.core.store import BorrowedStore
 from tdqsim.errors import DatasetError, StoreFull
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.publishing import left_behind
@@ -48,25 +48,15 @@ _PREFIX: Final = "tdqsim-replay"
 _ROOM: Final = 1 << 20
 
 
-class LentStore(Store):
+class LentStore(BorrowedStore):
     """A temporary store that stays open when its borrower closes it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._own = {path.name for path in self.path.iterdir()}
 
     def close(self, *, clean: bool = True) -> None:
         """Nothing: it is wanted again."""
 
-    def end(self) -> None:
-        """Close it."""
-        super().close(clean=False)
-
-    def tidy(self) -> int:
-        """Remove what a borrower laid beside it (a spool); gives the bytes of the store's own files."""
-        for path in self.path.iterdir():
-            if path.name not in self._own:
-                shutil.rmtree(path)
+    @property
+    def bytes_on_disk(self) -> int:
+        """The sizes of its files."""
         return sum(path.stat().st_size for path in self.path.glob("*/*"))
 
 
@@ -93,8 +83,10 @@ class Workshop:
     @property
     def store(self) -> LentStore:
         """The store; whoever takes it finds it open, and with whatever records were in it."""
-        if self._store is not None and self._store.tidy() > BOUNDS["store_bytes"]:
-            self.spoil()
+        if self._store is not None:
+            self._store.tidy()
+            if self._store.bytes_on_disk > BOUNDS["store_bytes"]:
+                self.spoil()
         if self._store is None:
             before, tempfile.tempdir = tempfile.tempdir, str(self._folder)
             try:

@@ -1,43 +1,39 @@
-"""The stages one by one, over what ingest brought: replay, then reconcile."""
+"""The commands replay and reconcile: single stages of a run, over what ingest brought."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose
-from tdqsim.pipeline.stages.manifest import NotAllowed, digest_of, file_digest, finished, holding
-from tdqsim.pipeline.stages.reconcile import Match, checked
-from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.run import (
+from tdqsim.pipeline.stages.manifest import NotAllowed, digest_of, file_digest, holding
+from tdqsim.pipeline.stages.outcome import RegionOutcomes
+from tdqsim.pipeline.stages.plan import (
+    BucketPlan,
     code_of,
-    differences_in,
+    load_plan,
     parquet_pieces,
     reconcile_exchange,
     replay_exchange,
     spread_events,
+    sum_of,
 )
+from tdqsim.pipeline.stages.reconcile import Match, checked
+from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.tables import read_table
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 __all__ = ["parse_match", "run_reconcile", "run_replay"]
-
-
-def _plan(run: Path) -> dict[str, Any]:
-    path = run / "exchange.plan.json"
-    if not path.is_file():
-        raise DatasetError(f"{run}: there is no exchange in it; run tdq pipeline ingest --run {run} first")
-    finished(run, "split.exchange", "ingest")
-    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return found
 
 
 def _size(run: Path) -> int:
@@ -45,7 +41,12 @@ def _size(run: Path) -> int:
 
 
 def run_replay(
-    run: Path, spec: ReplaySpec, engine: EngineName, *, spark: Any = None, say: Callable[[str], None] | None = None
+    run: Path,
+    spec: ReplaySpec,
+    engine: EngineName,
+    *,
+    spark: SparkSession | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Replay the events of a run's exchange.
 
@@ -61,31 +62,27 @@ def run_replay(
 
 
 def _replayed(
-    run: Path, spec: ReplaySpec, engine: EngineName, spark: Any, say: Callable[[str], None] | None
+    run: Path, spec: ReplaySpec, engine: EngineName, spark: SparkSession | None, say: Callable[[str], None] | None
 ) -> dict[str, Any]:
-    plan = _plan(run)
-    records = sum(plan["events"].values())
+    plan = load_plan(run)
+    records = sum(plan.events.values())
     chosen = choose(engine, records=records, size=_size(run), spark=spark, say=say)
     chosen.say(f"engine {chosen.name}: {chosen.why}")
-    base = digest_of(plan, _inputs(run), code_of(spec.directory, spec.definitions))
-    replay_exchange(chosen, run, plan["regions"], plan["events"], spec, base)
-    rows = read_table(run, "replay", "regions").to_pylist()
-    causes = {row["region"]: row["cause"] for row in rows if row["cause"]}
-    abends: Counter[str] = Counter()
-    for row in rows:
-        abends.update(json.loads(row["abends"]))
-    unexpected = sum(row["unexpected"] for row in rows)
+    base = digest_of(plan.as_json(), _inputs(run), code_of(spec.directory, spec.definitions))
+    replay_exchange(chosen, run, plan, spec, base)
+    regions = RegionOutcomes.of(run)
+    abends, unexpected = regions.abends, regions.total("unexpected")
     return {
-        "ok": not causes and not unexpected and not abends,
+        "ok": not regions.causes and not unexpected and not abends,
         "engine": chosen.name,
         "engine_why": chosen.why,
-        "regions": len(rows),
-        "events": sum(row["events"] for row in rows),
-        "ati_starts": sum(row["ati_starts"] for row in rows),
+        "regions": len(regions.rows),
+        "events": regions.total("events"),
+        "ati_starts": regions.total("ati_starts"),
         "unexpected": unexpected,
         "abends": dict(sorted(abends.items())),
-        "causes": causes,
-        "digest": digest_of(sorted((row["region"], row["digest"]) for row in rows)),
+        "causes": regions.causes,
+        "digest": regions.digest,
         "output": str(run / "replay"),
     }
 
@@ -102,7 +99,7 @@ def run_reconcile(
     matches: Mapping[str, Match],
     engine: EngineName,
     *,
-    spark: Any = None,
+    spark: SparkSession | None = None,
     say: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Compare what replay left with events that say what must be there.
@@ -113,7 +110,7 @@ def run_reconcile(
         matches: how each queue is compared; those that are expected and not named here are paired by position.
         engine: local, spark or auto.
         spark: a session that there is already.
-        say: told what happens, for people.
+        say: called with what happens, for people.
 
     Returns:
         How many records were compared; the differences by queue and kind; queues of ``matches`` that nobody knows.
@@ -127,10 +124,10 @@ def run_reconcile(
 
 
 def _reconciled(
-    run: Path, expected: Sequence[Path], matches: Mapping[str, Match], engine: EngineName, spark: Any,
+    run: Path, expected: Sequence[Path], matches: Mapping[str, Match], engine: EngineName, spark: SparkSession | None,
     say: Callable[[str], None] | None,
 ) -> dict[str, Any]:  # fmt: skip
-    plan = _plan(run)
+    plan = load_plan(run)
     paths = [path for each in expected for path in (sorted(each.glob("*.parquet")) if each.is_dir() else [each])]
     if not paths:
         raise DatasetError(f"{', '.join(map(str, expected))}: no Parquet files there")
@@ -147,11 +144,10 @@ def _reconciled(
         )
     wanted = dict.fromkeys(queues, Match()) | {name: checked(match) for name, match in matches.items()}
     size = sum(path.stat().st_size for path in paths) + _size(run)
-    chosen = choose(engine, records=sum(plan["events"].values()), size=size, spark=spark, say=say)
-    base = digest_of([(path.name, file_digest(path)) for path in paths], plan)
-    spread, _ = spread_events(
-        chosen, run, pieces, base, len(set(plan["regions"].values())), "expected", plan["regions"]
-    )
+    chosen = choose(engine, records=sum(plan.events.values()), size=size, spark=spark, say=say)
+    base = digest_of([(path.name, file_digest(path)) for path in paths], plan.as_json())
+    buckets = len(set(plan.regions.values()))
+    spread = spread_events(chosen, run, pieces, base, buckets, "expected", plan.regions)
     there = {*queues, *read_table(run, "replay", "queue_final", ["queue"]).column(0).unique().to_pylist()}
     outcome = _compare(chosen, run, spread, wanted, base)
     return outcome | {"matches_of_nothing": sorted(set(matches) - there)}
@@ -175,12 +171,12 @@ def _expected_queues(paths: Sequence[Path]) -> list[str]:
 
 
 def _compare(
-    engine: StageEngine, run: Path, plan: Mapping[str, int], matches: Mapping[str, Match], base: str
+    engine: StageEngine, run: Path, plan: BucketPlan, matches: Mapping[str, Match], base: str
 ) -> dict[str, Any]:
     replayed = read_table(run, "replay", "regions", ["region", "digest"]).to_pylist()
     inputs = digest_of(base, replayed, repr(sorted(matches.items(), key=lambda item: item[0])))
     receipts = reconcile_exchange(engine, run, plan, matches, inputs)
-    counts = differences_in(receipts)
+    counts = sum_of(receipts, "differences")
     return {
         "ok": not counts,
         "compared": sum(receipt.details["compared"] for receipt in receipts),

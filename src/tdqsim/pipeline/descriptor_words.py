@@ -32,7 +32,6 @@ __all__ = [
     "found",
     "headed",
     "record_length_of",
-    "refuse_blocks",
     "spanned",
 ]
 
@@ -41,7 +40,6 @@ MAX_BLOCK = 1 << 24
 LARGE = 0x80
 NO_WORD = -1
 SEGMENT_CODES = 0x0300
-BLOCKS_LOOKED_AT = 16
 CUT_HINT = "was the copy cut off? transfer the data set again, in binary"
 LIES_HINT = "see record_format, is_rdw_big_endian and rdw_adjustment, and that the copy was binary"
 
@@ -212,6 +210,8 @@ def _in_order(steps: list[tuple[Ints, Ints]], blocks: int) -> Ints:
 
 
 def blocked(options: QsamOptions) -> Walk:
+    """Records with descriptor words, in blocks (VB)."""
+
     def walk(data: Bytes, final: bool) -> Frames:
         starts, ends, used = _blocks(data, final, options)
         heads, sizes = _chains(data, starts, ends, options)
@@ -334,51 +334,3 @@ def _refuse_word(data: Bytes, at: int, *, spanned: bool) -> NoReturn:
         _refuse_other_half(data, at)
     said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
     raise FramingError(f"X'{said}' is no record descriptor word; see is_rdw_big_endian and rdw_adjustment", at)
-
-
-def refuse_blocks(data: bytes, offset: int, options: QsamOptions) -> None:
-    """Refuse a file of blocks that is to be read as one without.
-
-    Raises:
-        FramingError: what were taken for records are all filled exactly by records with descriptor words of their own,
-            or there are words before fixed records that say how many there are.
-    """
-    if options.recfm.fixed:
-        forms = [(big, own) for big in (True, False) for own in (True, False)]
-        if any(_is_row(data, lambda block: not len(block) % options.length, big=big, own=own) for big, own in forms):
-            raise FramingError(
-                "a block descriptor word stands before the records; record_format FB reads blocks where"
-                " is_bdw_big_endian or bdw_adjustment is given",
-                offset,
-            )
-    elif _is_row(data, lambda block: _is_row(block, lambda _: True, empty=True, whole=True)):
-        raise FramingError(
-            "every record begins with a descriptor word of its own, so these are blocks: read them with record_format"
-            " VB (V stands for records without blocks; RDW does too, and takes these as they are)",
-            offset,
-        )
-
-
-def _is_row(
-    data: bytes,
-    holds: Callable[[bytes], bool],
-    *,
-    big: bool = True,
-    own: bool = True,
-    empty: bool = False,
-    whole: bool = False,
-) -> bool:
-    """Whether data is a row of pieces behind words with their lengths."""
-    position = seen = 0
-    while position + DESCRIPTOR <= len(data) and (whole or seen < BLOCKS_LOOKED_AT):
-        word = data[position : position + DESCRIPTOR][:: 1 if big else -1]
-        size = int.from_bytes(word[:2], "big") + (0 if own else DESCRIPTOR)
-        if size < DESCRIPTOR + (not empty) or any(word[2:]):
-            return False
-        if position + size > len(data):
-            break
-        if not holds(data[position + DESCRIPTOR : position + size]):
-            return False
-        position, seen = position + size, seen + 1
-    complete = position == len(data) and seen > 0
-    return complete if whole or seen < 2 else True

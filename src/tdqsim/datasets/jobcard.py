@@ -1,0 +1,97 @@
+"""The JOB statement: its operands over continued cards, and the USER parameter.
+
+A statement goes on with the next card when its operands end with a comma. The operands end at the first blank outside
+apostrophes; what follows, to column 71, is a comment. Columns 73 to 80 are the card's own. Source: MVS JCL Reference,
+JCL statement fields.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+__all__ = ["JobCard", "read_card", "user_of", "with_user"]
+
+_LAST_COLUMN: Final = 71
+_FIRST: Final = re.compile(r"//[A-Z@#$][A-Z0-9@#$]{0,7} +JOB(?: +|$)", re.ASCII)
+_CONTINUED: Final = re.compile(r"// +", re.ASCII)
+_USER: Final = re.compile(r"USER=('?)([^',]+)\1", re.ASCII)
+
+
+class JobCard(NamedTuple):
+    """The operands on one card of a JOB statement.
+
+    Attributes:
+        start, end: where the operands stand in the card, columns counted from 0; equal when there are none.
+        user: the value of USER=; empty when the card has none.
+        continued: whether the statement goes on with the next card.
+    """
+
+    start: int
+    end: int
+    user: str
+    continued: bool
+
+
+def read_card(text: str, *, first: bool) -> JobCard | None:
+    """The operands of a card.
+
+    Args:
+        text: the card.
+        first: whether the statement begins with it; a later one begins with // and a blank.
+
+    Returns:
+        None: it is no such card.
+    """
+    field = text[:_LAST_COLUMN]
+    begins = (_FIRST if first else _CONTINUED).match(field)
+    if begins is None:
+        return None
+    start = begins.end()
+    operands = _operands(field[start:])
+    end = start + sum(map(len, operands)) + max(len(operands) - 1, 0)
+    found = (_USER.fullmatch(operand) for operand in operands)
+    user = next((match[2].strip() for match in found if match is not None), "")
+    return JobCard(start, end, user, len(operands) > 1 and not operands[-1])
+
+
+def _operands(field: str) -> list[str]:
+    """The operands of a field, cut at the commas outside parentheses and apostrophes; the last is empty after one."""
+    operands, operand, depth, quoted = [], "", 0, False
+    for letter in field:
+        if letter == " " and not quoted:
+            break
+        quoted ^= letter == "'"
+        depth += 0 if quoted else (letter == "(") - (letter == ")")
+        if letter == "," and not quoted and depth <= 0:
+            operands.append(operand)
+            operand = ""
+        else:
+            operand += letter
+    return [*operands, operand] if operands or operand else []
+
+
+def user_of(cards: list[str]) -> str:
+    """The USER of the JOB statement that some cards begin with; empty when it has none."""
+    for number, text in enumerate(cards):
+        card = read_card(text, first=number == 0)
+        if card is None or card.user or not card.continued:
+            return "" if card is None else card.user
+    return ""
+
+
+def with_user(text: str, card: JobCard, user: str) -> tuple[str, ...]:
+    """The last card of a JOB statement with USER= added: one card, or two where it has no room in the first.
+
+    A comment is cut where the operand needs its columns.
+
+    Raises:
+        ValueError: the operands fill the card to its last column, so that not even a comma has room.
+    """
+    head, tail, rest = text[: card.end], text[card.end : _LAST_COLUMN], text[_LAST_COLUMN:]
+    made = f"{head.rstrip()} USER={user}" if card.start == card.end else f"{head},USER={user}"
+    if len(made) <= _LAST_COLUMN:
+        return ((made + tail)[:_LAST_COLUMN].ljust(min(len(text), _LAST_COLUMN)) + rest,)
+    if len(head) == _LAST_COLUMN:
+        raise ValueError(f"USER={user} has no room behind operands that end in column {_LAST_COLUMN}")
+    return f"{head},{tail}"[:_LAST_COLUMN] + rest, f"// USER={user}".ljust(len(text))

@@ -1,0 +1,87 @@
+"""Where a run, or a server, puts the data sets that no DD card names.
+
+That is ``tdq-out/NAME`` in the current directory, replaced by each run, as build tools do. Two runs at once use
+different directories: each is locked as long as its run lasts, and the next run takes ``NAME-2``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import IO, Final
+
+from tdqsim.core.links import leads_out
+from tdqsim.errors import DatasetError
+
+__all__ = ["output_directory"]
+
+_BASE: Final = "tdq-out"
+_LOCK: Final = ".lock"
+
+
+@contextmanager
+def output_directory(given: Path | None, name: str) -> Iterator[Path]:
+    """The directory, made and locked; ``given`` is taken as it is.
+
+    Raises:
+        DatasetError: it cannot be made, or the one given is in use by another run.
+    """
+    for own in (Path(_BASE), Path(_BASE) / name) if given is None else ():
+        if own.is_symlink():
+            raise DatasetError(f"{own}: a symbolic link; choose a place by --out DIR")
+    candidates = iter([given]) if given is not None else (Path(_BASE) / each for each in _names(name))
+    for directory in candidates:
+        lock = _locked(directory)
+        if lock is not None:
+            try:
+                yield directory.resolve()
+            finally:
+                lock.close()
+            return
+    raise DatasetError(f"--out {given}: another run is writing there")
+
+
+def _names(name: str) -> Iterator[str]:
+    yield name
+    for number in count(2):
+        yield f"{name}-{number}"
+
+
+def _check_links(directory: Path) -> None:
+    """See that what is written there stays there.
+
+    Raises:
+        DatasetError: something in the directory is a symbolic link that leads out of it.
+    """
+    home = directory.resolve()
+    for entry in directory.iterdir():
+        if entry.is_symlink() and leads_out(entry, home):
+            raise DatasetError(
+                f"{entry}: a symbolic link that leads out of the directory; take it away, or use --out DIR"
+            )
+
+
+def _locked(directory: Path) -> IO[bytes] | None:
+    """An open file that holds the lock, or None when another process has it."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        _check_links(directory)
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        file = os.fdopen(os.open(directory / _LOCK, flags, 0o600), "rb+")
+    except OSError as error:
+        raise DatasetError(
+            f"{directory}: data sets cannot go there: {error.strerror}; choose a place by --out DIR"
+        ) from None
+    try:
+        import fcntl  # noqa: PLC0415  (not on every platform; without it two runs at once are up to the user)
+    except ImportError:
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file

@@ -1,0 +1,46 @@
+"""Writes the tables of options in the guide from their declarations: ``python -m tdqsim.pipeline.option_pages``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from tdqsim.facts import table
+from tdqsim.pipeline.option_table import reference_table
+
+__all__ = ["PAGES", "with_tables"]
+
+_GUIDE: Final = Path(__file__).parents[1] / "guide"
+_TABLE: Final = re.compile(r"(?<=\n)\| option \|.*\n(?:\|.*\n)+")
+_QSAM: Final = {
+    "option": "option", "for": "applies", "values": "values", "default": "default", "under cobol": "cobol",
+    "status": "status", "note": "note",
+}  # fmt: skip
+_QUEUES: Final = {
+    "option": "option", "of": "formats", "use": "use", "values": "values", "default": "default", "meaning": "meaning",
+}  # fmt: skip
+
+
+def _qsam_tables() -> list[str]:
+    groups = dict.fromkeys(row["group"] for row in table("qsam_options"))
+    return [reference_table("qsam_options", _QSAM, group=group) for group in groups]
+
+
+def _queue_tables() -> list[str]:
+    return [reference_table("queue_options", _QUEUES)]
+
+
+PAGES: Final = {"qsam-options": _qsam_tables, "queue-sources": _queue_tables}
+"""The chapters with tables of options, and what makes the tables, in their order."""
+
+
+def with_tables(chapter: str) -> str:
+    """The text of a chapter with its tables of options made anew."""
+    tables = iter(PAGES[chapter]())
+    return _TABLE.sub(lambda _: next(tables), (_GUIDE / f"{chapter}.md").read_text("utf-8"))
+
+
+if __name__ == "__main__":
+    for name in PAGES:
+        (_GUIDE / f"{name}.md").write_text(with_tables(name), "utf-8")

@@ -1,0 +1,279 @@
+"""The options of a data source: the table that declares them, and the values of one read or write.
+
+A table declares each option once: its name, what it may be, its default, and its text in the reference. The checks, the
+messages and the tables of the guide all come from there. What an option may be is one of:
+
+=================  =====================================================================================
+nothing            text; blanks around it do not count
+``as is``          text with its blanks
+``list``           words with commas between them
+``true false``     words, in any case; ``word=other`` means the same as the other, ``word=`` is empty
+``0..``, ``1..9``  a whole number from the first to the last
+``integer``        a whole number, which may be negative
+``{"A": 1}``       a JSON object, of which this is an example
+``A => B``         text of this form
+=================  =====================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, ClassVar, Final, Literal
+
+from tdqsim.core.spelling import did_you_mean
+from tdqsim.errors import DatasetError
+from tdqsim.facts import table
+
+__all__ = ["DeclaredOption", "OptionValues", "declared_options", "reference_table"]
+
+_LARGEST: Final = 10**12 - 1
+"""The largest number of an option that names none."""
+_SHOWN: Final = 60
+_FLAG: Final = ["true", "false"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredOption:
+    """One option, as its table declares it.
+
+    Attributes:
+        name: as users write it.
+        kind: how its text is read.
+        values: what it may be; see the module.
+        words: of a choice: each word with its meaning.
+        row: the cells of its row.
+    """
+
+    name: str
+    kind: Literal["text", "as is", "list", "number", "json", "form", "words"]
+    values: str
+    words: Mapping[str, str]
+    row: Mapping[str, str]
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, str]) -> DeclaredOption:
+        """The option of a row."""
+        name, values, words = row["option"], row["values"], dict[str, str]()
+        if values in ("", "as is", "list"):
+            return cls(name, values or "text", values, words, row)  # type: ignore[arg-type]
+        if values == "integer" or ".." in values:
+            return cls(name, "number", values, words, row)
+        if values.startswith("{") or "=>" in values:
+            return cls(name, "json" if values.startswith("{") else "form", values, words, row)
+        for word, equals, meaning in (each.partition("=") for each in values.split()):
+            words[word] = meaning if equals else word
+        return cls(name, "words", values, words, row)
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words."""
+        least, _, most = self.values.partition("..")
+        to = f", {least} to {most}" if most else f", {least} or more"
+        choices = " or ".join(self.words) if len(self.words) < 3 else f"one of {', '.join(self.words)}"
+        return {
+            "list": "words with commas between them",
+            "number": "a whole number" + ("" if least == "integer" else to),
+            "json": f"JSON such as {self.values}",
+            "words": choices,
+        }.get(self.kind, self.values)
+
+    def parse(self, text: str) -> Any:
+        """The value that a text stands for: bool, int, tuple, dict or str.
+
+        Raises:
+            ValueError: it is not allowed.
+        """
+        match self.kind:
+            case "as is":
+                return text
+            case "list":
+                return tuple(filter(None, map(str.strip, text.split(","))))
+            case "json":
+                return _json_object(text)
+            case "number":
+                return self._number(text.strip())
+            case "words":
+                meanings = {word.lower(): meaning for word, meaning in self.words.items()}
+                if (lower := text.strip().lower()) not in meanings:
+                    raise ValueError
+                return lower == "true" if list(self.words) == _FLAG else meanings[lower]
+        return text.strip()
+
+    def _number(self, text: str) -> int:
+        """A whole number; nothing is 0, where that is allowed."""
+        least, _, most = self.values.partition("..")
+        signed = least == "integer"
+        digits = (text.removeprefix("-") if signed else text) or "0"
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+            raise ValueError
+        if int(digits) > int(most or _LARGEST) or (not signed and int(digits) < int(least)):
+            raise ValueError
+        return int(text or "0")
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except RecursionError:  # nested too deep
+        value = None
+    if isinstance(value, dict):
+        return value
+    raise ValueError
+
+
+@cache
+def declared_options(name: str) -> dict[str, DeclaredOption]:
+    """The options of a table, by their names in small letters."""
+    return {row["option"].lower(): DeclaredOption.from_row(row) for row in table(name)}
+
+
+class OptionValues:
+    """The values of the options of one read or write, by name; names know no case.
+
+    ``values[name]`` is the value of an option, or its default, of the type that its table declares.
+
+    Args:
+        options: those there are, by their names in small letters.
+        given: what the user gave; None is not given.
+        place: what messages begin with.
+    """
+
+    default_column: str = "default"
+    """The column with the default; where that cell is empty, it is the one of ``default``."""
+    numbered: ClassVar[tuple[str, ...]] = ()
+    """Options of which there may be several, as ``NAME:1``; in their names ``-`` and ``_`` are the same."""
+    prefixes: ClassVar[tuple[str, ...]] = ()
+    """Other options whose names end with something of the user's."""
+
+    def __init__(self, options: Mapping[str, DeclaredOption], given: Mapping[str, object], place: str = "") -> None:
+        self.options, self._place = options, place
+        self._written: dict[str, str] = {}
+        self._values: dict[str, str] = {}
+        for written, value in given.items():
+            if value is not None:
+                lower = str(written).lower()
+                plain = lower.replace("-", "_")
+                known = plain if plain.startswith(self.numbered) else lower
+                self._written[known], self._values[known] = str(written), str(value)
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __getitem__(self, name: str) -> Any:
+        name = name.lower()
+        option = self._option(name)
+        assert option is not None, name
+        text = self._values.get(name)
+        if text is None:
+            text = option.row[self.default_column] or option.row["default"]
+            if not text and option.kind in ("number", "json", "words"):
+                return {"number": 0, "json": {}, "words": ""}[option.kind]
+        try:
+            return option.parse(text)
+        except ValueError:
+            raise self.bad(name, f"must be {option.allowed}") from None
+
+    def _option(self, name: str) -> DeclaredOption | None:
+        starts = (start for start in (*self.numbered, *self.prefixes) if name.startswith(start))
+        return self.options.get(next(starts, name))
+
+    # checks -----------------------------------------------------------------------------------------------------------
+
+    def check_names(self, *, unknown: bool, hint: str) -> None:
+        """Check that there are such options.
+
+        Args:
+            unknown: whether unknown options are passed over.
+            hint: what a message about one ends with.
+
+        Raises:
+            DatasetError: an option is unknown or not supported.
+        """
+        for name, written in self._written.items():
+            option = self._option(name)
+            if option is None and not unknown:
+                meant = did_you_mean(name, [each.name for each in self.options.values()])
+                raise DatasetError(f"{self._place}option {written} is not known{meant}; {hint}")
+            if option is not None and option.row.get("status") == "absent":
+                raise DatasetError(f"{self._place}option {written} is not supported: {option.row['note']}")
+
+    def check_values(self) -> None:
+        """Check the value of every option that was given, whether or not this read or write uses it.
+
+        Raises:
+            DatasetError: one is not allowed.
+        """
+        for name in self:
+            if self._option(name) is not None:
+                self[name]
+
+    def check_conflicts(self, name: str) -> None:
+        """Check what does not go together, by a table of option, value, rule, other and other_value.
+
+        Raises:
+            DatasetError: two options exclude each other, or one needs another.
+        """
+        for row in sorted(table(name), key=lambda row: row["rule"] == "needs"):
+            one = self._as_written(row["option"], row["value"])
+            other = self._as_written(row["other"], row["other_value"])
+            if one and other and row["rule"] == "excludes":
+                raise DatasetError(f"options {one} and {other} exclude each other")
+            if one and not other and row["rule"] == "needs":
+                raise DatasetError(f"option {one} needs {row['other']}")
+
+    def _as_written(self, name: str, value: str) -> str:
+        """The option as the user wrote it, if it was given with that value (or with any, where that is empty)."""
+        same = (known for known in self if known == name or (name in self.numbered and known.startswith(name)))
+        found = next(same, "")
+        if not found or (value and self._values[found].strip().lower() != value):
+            return ""
+        return self._written[found] + (f"={value}" if value else "")
+
+    def bad(self, name: str, problem: str) -> DatasetError:
+        """An error about a value."""
+        shown = self.raw(name).strip()[:_SHOWN]
+        return DatasetError(f"{self._place}option {self._written.get(name, name)} is {shown!r}; {problem}")
+
+    # values -----------------------------------------------------------------------------------------------------------
+
+    def raw(self, name: str) -> str:
+        """What was given, as it was given; empty for nothing."""
+        return self._values.get(name, "")
+
+    def attributes(self, kind: type) -> dict[str, Any]:
+        """The values of the options that have the names of a dataclass's attributes."""
+        return {each.name: self[each.name] for each in fields(kind) if each.name in self.options}
+
+    def starting_with(self, prefix: str) -> Iterator[tuple[str, str]]:
+        """Name and text of each option whose name begins so."""
+        return ((name, value) for name, value in self._values.items() if name.startswith(prefix))
+
+    def arrows(self, prefix: str, *, empty: bool = False) -> Iterator[tuple[str, str, str]]:
+        """Name, left and right side of each option of the form ``LEFT => RIGHT``, whose right side may be ``empty``."""
+        for name, value in self.starting_with(prefix):
+            left, arrow, right = value.partition("=>")
+            if not arrow or not left.strip() or not (right.strip() or empty):
+                raise self.bad(name, f"must be {self.options[prefix].values}")
+            yield name, left.strip(), right.strip()
+
+
+def reference_table(name: str, columns: Mapping[str, str], **only: str) -> str:
+    """Options as a table in Markdown, for the reference.
+
+    Args:
+        name: the table that declares them.
+        columns: the cells shown, by the headings of their columns.
+        only: the cells that the rows shown have.
+    """
+    lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    for option in declared_options(name).values():
+        if all(option.row[cell] == value for cell, value in only.items()):
+            cells = {**option.row, "option": f"`{option.name}`", "values": option.allowed}
+            lines.append(f"| {' | '.join(cells[cell] for cell in columns.values())} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,96 @@
+"""The outcome of a run: what its regions table says of all regions together, and the checks that must hold."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdqsim.pipeline.stages.manifest import digest_of
+from tdqsim.pipeline.stages.tables import read_table
+
+__all__ = ["Checks", "RegionOutcomes", "abends_of", "few"]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionOutcomes:
+    """The rows of the regions table, one for each region that was replayed."""
+
+    rows: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, run: Path) -> RegionOutcomes:
+        """Those of a run's directory.
+
+        Raises:
+            DatasetError: replay was not run there, or not to its end.
+        """
+        return cls(read_table(run, "replay", "regions").to_pylist())
+
+    @property
+    def causes(self) -> dict[str, str]:
+        """Regions that did not end well, with their cause."""
+        return {row["region"]: row["cause"] for row in self.rows if row["cause"]}
+
+    @property
+    def abends(self) -> Counter[str]:
+        """How many tasks abended, by code."""
+        found: Counter[str] = Counter()
+        for row in self.rows:
+            found.update(json.loads(row["abends"]))
+        return found
+
+    @property
+    def digest(self) -> str:
+        """A digest of everything that came out of every region: the same for the same input and seed."""
+        return digest_of(sorted((row["region"], row["digest"]) for row in self.rows))
+
+    def total(self, column: str) -> int:
+        """The sum of a column."""
+        return sum(row[column] for row in self.rows)
+
+
+class Checks:
+    """What must hold, in order, and what was seen where it does not.
+
+    Attributes:
+        holds: whether each does.
+        seen: of those that do not, what was seen.
+    """
+
+    def __init__(self) -> None:
+        self.holds: dict[str, bool] = {}
+        self.seen: dict[str, str] = {}
+
+    def add(self, name: str, holds: bool, seen: str = "") -> None:
+        """Add one."""
+        self.holds[name] = holds
+        if not holds:
+            self.seen[name] = seen
+
+    def of_regions(self, regions: RegionOutcomes, causes: Mapping[str, str]) -> None:
+        """Add what must hold of every run's regions; ``causes`` are those of regions that did not end well."""
+        waiting = {row["region"]: row["waiting"] for row in regions.rows if row["waiting"]}
+        self.add("every region ended well", not causes, few(causes))
+        self.add("no task abended", not regions.abends, few(abends_of(regions.rows)))
+        self.add("no task waits", not waiting, few(waiting))
+
+    def of_differences(self, differences: Mapping[str, int]) -> None:
+        """Add that what came out is what must."""
+        shown = few({name: f"{count:,}" for name, count in differences.items()})
+        self.add("every record as expected, in its order", not differences, shown)
+
+
+def few(found: Mapping[str, str], most: int = 3) -> str:
+    """The first few of what was found, and how many more there are."""
+    shown = "; ".join(f"{name}: {text}" for name, text in list(found.items())[:most])
+    return shown + (f"; and {len(found) - most} more" if len(found) > most else "")
+
+
+def abends_of(regions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Of rows of the regions table: how many tasks of each region abended, by code."""
+    found = {row["region"]: json.loads(row["abends"]) for row in regions if row["abends"] != "{}"}
+    return {name: ", ".join(f"{code} {count:,}" for code, count in codes.items()) for name, codes in found.items()}
