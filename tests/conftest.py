@@ -54,6 +54,24 @@ if "TMPDIR" not in os.environ and in_memory(MEMORY, 4 << 30):
     tempfile.tempdir = None  # which may have been asked for
 
 
+def missing_cobol() -> str:
+    """What is missing to compile a COBOL program; empty when nothing is."""
+    from tdqsim.cobol.compiler import CobolMissing, compiler_path
+
+    try:
+        compiler_path()
+    except CobolMissing as missing:
+        return str(missing)
+    return ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    marked = [item for item in items if item.get_closest_marker("cobc")]
+    if marked and (missing := missing_cobol()):
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason=missing))
+
+
 def plain(flags: str) -> str:
     """The flags of a C compiler without what makes it slow: debugging information and optimization."""
     return " ".join(each for each in flags.split() if not each.startswith(("-g", "-O", "-D_FORTIFY_SOURCE")))

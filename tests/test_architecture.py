@@ -39,7 +39,12 @@ BELOW = {
 
 _ABOVE_THE_API = {"cics.spi", "cics.text", "cics.look", "cics.ship", "cics.commands", "cics.region"}
 _COMMANDS = {"cics.ts", "cics.files", "cics.programs", "cics.terminal"}
+_BEHAVIOUR = {
+    f"cics.kernel.{name}"
+    for name in ("command", "control", "enqueue", "handling", "interval", "issue", "levels", "task", "tasks")
+}
 INSIDE_CICS = {
+    "model": {"cics.uow", "cics.queues", *_BEHAVIOUR, *_COMMANDS, *_ABOVE_THE_API},
     "kernel": {"cics.queues", *_COMMANDS, *_ABOVE_THE_API},
     "uow": {"cics.queues.td", *_COMMANDS, *_ABOVE_THE_API},
     "queues": _ABOVE_THE_API,

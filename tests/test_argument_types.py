@@ -36,7 +36,7 @@ ENDS = {"close", "end", "abend", "return_", "run", "rest"}
 INSIDE = {
     "changed", "nothing_stored", "to_abend", "handles_condition", "journal_of", "remove_object", "save_object",
     "change", "check_entry", "fail", "granted", "job_of_log", "keep_remote_failure", "library", "may_use_profile", "message",
-    "open_queue", "refuse", "take_remote_failure", "waits_for_nobody",
+    "open_queue", "refuse", "take_remote_failure",
 }  # fmt: skip
 """What the rooms ask each other, and no program calls."""
 

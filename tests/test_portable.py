@@ -176,3 +176,15 @@ def test_a_region_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with served.serving([directory], tmp_path) as server:
         server.region.writeq_td("LOGQ", b"x")
         assert server.region.readq_td("LOGQ") == b"x"
+
+
+def test_freezing_time_imports_nothing_that_a_package_loads_late():
+    """freezegun looks at every name that a module lists; pandas, imported with time frozen, does not return."""
+    script = (
+        "import sys, tdqsim.pipeline.stages, tdqsim.server.hostservers, tdqsim.server.http\n"
+        "from freezegun import freeze_time\n"
+        "with freeze_time('2026-01-01'): pass\n"
+        "print(*sorted({'pandas', 'pyspark', 'fastapi', 'uvicorn', 'nicegui'} & sys.modules.keys()))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout.split() == []

@@ -7,7 +7,6 @@ figures wanted are 150 for a command and 600 for a task, of which a loaded machi
 from __future__ import annotations
 
 import resource
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,7 @@ from tdqsim.cobol import CobolPrograms
 from ._ratio import compare
 from ._table import hold
 
-pytestmark = [
-    pytest.mark.bench,
-    pytest.mark.skipif(shutil.which("cobc") is None, reason="GnuCOBOL (cobc) is not installed"),
-]
+pytestmark = [pytest.mark.bench, pytest.mark.cobc]
 
 COMMANDS = 2000
 HEAD = """\

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.ibmi import RDQS0100, Job, System
+from tdqsim.ibmi import Job, System
 from tests.bench._ratio import compare, report
 from tests.bench._table import hold
 
@@ -109,10 +109,15 @@ def test_qmhrdqm_of_a_hundred_thousand(tmp_path: Path):
         for _ in range(100_000):
             job.qsnddtaq("MANY", "QGPL", DATA)
         stored = next(system.queues()).stored
+        receiver, room, selection = bytearray(20_000_000), (20_000_000).to_bytes(4, "big"), b"\xc1@@@\0\0\0d"
+
+        def retrieve(form: str) -> None:
+            job.call("QMHRDQM", receiver, room, form, "QGPL/MANY", selection, 8, "RDQS0100", bytes(4))
+
         costs = compare(
             {
-                "RDQM0100 A, bytes": lambda _: job.retrieve("MANY", "QGPL", "RDQM0100", RDQS0100(), None),
-                "RDQM0200 A, bytes": lambda _: job.retrieve("MANY", "QGPL", "RDQM0200", RDQS0100(), None),
+                "RDQM0100 A, bytes": lambda _: retrieve("RDQM0100"),
+                "RDQM0200 A, bytes": lambda _: retrieve("RDQM0200"),
                 "RDQM0100 A, records": lambda _: job.qmhrdqm("MANY", "QGPL"),
             },
             n=1, rounds=5, reference=lambda _: sum(1 for _ in stored.entries()), reference_n=1, cpu=True,

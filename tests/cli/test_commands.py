@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -131,3 +132,61 @@ def test_definitions_go_out_as_macros_and_as_cl(tdq: Tdq, tmp_path: Path) -> Non
     assert tdq("export", "cl", "q.yaml").out == "CRTDTAQ DTAQ(QGPL/ORDERS) MAXLEN(9)\n"
     (tmp_path / "none.yaml").write_text("group: PAY\ntransaction:\n- {name: PAYP}\n")
     assert tdq("export", "cl", "none.yaml").code == 2
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "examples").iterdir()), ids=lambda path: path.stem)
+def test_every_example_can_be_copied(tdq: Tdq, tmp_path: Path, path: Path) -> None:
+    if path.name.startswith(("_", ".")):
+        pytest.skip("no example")
+    ended = tdq("new", tmp_path / "copy", "--example", path.stem)
+    assert ended.code == 0
+    wanted = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+    for file in (each for each in wanted if "__pycache__" not in each.parts):
+        copied = tmp_path / "copy" / file.relative_to(path.parent if path.is_file() else path)
+        assert copied.read_bytes() == file.read_bytes()
+    assert "next: " in ended.out
+    assert ("tdq run" in ended.out) == (path / "region.yaml").is_file()
+    assert path.stem in tdq("new", tmp_path / "other", "--example", "nonesuch").err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("inquir", "inquire"),
+        ("dtaq lst", "list"),
+        ("export cds", "csd"),
+        ("guide browze", "browse"),
+        ("guide recovry", "recovery"),
+        ("inquire --option NUMITMS", "NUMITEMS"),
+        ("browse --option numitms", "NUMITEMS"),
+        ("inquire --optin NUMITEMS", "--option"),
+        ("new copy --example card_postin", "card_posting"),
+    ],
+)
+def test_what_was_probably_meant_is_said(tdq: Tdq, tmp_path: Path, words: str, meant: str) -> None:
+    (tmp_path / "region.yaml").write_text("definitions: []\n")
+    ended = tdq(*words.split())
+    assert ended.code == 2
+    assert f"did you mean {meant}?" in ended.err or re.search(rf"\(Possible options: .*{meant}\b", ended.err)
+
+
+def test_a_word_that_is_like_nothing_suggests_nothing(tdq: Tdq) -> None:
+    ended = tdq("xyzzyx")
+    assert (ended.code, "did you mean" in ended.err) == (2, False)
+
+
+def test_folders_without_cobol_are_said_so(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    ended = tdq("cobol", "check", "empty")
+    assert (ended.code, "empty: there is no COBOL source" in ended.err) == (2, True)
+
+
+def test_one_queue_is_shown_by_what_applies_to_it(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text("group: G\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
+    shown = dict(line.split(None, 1) for line in tdq("inquire", "PAYQ", "-d", "pay.yaml").out.splitlines()[1:])
+    assert (shown["TDQUEUE"], shown["TYPE"], shown["TRIGGERLEVEL"]) == ("PAYQ", "INTRA", "0")
+    assert "DDNAME" not in shown
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d", shown["CHANGETIME"])
+    (found,) = json.loads(tdq("inquire", "PAYQ", "-d", "pay.yaml", "--json").out)
+    assert len(found) >= 40
+    assert isinstance(found["CHANGETIME"], int)

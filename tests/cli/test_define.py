@@ -59,6 +59,118 @@ def test_check_takes_a_region_directory(tdq: Tdq, tmp_path: Path, good: Path) ->
     assert "applid" in tdq("check", tmp_path).err
 
 
+DECK = """\
+DEFINE TDQUEUE(CSMX) GROUP(ONE) TYPE(INTRA) TRANSID(XYZ1)
+DEFINE FILE(ACCT) GROUP(ONE) DSNAME(A.B) STRINGS(2) LSRPOOLID(3)
+DEFINE FILE(CUST) GROUP(ONE) DSNAME(A.C) STRINGS(5)
+DEFINE PROGRAM(P1) GROUP(ONE)
+DEFINE PROGRAM(P2) GROUP(ONE)
+DEFINE MAPSET(M1) GROUP(ONE)
+DEFINE TDQUEUE(CSMX) GROUP(TWO) TYPE(INTRA)
+"""
+
+
+def test_what_has_no_effect_is_a_line_for_each_kind(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "deck.txt").write_text(DECK)
+    assert "d.yaml: 7 resources, 0 remarks" in tdq("import", "csd", "deck.txt", "-o", "d.yaml").out
+    first, *lines = tdq("check", "d.yaml").out.splitlines()
+    assert first == "d.yaml: 7 resources in 2 groups"
+    assert len(lines) == 4
+    assert "  PROGRAM: 2 resources have no effect; --notes lists them" in lines
+    assert any(line.startswith("  FILE: ") and " of 2 resources have no effect; --notes" in line for line in lines)
+    assert any("MAPSET(M1): is accepted and has no effect" in line for line in lines)
+    assert any("TDQUEUE(CSMX): is not used: group ONE has it" in line for line in lines)
+    every = tdq("check", "d.yaml", "--notes").out
+    for note in ("FILE(CUST) strings", "FILE(ACCT) lsrpoolid", "PROGRAM(P1)", "PROGRAM(P2)"):
+        assert f"{note}: is accepted and has no effect" in every
+    (counted,) = json.loads(tdq("check", "d.yaml", "--json").out)["files"]
+    assert counted["resources"] == 7
+    assert len(counted["notes"]) == len(every.splitlines()) - 1
+
+
+RING = """group: G
+tdqueue:
+- {name: AQ, type: INDIRECT, indirectname: BQ}
+- {name: BQ, type: INDIRECT, indirectname: AQ}
+"""
+REGION = "definitions: [pay.yaml]\n"
+
+
+@pytest.mark.parametrize(
+    ("region", "definitions", "line", "words"),
+    [
+        ("code_page: 9999", GOOD, 2, "code_page = '9999': is not known; known are the CCSIDs 037"),
+        ("code_page: foo", GOOD, 2, "code_page = 'foo': is not known"),
+        ("cobol: {code_pages: {PAYQ: 999}}", GOOD, 2, "'999': is not known"),
+        ("start: [NOPE]", GOOD, 2, "start = 'NOPE': is not defined"),
+        ("security: {users: [ANN]}", GOOD, 0, "CICSUSER"),
+    ],
+)  # fmt: skip
+def test_check_refuses_what_run_refuses(
+    tdq: Tdq, good: Path, region: str, definitions: str, line: int, words: str
+) -> None:
+    directory = good.parent
+    (directory / "region.yaml").write_text(REGION + region)
+    good.write_text(definitions)
+    ended = tdq("check", directory)
+    assert ended.code == 2
+    assert words in ended.err
+    (problem,) = json.loads(tdq("check", directory, "--json").out)["problems"]
+    assert problem["line"] == line
+    assert tdq("run", directory, "--out", directory / "out").code != 0
+
+
+@pytest.mark.parametrize(
+    "region", ["handlers: [own, json.decoder, os.path]", "job: own:Job", "start: [PAYP]\nhandlers: [own]"]
+)
+def test_check_takes_what_is_there_without_running_it(tdq: Tdq, good: Path, region: str) -> None:
+    (good.parent / "region.yaml").write_text(REGION + region)
+    (good.parent / "own.py").write_text("raise SystemExit('was run')")
+    good.write_text("group: G\ntransaction:\n- {name: T, handler: 'own:f'}\n- {name: U, handler: 'cobol:PROG'}\n")
+    ended = tdq("check", good.parent)
+    assert (ended.code, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("region", "definitions", "place", "words"),
+    [
+        ("dd:\n  NOPE: {path: x}", GOOD.replace("transid: PAYP, ", ""), "region.yaml:3", "dd = 'NOPE': no queue has this DD name"),
+        ("", RING.replace("BQ, type: INDIRECT, indirectname: AQ", "CQ, type: INTRA"), "pay.yaml:3", "TDQUEUE(AQ) indirectname = 'BQ': there is no queue"),
+        ("", RING, "pay.yaml:3", "TDQUEUE(AQ) indirectname = 'BQ': leads back to itself: AQ leads to BQ leads to AQ"),
+        ("", GOOD, "pay.yaml:3", "TDQUEUE(PAYQ) transid = 'PAYP': is not defined"),
+        ("handlers:\n- json\n- nomod", GOOD, "region.yaml:4", "handlers = 'nomod': there is no module nomod"),
+        ("handlers: [xml.nomod]", GOOD, "region.yaml:2", "handlers = 'xml.nomod': there is no module"),
+        ("handlers: [own.inner, own.nomod]", GOOD, "region.yaml:2", "handlers = 'own.nomod': there is no module"),
+        ("job: nomod:Job", GOOD, "region.yaml:2", "job = 'nomod:Job': there is no module nomod"),
+        ("", "group: G\ntransaction:\n- {name: T, handler: 'nomod:f'}\n", "pay.yaml:3", "TRANSACTION(T) handler = 'nomod:f': there is no module"),
+    ],
+)  # fmt: skip
+def test_check_warns_of_names_that_lead_to_nothing(
+    tdq: Tdq, good: Path, region: str, definitions: str, place: str, words: str
+) -> None:
+    (good.parent / "region.yaml").write_text(REGION + region)
+    (good.parent / "own").mkdir()
+    for module in ("__init__.py", "inner.py"):
+        (good.parent / "own" / module).write_text("raise SystemExit('was run')")
+    good.write_text(definitions)
+    ended = tdq("check", good.parent)
+    assert (ended.code, f"warning: {good.parent / place}: {words}" in ended.err) == (0, True)
+    found = json.loads(tdq("check", good.parent, "--json").out)
+    assert found["ok"]
+    assert found["warnings"]
+
+
+def test_an_attribute_without_a_value_is_noted(tdq: Tdq, good: Path) -> None:
+    good.write_text("group: G\ntdqueue:\n- name: PAYQ\n  type: INTRA\n  transid:\n")
+    assert "TDQUEUE(PAYQ) transid: has no value, as if it were not given" in tdq("check", good).out
+
+
+def test_a_tab_is_called_so(tdq: Tdq, good: Path) -> None:
+    good.write_text("group: G\ntdqueue:\n\t- {name: PAYQ}\n")
+    ended = tdq("check", good)
+    assert (ended.code, "pay.yaml:3: is not valid YAML: a tab stands where YAML wants blanks" in ended.err) == (2, True)
+
+
 def test_schema_is_json_schema(tdq: Tdq) -> None:
     assert json.loads(tdq("schema").out)["$schema"].startswith("https://json-schema.org/")
 
@@ -146,8 +258,22 @@ def test_a_wrong_copybook_names_its_line(tdq: Tdq, tmp_path: Path) -> None:
 
 def test_the_guide_lists_and_shows_its_chapters(tdq: Tdq) -> None:
     listed = tdq("guide").out.splitlines()
-    assert [line.split()[0] for line in listed[1:4]] == ["start-python", "start-cics", "start-data"]
+    assert [line.split()[0] for line in listed[:5]] == ["Start:", "chapter", "start-python", "start-cics", "start-data"]
+    assert "Quick start for CICS people" in listed[3]
+    assert "Import a CSD deck" in listed[3]
+    groups = [line for line in listed if line.endswith(":") and " " not in line.replace("IBM i", "IBMi")]
+    assert groups == ["Start:", "CICS:", "IBM i:", "COBOL:", "Testing:", "Data:", "Reference:"]
     assert tdq("guide", "queues").out.startswith("# Queues")
+    assert tdq("guide", "choices").out.startswith("# Design choices")
+
+
+def test_the_guide_is_searched_by_section(tdq: Tdq) -> None:
+    found = tdq("guide", "--search", "dfhintra NOSPACE").out.splitlines()
+    assert found[1].split()[:5] == ["queues", "Where", "the", "records", "are"]
+    assert {line.split()[0] for line in found[1:]} <= {"queues", "coverage"}
+    nothing = tdq("guide", "--search", "zzzzyx")
+    assert (nothing.code, "no section of the guide has 'zzzzyx'" in nothing.err) == (2, True)
+    assert tdq("guide", "--search", " ").code == 2
 
 
 CARDS = ["DEFINE TDQUEUE(CSMX) GROUP(MYGRP)", "       TYPE(INTRA)"]

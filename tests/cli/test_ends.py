@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.cli import main
+from tdqsim.cli import COMMANDS, main
 from tdqsim.cli.errors import CommandFailed, Exit, InputError, guarded
+from tdqsim.cobol import CobolMissing
 from tdqsim.errors import DefinitionError, Problem, StoreInUse, TdqError
+from tdqsim.pipeline.java import JavaMissing
 from tests.cli.conftest import Tdq
 
 
@@ -28,6 +31,8 @@ from tests.cli.conftest import Tdq
         (StoreInUse(Path("s"), 4711), 3, "in use by process 4711"),
         (CommandFailed("a check failed"), 1, "tdq: a check failed"),
         (TdqError("QZERO"), 1, "tdq: QZERO"),
+        (JavaMissing("no Java"), 2, "tdq: no Java"),
+        (CobolMissing("no cobc"), 2, "tdq: no cobc"),
         (FileNotFoundError(2, "No such file or directory", "x.bin"), 2, "x.bin"),
         (RuntimeError("oh"), 4, "unexpected error: RuntimeError: oh\n     set TDQ_TRACEBACK=1"),
         (KeyboardInterrupt(), 130, "tdq: interrupted"),
@@ -202,3 +207,88 @@ def test_an_empty_path_is_not_the_current_directory(tdq: Tdq, tmp_path: Path, co
     assert f"Invalid value for '{named}" in ended.err
     assert "a path is empty; . is the current directory" in ended.err
     assert list(tmp_path.iterdir()) == []
+
+
+HIDDEN = [
+    ("tdqsim.server.serving", ["serve", "card_posting"], "serve"),
+    ("tdqsim.server.users", ["users", "list"], "serve"),
+    ("mkdocs.config", ["guide", "--html", "site"], "guide"),
+    ("numpy", ["pipeline", "warm"], "spark"),
+    ("pyspark.sql", ["pipeline", "warm"], "spark"),
+    ("plotly", ["topology", "card_posting", "--out", "page.html"], "report"),
+]
+
+
+@pytest.mark.parametrize(("module", "words", "extra"), HIDDEN)
+def test_an_extra_that_is_missing_is_named_in_the_same_words(
+    tdq: Tdq, monkeypatch: pytest.MonkeyPatch, module: str, words: list[str], extra: str
+) -> None:
+    if module == "pyspark.sql":
+        pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not installed")
+        pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+    monkeypatch.setitem(sys.modules, module, None)
+    ended = tdq(*words)
+    assert ended.code == 2
+    assert ended.err.endswith(f" is not installed; pip install 'tdqsim[{extra}]' brings it\n")
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "type_", "text"),
+    [
+        ("inquire NOPE", 1, "Condition", "there is no TDQUEUE NOPE"),
+        ("inquire NO*", 1, None, "no queue is called NO*"),
+        ("inquire nowhere", 2, "InputError", "neither a queue"),
+        ("inquire --option NOPE", 2, "InputError", "--option NOPE"),
+        ("inquire --nope", 2, "NoSuchOption", "--nope"),
+        ("peek --store typo", 3, "StoreMissing", "typo: there is no store here"),
+        ("read PAYQ --store store", 1, "Condition", "queue PAYQ is empty"),
+        ("run nowhere", 2, "InputError", "nowhere"),
+        ("run --start NONE", 1, "TdqError", "NONE is not defined"),
+        ("explain", 2, "InputError", "explain which queue?"),
+        ("layout nothing.cpy", 2, None, "nothing.cpy"),
+        ("inquir", 2, None, "inquir"),
+    ],
+)
+def test_json_is_answered_for_errors_too(
+    tdq: Tdq, tmp_path: Path, words: str, code: int, type_: str | None, text: str
+) -> None:
+    (tmp_path / "region.yaml").write_text("definitions: [pay.yaml]\n")
+    (tmp_path / "pay.yaml").write_text("group: G\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
+    assert tdq("seed", "PAYQ", "A", "--store", "store").code == 0
+    assert tdq("read", "PAYQ", "--store", "store").code == 0
+    ended = tdq(*words.split(), "--json")
+    error = json.loads(ended.out)["error"]
+    assert (ended.code, error["exit_code"], text in error["message"]) == (code, code, True)
+    assert type_ in (None, error["type"])
+    assert error["message"] in ended.err
+    if type_ == "Condition":
+        assert error["resp"] in ("QIDERR", "QZERO")
+
+
+def test_definitions_that_are_refused_are_listed_in_json(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text("group: G\ntdqueue:\n- {name: TOOLONG, type: INTRA}\n- {name: A, type: NO}\n")
+    error = json.loads(tdq("inquire", "-d", "pay.yaml", "--json").out)["error"]
+    assert [each["line"] for each in error["problems"]] == [3, 4]
+
+
+def test_what_a_command_has_answered_is_its_only_json(tdq: Tdq, tmp_path: Path) -> None:
+    (tmp_path / "pay.yaml").write_text("group: G\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
+    given = ("PAYQ", "-d", "pay.yaml", "-s", "store")
+    assert tdq("seed", *given[:1], "A", *given[1:]).code == 0
+    ended = tdq("read", *given, "-n", "2", "--json")
+    assert (ended.code, [each["text"] for each in json.loads(ended.out)]) == (1, ["A"])
+    ended = tdq("read", *given, "--all", "--json")
+    assert (ended.code, json.loads(ended.out)) == (0, [])
+    ended = tdq("check", "nothing.yaml", "--json")
+    assert (ended.code, json.loads(ended.out)["ok"]) == (2, False)
+    ended = tdq("write", "PAYQ", "-d", "pay.yaml", "-s", "store", "--", "--json")
+    assert (ended.code, ended.out) == (0, "PAYQ: 1 written\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_looks_the_same_for_all_commands(tdq: Tdq, command: str) -> None:
+    ended = tdq(command, "--help")
+    assert ended.code == 0
+    assert ended.out.startswith(f"Usage: tdq {command} ")
+    assert not any(each in ended.out for each in "│╭╰─")

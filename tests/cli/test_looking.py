@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -156,8 +157,9 @@ def test_to_explain_a_queue_that_is_not_there_is_a_condition(tdq: Tdq, tmp_path:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for module in ("output", "explain", "guide"):
-        monkeypatch.setattr(f"tdqsim.cli.{module}.on_terminal", lambda: True)
+    # All are imported before one is changed: an import in between would take the changed function, and keep it.
+    for module in [import_module(f"tdqsim.cli.{name}") for name in ("output", "explain", "guide")]:
+        monkeypatch.setattr(module, "on_terminal", lambda: True)
     return monkeypatch
 
 

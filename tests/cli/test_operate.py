@@ -112,8 +112,7 @@ def test_a_job_class_that_is_not_there_is_exit_code_2(tdq: Tdq, pay: Path) -> No
 
 def test_statistics_of_the_last_run_are_kept_with_the_store(tdq: Tdq, pay: Path) -> None:
     tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
-    shown = tdq("stats", pay.name, "--store", pay / "store")
-    assert shown.code == 2  # stats takes no queue
+    assert tdq("stats", "PAYQ", "--store", pay / "store").code == 2  # stats takes no queue
     rows = {line.split()[0]: line.split() for line in tdq("stats", "--store", pay / "store").out.splitlines()}
     assert rows["PAYQ"][1:6] == ["INTRA", "2", "2", "0", "1"]
     found = json.loads(tdq("stats", "--store", pay / "store", "--json", "--all").out)
@@ -237,6 +236,50 @@ def test_a_region_directory_is_named_once(tdq: Tdq, pay: Path) -> None:
     ended = tdq("browse", pay, "--region", pay)
     assert (ended.code, "is given by --region already" in ended.err) == (2, True)
     assert "no region directory" in tdq("snapshot", pay / "nothing").err
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["write {} PAYQ A B", "seed {} PAYQ A", "set {} PAYQ TRIGGERLEVEL=9", "read {} PAYQ", "cemt {} I", "ceci {} ASKTIME", "stats {}", "jobs {}",
+     "sysout {}", "browse {}", "snapshot {}", "explain {} PAYQ", "inquire {} PAYQ", "peek {} PAYQ"],
+)  # fmt: skip
+def test_every_command_takes_the_region_directory_in_the_same_ways(
+    tdq: Tdq, pay: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    store = pay.parent / "store"
+    assert tdq("seed", "-r", pay, "PAYQ", *"ABCDEFGH", "--store", store).code == 0
+    before, _, *rest = [*words.split(), "--store", store]
+    if before == "cemt":
+        rest[0] = "I TDQ(PAYQ)"
+    here = [tdq(before, "--region", pay, *rest), tdq(before, pay, *rest), tdq(before, *rest, "--region", pay)]
+    monkeypatch.chdir(pay)
+    here += [tdq(before, *rest), tdq(before, ".", *rest)]
+    assert {(each.code, each.err) for each in here} == {(0, here[0].err)}
+    for wrong in ("/", "..", "../"):
+        ended = tdq(before, wrong, *rest)
+        assert (ended.code, "region" in ended.err) == (2, True), wrong
+
+
+def test_a_queue_may_have_the_name_of_a_directory(tdq: Tdq, pay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (pay / "PAYQ").mkdir()
+    (pay / "PAYQ" / "region.yaml").write_text("definitions: []\n")
+    monkeypatch.chdir(pay)
+    assert tdq("write", "--region", ".", "PAYQ", "ONE", "--store", "s").code == 0
+    assert tdq("peek", "-r", ".", "-s", "s", "PAYQ").out == "ONE\n"
+    assert tdq("browse", "PAYQ").out.splitlines()[1:] == []  # a region without queues
+    ended = tdq("set", "--store", "PAYQ", "PAYQ", "PAYQ", "TRIGGERLEVEL=3")
+    assert (ended.code, "QIDERR" in ended.err) == (1, True)
+
+
+@pytest.mark.parametrize("words", ["read PAYQ", "read PAYQ --all", "peek PAYQ", "stats", "jobs", "sysout", "inquire"])
+def test_a_misspelt_store_is_not_made(tdq: Tdq, pay: Path, words: str) -> None:
+    for store in ("typo", "empty"):
+        (pay / "empty").mkdir(exist_ok=True)
+        ended = tdq(*words.split(), "-r", pay, "--store", pay / store)
+        assert (ended.code, ended.out) == (3, "")
+        assert f"{pay / store}: there is no store here" in ended.err
+        assert not (pay / "typo").exists()
+        assert not any((pay / "empty").iterdir())
 
 
 @pytest.mark.rule("DS-SYSOUT-CLASS", "DS-ASA")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit_json, emit_table, record_value, shown_record
-from tdqsim.cli.workdir import output_directory
 from tdqsim.core.codepage import codepage
+from tdqsim.datasets.workdir import output_directory
+from tdqsim.errors import DatasetError
 from tdqsim.facts import Cvda
 from tests.cli.conftest import Tdq
 
@@ -57,14 +57,14 @@ def test_runs_at_once_get_directories_of_their_own(tmp_path: Path, monkeypatch: 
         assert first == tmp_path / "tdq-out" / "job"
         with output_directory(None, "job") as second:
             assert second == tmp_path / "tdq-out" / "job-2"
-        with pytest.raises(InputError, match="another run is writing there"), output_directory(first, "job"):
+        with pytest.raises(DatasetError, match="another run is writing there"), output_directory(first, "job"):
             pass
     with output_directory(None, "job") as again:
         assert again == first
 
 
 def test_a_directory_is_free_again_when_its_process_is_gone(tmp_path: Path) -> None:
-    code = "import sys, os; from pathlib import Path; from tdqsim.cli.workdir import output_directory\n"
+    code = "import sys, os; from pathlib import Path; from tdqsim.datasets.workdir import output_directory\n"
     code += "lock = output_directory(Path(sys.argv[1]), 'x'); lock.__enter__(); os._exit(9)"
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "out")], check=False)
     assert done.returncode == 9
@@ -75,7 +75,7 @@ def test_a_directory_is_free_again_when_its_process_is_gone(tmp_path: Path) -> N
 def test_a_place_that_cannot_be_written_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(InputError, match="choose a place by --out DIR"),
+        pytest.raises(DatasetError, match="choose a place by --out DIR"),
         output_directory(tmp_path / "file" / "out", "x"),
     ):
         pass
@@ -90,7 +90,7 @@ def test_a_run_writes_through_no_link_that_leads_out(
     (victim.mkdir if where in ("tdq-out", "tdq-out/job") else victim.touch)()
     (tmp_path / where).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / where).symlink_to(victim)
-    with pytest.raises(InputError, match="symbolic link"), output_directory(None, "job"):
+    with pytest.raises(DatasetError, match="symbolic link"), output_directory(None, "job"):
         pass
     assert list(victim.iterdir()) == [] if victim.is_dir() else victim.read_bytes() == b""
 

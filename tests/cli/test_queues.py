@@ -173,7 +173,8 @@ def test_reading_and_setting_leave_data_sets_alone(tdq: Tdq, pay: Path) -> None:
 def test_set_says_what_it_does_not_do(tdq: Tdq, pay: Path) -> None:
     store = pay / "store"
     assert "OPTION=VALUE" in tdq("set", "PAYQ", "NONSENSE", "-r", pay, "-s", store).err
-    assert "0 to 32767" in tdq("set", "PAYQ", "TRIGGERLEVEL=MANY", "-r", pay, "-s", store).err
+    for level in ("MANY", "²", "٣", "9" * 5000):
+        assert "0 to 32767" in tdq("set", "PAYQ", f"TRIGGERLEVEL={level}", "-r", pay, "-s", store).err
     refused = tdq("set", "PAYX", "TRIGGERLEVEL=5", "-r", pay, "-s", store)
     assert refused.code == 1
     assert "INVREQ" in refused.err

@@ -1,29 +1,62 @@
-"""The chapters *choices* and *differences* are what the tables of facts say."""
+"""The chapters that are made from the tables of facts and from docstrings."""
 
 from __future__ import annotations
 
+import inspect
+from importlib import import_module
 from pathlib import Path
 
-import pytest
-
-import tdqsim
-from tdqsim.cli.rule_pages import PAGES
+from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cli.chapters import chapter_text
+from tdqsim.cli.reference import MODULES, page
 from tdqsim.facts import rules, table
+from tdqsim.ibmi import DECLARATIONS
 
-GUIDE = Path(tdqsim.__file__).parent / "guide"
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_chapter_is_as_it_is_made(name: str) -> None:
-    made = PAGES[name]()
-    assert (GUIDE / f"{name}.md").read_text("utf-8") == made, "python -m tdqsim.cli.rule_pages writes it anew"
+PUBLIC_NAMES = Path(__file__).parents[1] / "public_names.txt"
 
 
-def test_every_rule_that_no_manual_confirms_stands_in_one_of_them() -> None:
-    choices, differences = ((GUIDE / f"{name}.md").read_text("utf-8") for name in ("choices", "differences"))
+def test_every_rule_that_no_manual_confirms_is_a_choice_or_a_difference() -> None:
+    choices, differences = chapter_text("choices"), chapter_text("differences")
     for rule in rules().values():
         row = f"| `{rule.id}` |"
         where = (row in choices, row in differences)
         assert where == (rule.confidence == "choice", rule.confidence in ("second-hand", "unconfirmed")), rule.id
     for row in table("absent"):
         assert row["here"] in differences
+
+
+def test_coverage_has_every_command_api_and_rule_and_names_no_test() -> None:
+    text = chapter_text("coverage")
+    for name in (*COMMANDS, *DECLARATIONS):
+        assert f"\n| {name} | done |" in text or f"\n| {name} |  |" in text or f"\n| {name} | " in text, name
+    for rule in rules().values():
+        assert f"| {rule.confidence} | `{rule.id}` |" in text
+    assert "| READQ TD | done |" in text
+    assert "tests/" not in text
+    assert "untouched" not in text
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = {module: page(module) for module in MODULES}
+    overview = chapter_text("reference")
+    for name in PUBLIC_NAMES.read_text("ascii").split():
+        module = max((each for each in MODULES if name.startswith(f"{each}.")), key=len)
+        below = name.removeprefix(f"{module}.")
+        owner, _, member = below.partition(".")
+        if owner.startswith("__"):
+            continue
+        value = inspect.getattr_static(getattr(import_module(module), owner), member) if member else None
+        if callable(value) or isinstance(value, property):
+            assert f"\n### {below}\n" in pages[module], name
+        elif not member:
+            assert f"\n## {below}\n" in pages[module], name
+            assert f"| `{below}` |" in overview
+
+
+def test_a_signature_and_the_parameters_of_a_docstring_are_shown() -> None:
+    text = page("tdqsim.cics")
+    section = text.partition("\n### Region.readq_td\n")[2].partition("\n### ")[0]
+    assert "readq_td(" in section
+    assert "    queue: QueueName,\n" in section
+    assert "**Parameters:**" in section
+    assert "- `queue`: " in section

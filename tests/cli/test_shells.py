@@ -97,6 +97,7 @@ def test_bash(place: Path) -> None:
     assert [set(each.split()) for each in offered] == [wanted for _, wanted in ASKED]
 
 
+@pytest.mark.shells
 def test_fish(place: Path) -> None:
     fish = shell("fish")
     lines = [f"source '{script(place, 'fish')}'"]
@@ -127,6 +128,7 @@ zpty -d typed
 """
 
 
+@pytest.mark.shells
 def test_zsh(place: Path) -> None:
     zsh = shell("zsh")
     filled = {
@@ -142,6 +144,7 @@ def test_zsh(place: Path) -> None:
         assert re.search(rf"^< {re.escape(completed)} *>", screen, re.MULTILINE), screen
 
 
+@pytest.mark.shells
 def test_powershell(place: Path) -> None:
     pwsh = shell("pwsh")
     lines = [f". '{script(place, 'pwsh')}'"]

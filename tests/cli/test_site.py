@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from tdqsim.cli.chapters import CHAPTERS, GROUPS
+from tdqsim.cli.reference import MODULES
 from tests.cli.conftest import Tdq
 
 
@@ -21,17 +24,18 @@ def site(tdq: Tdq, tmp_path: Path) -> Path:
 
 
 def test_every_chapter_is_there_and_nothing_is_fetched(site: Path) -> None:
-    import tdqsim
-
-    chapters = {path.stem for path in (Path(tdqsim.__file__).parent / "guide").glob("*.md")}
     pages = {path.stem: path.read_text("utf-8") for path in site.glob("*.html")}
-    assert chapters | {"index", "404"} == pages.keys()
+    assert {*CHAPTERS, *MODULES, "index", "404"} == pages.keys()
     for name, page in pages.items():
         loaded = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?([^\" >]+)", page)
         assert [place for place in loaded if place.startswith(("http:", "https:", "//"))] == [], name
     for start in ("start-python", "start-cics", "start-data"):
         assert f'href="{start}.html"' in pages["index"]
+    for chapter in CHAPTERS.values():
+        assert chapter.purpose in html.unescape(pages["index"])
+    assert [name for name in GROUPS if f">{name}</h2>" not in re.sub(r"<a .*?</a>", "", pages["index"])] == []
     assert "test_first.py" in pages["testing"]
+    assert 'id="tdqsim.cics' in pages["tdqsim.cics"] or "Region.readq_td" in pages["tdqsim.cics"]
     assert "```" not in pages["testing"]
 
 

@@ -174,6 +174,18 @@ INQUIRED = {
     "CONNECTION": """
         ACCESSMETHOD CVDA 4 IRC; CONNSTATUS CVDA 4 ACQUIRED RELEASED; NETNAME CHAR 8; SERVSTATUS CVDA 4 INSERVICE OUTSERVICE
     """,
+    "FILE": """
+        ACCESSMETHOD CVDA 4 VSAM; ADD CVDA 4 ADDABLE NOTADDABLE; BROWSE CVDA 4 BROWSABLE NOTBROWSABLE;
+        DELETE CVDA 4 DELETABLE NOTDELETABLE; DSNAME CHAR 44; ENABLESTATUS CVDA 4 DISABLED ENABLED UNENABLED;
+        KEYLENGTH BINARY 4; KEYPOSITION BINARY 4; OPENSTATUS CVDA 4 CLOSED OPEN; READ CVDA 4 NOTREADABLE READABLE;
+        RECORDFORMAT CVDA 4 FIXED VARIABLE; RECORDSIZE BINARY 4; RECOVSTATUS CVDA 4 NOTRECOVABLE RECOVERABLE;
+        TYPE CVDA 4 ESDS KSDS RRDS; UPDATE CVDA 4 NOTUPDATABLE UPDATABLE
+    """,
+    "PROGRAM": "STATUS CVDA 4 ENABLED",
+    "TERMINAL": "SERVSTATUS CVDA 4 INSERVICE OUTSERVICE; TRANSACTION CHAR 4; USERID CHAR 8",
+    "TSQUEUE": """
+        FLENGTH BINARY 4; MAXITEMLEN HALF 2; MINITEMLEN HALF 2; NUMITEMS HALF 2; RECOVSTATUS CVDA 4 NOTRECOVABLE RECOVERABLE
+    """,
 }
 
 
@@ -283,6 +295,10 @@ RESP2 = """
     INQUIRE-UOWLINK: not found UOWLNOTFOUND 1; uow not found UOWNOTFOUND 1; browse sequence ILLOGIC 1; no more END 2
     SET-UOWLINK: not found UOWLNOTFOUND 1; indoubt INVREQ 3; active INVREQ 5; bad cvda INVREQ 6; connected INVREQ 7
     INQUIRE-TASK: not found TASKIDERR 1
+    INQUIRE-FILE: not found FILENOTFOUND 1
+    INQUIRE-PROGRAM: not found PGMIDERR 1
+    INQUIRE-TERMINAL: not found TERMIDERR 23
+    INQUIRE-TSQUEUE: not found QIDERR 1
     INQUIRE-TRANSACTION: not found TRANSIDERR 1
     SET-TRANSACTION: not found TRANSIDERR 1
     EXTRACT-STATISTICS: not found NOTFND 1
@@ -391,24 +407,25 @@ def test_resp2_of_create_by_attribute():
 
 
 def test_where_messages_of_cics_go():
-    """Of tasks and triggers to CSMT, of data sets to CSSL, of installs and discards of transient data to CSQL."""
+    """Of tasks and triggers to CSMT, of data sets to CSSL, of installs and discards of transient data to CSQL, some to the console."""
     found: dict[str, set[str]] = {}
     for row in table("kernel_messages"):
         found.setdefault(row["destination"], set()).add(row["id"])
     assert found == {
-        "CSMT": {"DFHAC2236", "DFHAC2231", "DFHAC2232", "DFHAC2233", "DFHAC2001", "DFHAC2008", "DFHAC2016", "DFHTD0183",
-                 "DFHTD0340"},
+        "CSMT": {"DFHAC2236", "DFHAC2231", "DFHAC2232", "DFHAC2233", "DFHAC2001", "DFHAC2008", "DFHAC2016", "DFHTD0183"},
         "CSSL": {"DFHTD0240"},
-        "CSQL": {"DFHTD1278", "DFHTD0401", "DFHTD0402", "DFHTD0403"},
+        "CSQL": {"DFHTD0401", "DFHTD0402", "DFHTD0403"},
+        "Console": {"DFHTD0340", "DFHTD1278"},
     }  # fmt: skip
     texts = {row["id"]: row["text"] for row in table("kernel_messages")}
     inserts = {name: set(re.findall(r"{(\w+)}", text)) for name, text in texts.items()}
     of_a_program = {"transid", "program", "termid"}
+    of_a_queue = {"queue", "termid", "userid", "transid"}
     assert inserts == {
         "DFHAC2236": {*of_a_program, "abcode"}, "DFHAC2231": of_a_program, "DFHAC2232": of_a_program,
         "DFHAC2233": of_a_program, "DFHAC2001": {"transid"}, "DFHAC2008": {"transid"}, "DFHAC2016": {"transid", "program"},
         "DFHTD0183": {"queue", "transid", "reason"}, "DFHTD0340": {"queue", "transid"}, "DFHTD0240": {"queue"},
-        "DFHTD1278": {"queue", "userid"}, "DFHTD0401": {"queue"}, "DFHTD0402": {"queue"}, "DFHTD0403": {"queue"},
+        "DFHTD1278": {"queue", "userid"}, "DFHTD0401": of_a_queue, "DFHTD0402": of_a_queue, "DFHTD0403": of_a_queue,
     }  # fmt: skip
     says = {"DFHTD0401": "deleted", "DFHTD0402": "added", "DFHTD0403": "replaced", "DFHTD1278": "not installed",
             "DFHTD0340": "remote", "DFHTD0183": "trigger level", "DFHAC2001": "not recognized", "DFHAC2008": "disabled",

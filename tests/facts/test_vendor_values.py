@@ -15,7 +15,7 @@ VALUES = {
         longest 256 suffix_COLOR C suffix_PS P suffix_HILIGHT H suffix_VALIDN V suffix_OUTLINE U suffix_SOSI M suffix_TRANSP T
     """,
     "cobol": "no_area FF000000",
-    "files": """
+    "cvda": """
         NOTAPPLIC 1 VSAM 3 ESDS 5 KSDS 6 RRDS 7 FIXED 12 VARIABLE 13 OPEN 18 CLOSED 19 ENABLED 23 DISABLED 24 RECOVERABLE 29
         NOTRECOVABLE 30 UNENABLED 33 READABLE 35 NOTREADABLE 36 UPDATABLE 37 NOTUPDATABLE 38 BROWSABLE 39 NOTBROWSABLE 40
         ADDABLE 41 NOTADDABLE 42 DELETABLE 43 NOTDELETABLE 44
@@ -122,6 +122,15 @@ CEMT_WORDS = {
         ACQuired:CONNSTATUS=ACQUIRED/I RELeased:CONNSTATUS=RELEASED/I INService:SERVSTATUS=INSERVICE/I
         OUtservice:SERVSTATUS=OUTSERVICE/I NETname:NETNAME/I
     """,
+    "FILE": """
+        ENabled:ENABLESTATUS=ENABLED/IS DIsabled:ENABLESTATUS=DISABLED/IS UNEnabled:ENABLESTATUS=UNENABLED/I
+        OPen:OPENSTATUS=OPEN/IS CLosed:OPENSTATUS=CLOSED/IS DSname:DSNAME/I
+    """,
+    "PROGRAM": "ENabled:STATUS=ENABLED/I",
+    "TERMINAL": """
+        INService:SERVSTATUS=INSERVICE/IS OUtservice:SERVSTATUS=OUTSERVICE/IS TRansaction:TRANSACTION/I USerid:USERID/I
+    """,
+    "TSQUEUE": "ITems:NUMITEMS/I DElete:ACTION=DELETE/S",
 }
 """Keywords of CEMT, capitals being the least that must be written: option, CVDA, and whether of INQUIRE, SET or both."""
 
@@ -144,7 +153,8 @@ def test_verbs_and_resources_of_cemt():
     assert not any(row[column] for row in rows for column in ("resource", "cvda"))
     assert {row["keyword"]: (row["verbs"], row["option"]) for row in rows if row["kind"] == "resource"} == {
         "TAsk": ("INQUIRE SET", "number7"), "TClass": ("", ""), "TDqueue": ("INQUIRE SET DISCARD", "name4"),
-        "TErminal": ("", ""), "TRAnsaction": ("INQUIRE SET", "name4"), "TRDumpcode": ("", ""),
+        "TErminal": ("INQUIRE SET", "name4"), "FIle": ("INQUIRE SET", "name8"), "PROGram": ("INQUIRE", "name8"),
+        "TSqueue": ("INQUIRE SET", "name16"), "TRAnsaction": ("INQUIRE SET", "name4"), "TRDumpcode": ("", ""),
         "COnnection": ("INQUIRE", "name4"), "UOW": ("INQUIRE SET", "hex32"), "UOWEnq": ("INQUIRE", "none"),
         "UOWLink": ("INQUIRE SET", "hex8"),
     }  # fmt: skip
@@ -192,10 +202,11 @@ def test_words_of_commands_that_stand_for_an_option_or_for_none():
     expected = {(command, "DATASET"): "FILE" for command in files} | {
         ("HANDLE ABEND", "LABEL"): "PROGRAM", ("START", "FLENGTH"): "LENGTH", ("RETRIEVE", "FLENGTH"): "LENGTH",
         ("SEND", "FLENGTH"): "LENGTH", ("RECEIVE", "FLENGTH"): "LENGTH", ("RECEIVE", "MAXFLENGTH"): "MAXLENGTH",
+        ("WRITEQ TS", "QNAME"): "QUEUE", ("READQ TS", "QNAME"): "QUEUE", ("DELETEQ TS", "QNAME"): "QUEUE",
     }  # fmt: skip
     none = """
         START=AFTER,FMH DELAY=FOR SEND-MAP=WAIT,TERMINAL,PRINT,DEFAULT,ALTERNATE
-        SEND-TEXT=WAIT,TERMINAL,PRINT,DEFAULT,NOEDIT,MAPPED SEND-CONTROL=PRINT,DEFAULT SEND=DEFAULT,LAST
+        SEND-TEXT=WAIT,TERMINAL,PRINT,DEFAULT,NOEDIT,MAPPED SEND-CONTROL=PRINT,DEFAULT SEND=DEFAULT
         READ=NOSUSPEND,CONSISTENT,REPEATABLE,UNCOMMITTED WRITE=NOSUSPEND REWRITE=NOSUSPEND READNEXT=NOSUSPEND READPREV=NOSUSPEND
     """
     for entry in none.split():
@@ -211,6 +222,7 @@ def test_keywords_that_are_cvdas():
         "CREATE TDQUEUE": "LOG=LOGMESSAGE NOLOG=LOGMESSAGE", "SET UOW": "BACKOUT=UOWSTATE COMMIT=UOWSTATE FORCE=UOWSTATE",
         "SET TRANSACTION": "DISABLED=STATUS ENABLED=STATUS", "SET UOWLINK": "DELETE=ACTION",
         "SET TASK": "FORCEPURGE=PURGETYPE KILL=PURGETYPE PURGE=PURGETYPE",
+        "FORMATTIME": "RFC1123=STRINGFORMAT RFC3339=STRINGFORMAT",
         "SET FILE": "OPEN=OPENSTATUS CLOSED=OPENSTATUS ENABLED=ENABLESTATUS DISABLED=ENABLESTATUS",
     }  # fmt: skip
     found: dict[str, list[str]] = {}
@@ -312,6 +324,15 @@ CEMT_LAYOUT = {
     "CONNECTION": """
         1/2/Con/CONNECTION/name4 1/12/Net/NETNAME/name8 1/26//SERVSTATUS/status 1/30//CONNSTATUS/status
         1/34//ACCESSMETHOD/status
+    """,
+    "FILE": """
+        1/2/Fil/FILE/name8 1/16/Dsn/DSNAME/name44 2/16//OPENSTATUS/status 2/20//ENABLESTATUS/status
+        2/24//RECOVSTATUS/status
+    """,
+    "PROGRAM": "1/2/Prog/PROGRAM/name8 1/18//STATUS/status",
+    "TERMINAL": "1/2/Ter/TERMINAL/name4 1/12/Tra/TRANSACTION/name4 1/22//SERVSTATUS/status 1/26/Use/USERID/name8",
+    "TSQUEUE": """
+        1/2/Tsq/TSQUEUE/name16 1/24/Num/NUMITEMS/number5 1/35/Len/FLENGTH/number10 1/51//RECOVSTATUS/status
     """,
 }
 """Where each value of a resource stands: line, column, label, option and form."""

@@ -157,3 +157,9 @@ def test_short_tasks_at_the_end_of_a_long_run_are_seen_beside_one_that_lasted_al
     lengths = drawing.data[0]["x"]
     assert min(lengths) * 50 >= max(lengths)
     assert sorted(drawing.data[0]["base"]) == drawing.data[0]["base"]
+
+
+def test_cells_show_numbers_in_groups_and_truth_values_as_words() -> None:
+    html = "".join(Table(("what",), [(1234567,), (True,), (False,), (0.5,)], "Cells").html())
+    for shown in (">1,234,567<", ">True<", ">False<", ">0.5<"):
+        assert shown in html

@@ -99,6 +99,14 @@ def test_thousands_of_queues_are_cut_and_it_is_said() -> None:
     assert "2,000 of 5,000 are shown" in "".join(picture.words.html())
 
 
+def test_a_picture_is_higher_by_as_much_for_each_row() -> None:
+    def height(count: int) -> int:
+        queues = [define_tdqueue(name=f"Q{n}", type="INTRA") for n in range(count)]
+        return topology([Site("A", "A", Definitions.of(queues))]).picture().height
+
+    assert [height(count) for count in (1, 2, 9)] == [140, 170, 380]
+
+
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     found = tmp_path / "region"

@@ -11,7 +11,7 @@ import sys
 from tdqsim import Region, System, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics import Condition, Task
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.ibmi.job import Job
+from tdqsim.ibmi import Job
 from tdqsim.testing import History, StillClock
 
 __all__ = ["trace"]

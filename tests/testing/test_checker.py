@@ -64,6 +64,20 @@ def test_a_planted_anomaly_is_found(what: str) -> None:
         verdict.check()
 
 
+@pytest.mark.parametrize(
+    ("what", "events"),
+    [
+        ("unexpected", [LOGICAL, op(W, b"a", uow="1"), op(R, b"a", uow="1"), end("COMMIT", "1")]),
+        ("read-uncommitted", [LOGICAL, op(W, b"x", uow="1")]),
+        ("phantom", [LOGICAL, op(W, b"x", uow="1"), end("BACKOUT", "1")]),
+        ("duplicated", [LOGICAL, op(W, b"x", uow="1"), end("COMMIT", "1"), op(R, b"x", uow="2"), end("COMMIT", "2")]),
+    ],
+)
+def test_a_record_that_is_there_at_the_end_and_should_not_be(what: str, events: list[Event]) -> None:
+    verdict = check_history(events, final={"Q": [b"x"]})
+    assert [anomaly.kind for anomaly in verdict.anomalies] == [what]
+
+
 SOUND = {
     "fifo": [queue(), op(W, b"a"), op(W, b"b"), op(R, b"a"), op(R, b"b"), op(R, resp="QZERO")],
     "own writes": [LOGICAL, op(W, b"a", uow="1"), op(R, b"a", uow="1"), end("COMMIT", "1")],

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim import EscapeMessage, System
-from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics import COMMANDS
 from tdqsim.cli import main
 from tdqsim.facts import rules, table
 from tdqsim.ibmi import DECLARATIONS
@@ -60,6 +60,7 @@ def test_one(tdq_region):
 def test_two():
     "DEFINESOURCE ITEMCOUNT LENGERR CPF9801 TERMINAL"
     parse_definitions("group: G\\ntransaction:\\n- {name: AAAA, alias: BBBB}\\n")
+    parse_definitions("group: G\\ntdqueue:\\n- {name: TAPE, type: EXTRA, rewind: REREAD}\\n")
 
 def test_fails(tdq_region):
     tdq_region.deleteq_td("NONE")
@@ -99,6 +100,7 @@ def test_what_tests_that_passed_have_exercised_is_done(tmp_path: Path, processes
     assert row(page, "ENABLESTATUS")[1:3] == ["untouched", "done"]
     assert "| TDQUEUE | TRIGGERLEVEL | INTRA | done | test_it.py::" in page
     assert "| TDQUEUE | FACILITYID | INTRA | untouched |  |" in page
+    assert "| TDQUEUE | REWIND | EXTRA | without effect | test_it.py::test_two |" in page
     assert "| TRANSACTION | ALIAS |  | without effect | test_it.py::test_two |" in page
     assert row(page, "DFHTD0183")[2] == "done"
     assert (row(page, "CPF9801")[2], row(page, "CPF9872")[2]) == ("done", "untouched")

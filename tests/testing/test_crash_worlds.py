@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tdqsim import System, TdqError, define_tdqueue, define_transaction
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics import Sysplex
 from tdqsim.definitions import Definitions, define_dtaq
 from tdqsim.testing import (
     CrashFailure,

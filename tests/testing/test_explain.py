@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim import Region, TdqError, define_tdqueue, define_terminal, define_transaction
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics import Sysplex
 from tdqsim.testing import History, RecycledStores
 
 DEFINITIONS = [

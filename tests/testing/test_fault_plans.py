@@ -20,8 +20,8 @@ from tdqsim import (
     define_terminal,
     define_transaction,
 )
+from tdqsim.cics import Sysplex
 from tdqsim.cics.ship.messages import STEPS
-from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.testing import (
     Crashed,
     CrashPoint,

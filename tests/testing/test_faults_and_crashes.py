@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tdqsim import Condition, EscapeMessage, Region, Resp, System, TdqError, define_tdqueue
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics import Sysplex
 from tdqsim.testing import (
     Crashed,
     CrashFailure,

@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tdqsim import Abend, Condition, Region, Resp, define_tdqueue, define_terminal, define_transaction
-from tdqsim.cics import Task
-from tdqsim.cics.kernel.security import Access, AccessList
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics import Access, AccessList, Sysplex, Task
 from tdqsim.core.store import Store
 from tdqsim.testing import CrashPoint, DiskFull, Fault, FaultPlan, RecycledStores, add_hook
 

@@ -66,7 +66,8 @@ def run(pytester: pytest.Pytester, text: str, *options: str) -> str:
     """What a session prints that runs these tests, in this process."""
     pytester.makepyfile(test_it=text)
     plugins = [] if installed() else ["-p", "tdqsim.testing.plugin"]
-    done = pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider", *plugins, *options, "test_it.py")
+    plugins += ["-p", "no:cacheprovider", "-p", "no:tdqsim-frames"]  # which would hide frames in this session, too
+    done = pytester.runpytest_inprocess("-q", *plugins, *options, "test_it.py")
     return "\n".join([*done.outlines, *done.errlines])
 
 
@@ -208,9 +209,30 @@ import sys
 
 def test_it():
     loaded = sorted(name for name in sys.modules if name.startswith("tdqsim"))
-    plugins = ["tdqsim.cobol", "tdqsim.cobol.pytest_plugin", "tdqsim.testing", "tdqsim.testing.plugin"]
-    assert loaded == sorted(["tdqsim", "tdqsim.errors", "tdqsim.late", *plugins])
+    plugins = ["cobol", "cobol.pytest_plugin", "testing", "testing._frames", "testing._frames_plugin", "testing.plugin"]
+    assert loaded == sorted(["tdqsim", "tdqsim.errors", "tdqsim.late", *(f"tdqsim.{name}" for name in plugins)])
     assert "lmdb" not in sys.modules
+"""
+    text = run_apart(tmp_path, body)
+    assert "1 passed" in text, text
+
+
+def test_pytest_does_not_rewrite_the_modules_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = tmp_path / "site" / "other-1.dist-info"  # pytest takes the files of a distribution with a plugin
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1\n")
+    (installed / "entry_points.txt").write_text("[pytest11]\nother = json\n")
+    (installed / "RECORD").write_text("tdqsim/__init__.py,,\nhelpers/__init__.py,,\n")
+    (tmp_path / "site" / "helpers").mkdir()
+    (tmp_path / "site" / "helpers" / "__init__.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    body = """
+import helpers, sys
+
+def test_it(tdq_region, tdq_job):
+    loaded = {name: type(module.__loader__).__name__ for name, module in sys.modules.items() if hasattr(module, "__loader__")}
+    assert loaded["helpers"] == "AssertionRewritingHook"
+    assert {loaded[name] for name in ("tdqsim.cics", "tdqsim.ibmi", "tdqsim.testing.kit")} == {"SourceFileLoader"}
 """
     text = run_apart(tmp_path, body)
     assert "1 passed" in text, text

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdqsim import Region, System, TdqError, define_tdqueue
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics import Sysplex
 from tdqsim.core.codepage import codepage
 from tdqsim.testing import (
     RecycledStores,

@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from tdqsim.cli import COMMANDS
 from tdqsim.cli.errors import guarded
+from tdqsim.core.spelling import did_you_mean
 
 __all__ = ["run"]
 
@@ -38,6 +39,10 @@ class _Command(TyperCommand):
         return _answered(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self._at_place:
+            from tdqsim.cli.place import with_region_first  # noqa: PLC0415  (the command has imported it)
+
+            args = with_region_first(self, ctx, args)
         if not ctx.resilient_parsing:
             if any(not word or word.endswith("=") for word in args):
                 self._refuse_empty_paths(ctx, args)
@@ -47,6 +52,23 @@ class _Command(TyperCommand):
             ctx.params[parameter.name], source = parameter.consume_value(ctx, given)
             ctx.set_parameter_source(parameter.name, source)
         return list(ctx.args)
+
+    @property
+    def _at_place(self) -> bool:
+        """Whether the command is about a region (see :func:`tdqsim.cli.place.at_place`)."""
+        return getattr(self.callback, "at_place", False)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        options, *arguments = super().collect_usage_pieces(ctx)
+        return [options, *(["[DIR]"] if self._at_place else []), *arguments]
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Options; or a region directory where it may stand first, and there is no argument that offers it."""
+        found = super().shell_complete(ctx, incomplete)
+        if self._at_place and not incomplete.startswith("-") and not ctx.params.get("region"):
+            region = next(each for each in self.params if each.name == "region")
+            found += region.shell_complete(ctx, incomplete)
+        return found
 
     def _refuse_empty_paths(self, ctx: Any, args: list[str]) -> None:
         """What a shell gives where its variable is not set would be the current directory."""
@@ -59,6 +81,13 @@ class _Command(TyperCommand):
 
 class _Group(TyperGroup):
     """A group of commands."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first word names; where there is none, the one that was probably meant is said."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            ctx.fail(f"No such command {name!r}{did_you_mean(name, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
 
     def get_params(self, ctx: Any) -> Any:
         return _answered(super().get_params(ctx))
@@ -117,6 +146,7 @@ def _loaded(module: str, name: str) -> Any:
 
 def _prepare(part: typer.Typer) -> None:
     part.info.cls = _Group
+    part.rich_markup_mode = None  # help without boxes, alike for all
     for command in part.registered_commands:
         command.cls = _Command
     for group in part.registered_groups:
@@ -161,7 +191,8 @@ def run(given: list[str]) -> int:
             command.main(args=given, prog_name="tdq")  # a shell asks what may come next; it ends there
         return _invoke(command, given)
 
-    return guarded(call)
+    words = given[: given.index("--")] if "--" in given else given
+    return guarded(call, json="--json" in words)
 
 
 def _invoke(command: Any, arguments: list[str]) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tdqsim.cli.errors import CommandFailed, warn
+from tdqsim.cli.errors import CommandFailed, InputError, warn
 from tdqsim.cli.output import emit_json
 from tdqsim.cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption
 
@@ -34,6 +35,9 @@ def _files(sources: list[Path]) -> list[Path]:
             found += sorted(path for path in source.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file())
         else:
             found.append(source)
+    if not found:
+        folders = ", ".join(map(str, sources))
+        raise InputError(f"{folders}: there is no COBOL source; the names of such end in {', '.join(_SUFFIXES)}")
     return found
 
 
@@ -54,13 +58,16 @@ def check(
 
     wrong = 0
     for source in _files(sources):
+        text = ""
         try:
             text = expand(source, Options(tuple(copybooks or ())))
             found = translate(text, str(source))
         except CobolError as error:
             wrong += 1
             typer.echo(str(error))
+            _tell_of_margin(source, text)
         else:
+            _tell_of_margin(source, text)
             for each in (found, *found.following):
                 typer.echo(f"{source}: {each.program}, {len(each.commands)} commands")
                 for command in each.commands:
@@ -72,11 +79,27 @@ def check(
         raise typer.Exit(1)
 
 
+def _tell_of_margin(source: Path, text: str) -> None:
+    """Name the lines of a program and of its copybooks that go beyond column 72.
+
+    Args:
+        source: the program.
+        text: the program as the preprocessor has expanded it, empty where it has not.
+    """
+    from tdqsim.cobol.margins import RIGHT, cut_off  # noqa: PLC0415  (a command imports what it uses)
+
+    files = dict.fromkeys([str(source), *re.findall(r'^#line \d+ "([^"\n]+)"', text, re.MULTILINE)])
+    for file in files:
+        if Path(file).is_file():
+            for line, rest in cut_off(Path(file).read_bytes()):
+                typer.echo(f"{file}:{line}: {rest.strip()!r} stands behind column {RIGHT} and is not read")
+
+
 @app.command("compile")
 def compile_(sources: _Sources, copybooks: _Copybooks = None) -> None:
     """Compile programs, and keep the modules for the regions that use them."""
     from tdqsim.cobol import CobolError, Options, compile_program  # noqa: PLC0415
-    from tdqsim.cobol.handlers import default_cache  # noqa: PLC0415
+    from tdqsim.cobol.toolchain import default_cache  # noqa: PLC0415
 
     wrong = 0
     for source in _files(sources):
@@ -104,8 +127,8 @@ def run(
     trace: Annotated[bool, typer.Option("--trace", help="Print each statement and command.")] = False,
 ) -> None:
     """Run a program as a task, let what it starts run too, and show what is on the queues it has changed."""
-    from tdqsim.cobol.handlers import default_cache  # noqa: PLC0415  (a command imports what it uses)
     from tdqsim.cobol.programs import CobolPrograms  # noqa: PLC0415
+    from tdqsim.cobol.toolchain import default_cache  # noqa: PLC0415  (a command imports what it uses)
 
     place = Place(region, definitions or [], store, dd or [])
     place.check_not_served("this run")

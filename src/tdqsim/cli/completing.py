@@ -23,6 +23,7 @@ __all__ = [
     "offered_data_queues",
     "offered_directories",
     "offered_options",
+    "offered_places",
     "offered_queues",
     "offered_transactions",
     "offering",
@@ -35,14 +36,14 @@ _REGION_FILE: Final = "region.yaml"
 
 def offered_queues(ctx: Any, incomplete: str) -> list[Offer]:
     """The queues that the definitions have; region directories too where one may stand first."""
-    place, may_be_directory = _place(ctx)
+    place = _place(ctx)
     own = [] if place is None else beginning(_read(lambda: _queues(place)), incomplete.upper())
-    return own + offered_directories(incomplete) if may_be_directory else own
+    return own if ctx.params.get("names") else own + offered_places(ctx, incomplete)
 
 
 def offered_transactions(ctx: Any, incomplete: str) -> list[Offer]:
     """The transaction ids that the definitions have, and those that queues start."""
-    place, _ = _place(ctx)
+    place = _place(ctx)
     return [] if place is None else beginning(_read(lambda: _transactions(place)), incomplete.upper())
 
 
@@ -90,22 +91,25 @@ def beginning(offers: Iterable[Offer], start: str) -> list[Offer]:
     return [offer for offer in offers if offer[0].startswith(start)]
 
 
-def _place(ctx: Any) -> tuple[Place | None, bool]:
-    """Where the command that is being typed works, and whether a region directory may be the next word.
+def offered_places(ctx: Any, incomplete: str) -> list[Offer]:
+    """Region directories, where one may stand first among the arguments: no other says which region is meant."""
+    return [] if ctx.params.get("region") else offered_directories(incomplete)
+
+
+def _place(ctx: Any) -> Place | None:
+    """Where the command that is being typed works.
 
     Before an option's value that is not there yet the parser leaves the arguments as words.
     """
     from tdqsim.cli.place import Place  # noqa: PLC0415  (a place has completions itself)
 
     given = ctx.params
-    words = given.get("names") or []
     directory = given.get("region") or next((word for word in ctx.args if (Path(word) / _REGION_FILE).is_file()), None)
     try:
         place = Place(_path(directory), list(given.get("definitions") or ()), _path(given.get("store")))
-        place = place.split(words)[1]
     except TdqError:
-        return None, False
-    return (None if place.empty else place), not (place.named or words or "names" not in given)
+        return None
+    return None if place.empty else place
 
 
 def _path(given: Any) -> Path | None:

@@ -17,7 +17,9 @@ from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.core.links import stays_here
 
 if TYPE_CHECKING:
-    from tdqsim.definitions import Definitions
+    from collections.abc import Iterable, Iterator
+
+    from tdqsim.definitions import Definitions, Note, RegionFile
     from tdqsim.definitions.imports import Imported
     from tdqsim.layouts import Layout
 
@@ -46,27 +48,43 @@ def check(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Definition files, or directories of regions and systems.")
     ],
+    notes: Annotated[
+        bool, typer.Option("--notes", help="List every attribute and resource without effect, not one line for a kind.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check definition files, and the directories of regions and systems; all problems are listed, with their lines."""
+    """Check definition files, and the directories of regions and systems; all problems are listed, with their lines.
+
+    In a region directory that is also what tdq run would refuse, such as an undefined transaction in start:. No code of
+    yours is run.
+    """
+    from tdqsim.cli.region_check import indirect_rings, region_problems, region_warnings  # noqa: PLC0415
     from tdqsim.errors import DefinitionError, Problem  # noqa: PLC0415  (a command imports what it uses)
 
     problems: list[Problem] = []
+    warnings: list[Problem] = []
     checked: list[tuple[Path, Definitions]] = []
     for path in paths:
         try:
-            found = _load(path)
+            found, file = _load_with_region(path)
+            if file is not None:
+                problems += region_problems(file, found)
+                warnings += region_warnings(file, found)
             if not found.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
                 problems.append(
                     Problem(str(path), 0, "", "", "", "defines nothing; a section such as tdqueue is needed")
                 )
+            warnings += indirect_rings(found)
             checked.append((path, found))
         except DefinitionError as error:
             problems += error.problems
     if as_json:
-        emit_json({"ok": not problems, "problems": [_fields(item) for item in problems], "files": _counts(checked)})
+        shown = {"problems": [_fields(item) for item in problems], "warnings": [_fields(item) for item in warnings]}
+        emit_json({"ok": not problems, **shown, "files": _counts(checked)})
     else:
-        _tell(checked)
+        _tell(checked, every=notes)
+        for warning in warnings:
+            warn(f"warning: {warning}")
     if problems:
         if not as_json:
             raise DefinitionError(problems)
@@ -74,6 +92,11 @@ def check(
 
 
 def _load(path: Path) -> Definitions:
+    return _load_with_region(path)[0]
+
+
+def _load_with_region(path: Path) -> tuple[Definitions, RegionFile | None]:
+    """The definitions of a file, or of a directory; for a region directory its region.yaml too."""
     from tdqsim.definitions import load_definitions  # noqa: PLC0415
     from tdqsim.definitions.regionfile import load_region_file  # noqa: PLC0415
 
@@ -81,19 +104,19 @@ def _load(path: Path) -> Definitions:
     if (system / "system.yaml").is_file() and path.name != "region.yaml":
         from tdqsim.server.systemfile import load_system_file  # noqa: PLC0415
 
-        return load_system_file(system)[1]
+        return load_system_file(system)[1], None
     if path.name != "region.yaml" and not (path / "region.yaml").is_file():
-        return load_definitions(path)
+        return load_definitions(path), None
     from tdqsim.report.layouts import queue_layouts  # noqa: PLC0415
 
     file = load_region_file(path)
     queue_layouts(file)
-    return file.load_definitions()
+    return file.load_definitions(), file
 
 
 def _counts(checked: list[tuple[Path, Definitions]]) -> list[dict[str, Any]]:
     return [
-        {"path": str(path), "resources": len(found.resources), "notes": [_fields(note) for note in found.notes]}
+        {"path": str(path), "resources": len(found.entries), "notes": [_fields(note) for note in found.notes]}
         for path, found in checked
     ]
 
@@ -103,11 +126,31 @@ def _fields(item: Any) -> dict[str, Any]:
     return {name: getattr(item, name) for name in names}
 
 
-def _tell(checked: list[tuple[Path, Definitions]]) -> None:
+def _tell(checked: list[tuple[Path, Definitions]], *, every: bool) -> None:
     for path, found in checked:
-        emit(f"{path}: {_counted(len(found.resources), 'resource')} in {_counted(len(found.groups), 'group')}")
-        for note in found.notes:
-            emit(f"  {note}")
+        emit(f"{path}: {_counted(len(found.entries), 'resource')} in {_counted(len(found.groups), 'group')}")
+        for line in found.notes if every else _by_kind(found.notes):
+            emit(f"  {line}")
+
+
+def _by_kind(notes: Iterable[Note]) -> Iterator[str]:
+    """Notes, those about what has no effect as one line for each kind of resource."""
+    from tdqsim.definitions.group import NO_EFFECT  # noqa: PLC0415  (a command imports what it uses)
+
+    kinds: dict[str, list[Note]] = {}
+    for note in notes:
+        if note.message == NO_EFFECT:
+            kinds.setdefault(note.resource.partition("(")[0], []).append(note)
+        else:
+            yield str(note)
+    for kind, found in kinds.items():
+        if len(found) == 1:
+            yield str(found[0])
+            continue
+        resources = _counted(len({(note.file, note.line, note.resource) for note in found}), "resource")
+        attributes = {note.attribute for note in found if note.attribute}
+        what = f"{_counted(len(attributes), 'attribute')} of {resources}" if attributes else resources
+        yield f"{kind}: {what} {'has' if what.startswith('1 ') else 'have'} no effect; --notes lists them"
 
 
 def _counted(number: int, noun: str) -> str:

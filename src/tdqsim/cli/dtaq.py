@@ -23,6 +23,7 @@ from tdqsim.cli.completing import offered_data_queues
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
 from tdqsim.cli.place import store_path
+from tdqsim.core.hexadecimal import hex_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,9 +146,9 @@ def _bytes(job: AnyJob, text: str, *, as_hex: bool, what: str) -> bytes:
     if not as_hex:
         return job.page.encode(text)
     try:
-        return bytes.fromhex(text)
-    except ValueError:
-        raise InputError(f"{what} {text!r}: with --hex, pairs of hexadecimal digits are needed") from None
+        return hex_bytes(text)
+    except ValueError as error:
+        raise InputError(f"{what} {text!r}: with --hex, {error}") from None
 
 
 def _key(job: AnyJob, key: str | None, *, as_hex: bool) -> bytes | None:

@@ -4,7 +4,7 @@ What the codes mean
     =====  ==========================================================================================
     0      done
     1      the command or the region's work ended in a condition, an abend, or a check that failed
-    2      the command line, a definition, a data set or another file is not right, or cannot be used
+    2      the command line, a definition, a data set or another file is not right, cannot be used, or is not installed
     3      the store: in use, missing, damaged, full, or written by another version
     4      an error of tdqsim itself
     130    interrupted (Ctrl-C)
@@ -19,8 +19,10 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 from tdqsim.client.control import find
 from tdqsim.errors import (
@@ -28,12 +30,13 @@ from tdqsim.errors import (
     DatasetError,
     DefinitionError,
     LayoutError,
+    NotInstalled,
     StoreError,
     StoreInUse,
     TdqError,
 )
 
-__all__ = ["CommandFailed", "Exit", "InputError", "aside", "guarded", "visible", "warn"]
+__all__ = ["CommandFailed", "Exit", "InputError", "Spoken", "aside", "guarded", "spoken", "visible", "warn"]
 
 _TRACEBACK = "TDQ_TRACEBACK"
 _OWN = str(Path(__file__).resolve().parents[1]) + os.sep
@@ -60,25 +63,64 @@ class CommandFailed(TdqError):
     """The command was carried out and its outcome is a failure that has been, or is, told in the text."""
 
 
-def guarded(call: Callable[[], int | None]) -> int:
-    """Run a command; whatever goes wrong becomes one message and an exit code."""
+@dataclass(slots=True)
+class Spoken:
+    """What a command has given to programs and to people so far.
+
+    Attributes:
+        as_json: it has written JSON.
+        said: its messages on the error stream.
+    """
+
+    as_json: bool = False
+    said: list[str] = field(default_factory=list)
+
+
+spoken = Spoken()
+"""That of the command that this process carries out."""
+
+
+def guarded(call: Callable[[], int | None], *, json: bool = False) -> int:
+    """Run a command; whatever goes wrong becomes one message and an exit code.
+
+    Args:
+        call: the command.
+        json: its output is JSON. Where it fails before it has written any, ``{"error": {...}}`` is written.
+    """
     _mend_streams()
+    spoken.as_json, spoken.said = False, []
+    failure: Exception | None = None
     try:
-        code = call()
+        code = call() or 0
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return _told(Exit.INTERRUPTED, "interrupted")
+        code = _told(Exit.INTERRUPTED, "interrupted")
     except BrokenPipeError:
         _drop_stdout()
         return Exit.PIPE_CLOSED
     except Exception as error:  # noqa: BLE001  (the one place where everything ends)
-        code = _failed(error)
-        try:
-            sys.stdout.flush()
-        except OSError:  # it was the output that failed, and it would fail again at the very end
-            _drop_stdout()
-        return code
-    return code or 0
+        code, failure = _failed(error), error
+    try:
+        if json and code and not spoken.as_json:
+            _write_error(code, failure)
+        sys.stdout.flush()
+    except OSError:  # it was the output that failed, and it would fail again at the very end
+        _drop_stdout()
+    return code
+
+
+def _write_error(code: int, failure: Exception | None) -> None:
+    """Write the failure of a command as JSON: its exit code, its messages, and what the error itself has of values."""
+    from tdqsim.cli.output import emit_json  # noqa: PLC0415  (it imports this module)
+
+    kind = CommandFailed if failure is None else type(failure)
+    found: dict[str, Any] = {"exit_code": int(code), "type": kind.__name__, "message": "\n".join(spoken.said)}
+    for name in ("resp", "resp2", "message_id"):
+        if (value := getattr(failure, name, None)) is not None:
+            found[name] = value
+    if isinstance(failure, DefinitionError):
+        found["problems"] = [each._asdict() for each in failure.problems]
+    emit_json({"error": found}, indent=None)
 
 
 def _mend_streams() -> None:
@@ -113,6 +155,7 @@ def _escaped(character: str, *, json: bool) -> str:
 
 def warn(text: str) -> None:
     """Say something to people, on the error stream."""
+    spoken.said.append(text)
     print(f"tdq: {visible(text)}", file=sys.stderr)  # noqa: T201  (the error stream is the command line's voice)
 
 
@@ -173,7 +216,7 @@ def _place_outside(error: BaseException) -> str:
 def _code_of(error: Exception) -> Exit:
     if isinstance(error, StoreError):
         return Exit.STORE
-    if isinstance(error, (InputError, DefinitionError, DatasetError, LayoutError, ConversionError)):
+    if isinstance(error, (InputError, DefinitionError, DatasetError, NotInstalled, LayoutError, ConversionError)):
         return Exit.INPUT
     if isinstance(error, TdqError):
         return Exit.CONDITION

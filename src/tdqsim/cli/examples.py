@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["example", "examples", "folder"]
+__all__ = ["copyable", "example", "examples", "folder"]
 
 _REGION_FILE: Final = "region.yaml"
+_DEFINITIONS: Final = "definitions"  # files that several examples use; in a clone they are beside the examples
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
@@ -25,6 +26,13 @@ def folder() -> Path:
 def examples() -> list[str]:
     """The names of the examples that are region directories."""
     return sorted(path.parent.name for path in folder().glob(f"*/{_REGION_FILE}"))
+
+
+def copyable() -> dict[str, Path]:
+    """Every example by its name, region directories first: directories, and programs of one file without ``.py``."""
+    paths = sorted(folder().iterdir(), key=lambda path: (not (path / _REGION_FILE).is_file(), path.name))
+    found = {path.stem: path for path in paths if path.suffix == ".py" or path.is_dir()}
+    return {name: path for name, path in found.items() if not name.startswith(("_", ".")) and name != _DEFINITIONS}
 
 
 def example(path: Path) -> Path | None:

@@ -16,6 +16,7 @@ from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, on_terminal, shown_record
 from tdqsim.cli.place import Place, at_place, looking, unknown_outside
 from tdqsim.cli.queues import Json, Names, Page, matching
+from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.errors import ConversionError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Say why queues are as they are, why a trigger has not fired, and what each request would meet now."""
-    words, place = place.split(names)
+    words = names or []
     if not words:
         raise InputError("explain which queue? Name one, or several, or generic names")
     if record is not None and history is None:
@@ -112,7 +113,7 @@ def _with_history(told: Explanation, file: Path, page: CodePage, record: str | N
 def _bytes_of(record: str, page: CodePage) -> bytes:
     hexadecimal = _HEXADECIMAL.fullmatch(record)
     try:
-        return bytes.fromhex(hexadecimal[1]) if hexadecimal else page.encode(record)
+        return hex_bytes(hexadecimal[1]) if hexadecimal else page.encode(record)
     except (ValueError, ConversionError) as error:
         raise InputError(f"--record {record!r}: {error}") from error
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from importlib import resources
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tdqsim.cli.chapters import CHAPTERS, GROUPS, chapter_text
 from tdqsim.cli.completing import beginning
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_table, on_terminal
+from tdqsim.core.spelling import did_you_mean
 
-__all__ = ["app", "chapter", "chapters"]
+__all__ = ["app", "chapter", "sections"]
 
 app = typer.Typer(rich_markup_mode=None)
-
-
-def chapters() -> dict[str, str]:
-    """The names of the chapters and the heading of each, in the order of reading."""
-    files = {entry.name.removesuffix(".md"): entry for entry in _folder().iterdir() if entry.name.endswith(".md")}
-    order = _folder().joinpath("ORDER").read_text("utf-8").split()
-    names = [name for name in order if name in files] + sorted(files.keys() - set(order))
-    return {name: files[name].read_text("utf-8").partition("\n")[0].lstrip("# ") for name in names}
 
 
 def chapter(name: str) -> str:
@@ -31,18 +26,64 @@ def chapter(name: str) -> str:
     Raises:
         InputError: there is no such chapter.
     """
-    known = chapters()
-    if name not in known:
-        raise InputError(f"the guide has no chapter {name!r}; it has: {', '.join(known)}")
-    return _folder().joinpath(f"{name}.md").read_text("utf-8")
+    if name not in CHAPTERS:
+        meant = did_you_mean(name, CHAPTERS) or f"; it has: {', '.join(CHAPTERS)}"
+        raise InputError(f"the guide has no chapter {name!r}{meant}")
+    return chapter_text(name)
 
 
-def _folder() -> resources.abc.Traversable:
-    return resources.files("tdqsim").joinpath("guide")
+def sections(text: str) -> Iterator[tuple[str, str]]:
+    """The sections of a chapter, each as its heading and its text; lines of code that begin with # are no headings."""
+    heading, lines, in_code = "", list[str](), False
+    for line in text.splitlines():
+        in_code ^= line.startswith("```")
+        if line.startswith("#") and not in_code:
+            yield heading, "\n".join(lines)
+            heading, lines = line.lstrip("# "), []
+        else:
+            lines.append(line)
+    yield heading, "\n".join(lines)
 
 
 def _offered_chapters(incomplete: str) -> list[tuple[str, str]]:
-    return beginning(chapters().items(), incomplete)
+    return beginning(((each.name, each.title) for each in CHAPTERS.values()), incomplete)
+
+
+def _list() -> None:
+    for group in GROUPS:
+        rows = [(each.name, each.title, each.purpose) for each in CHAPTERS.values() if each.group == group]
+        emit_table(("chapter", "title", "what it is for"), rows, title=f"{group}:")
+        emit()
+    emit("tdq guide CHAPTER shows a chapter.\ntdq guide --search WORDS searches them.")
+
+
+def _search(wanted: str) -> None:
+    words = wanted.casefold().split()
+    if not words:
+        raise InputError("--search: expected one or more words")
+    rows = []
+    for name in CHAPTERS:
+        for heading, text in sections(chapter_text(name)):
+            if all(word in f"{heading}\n{text}".casefold() for word in words):
+                first = next((line for line in text.splitlines() if words[0] in line.casefold()), "")
+                rows.append((name, heading, first.strip()))
+    if not rows:
+        raise InputError(f"no section of the guide has {wanted!r}")
+    emit_table(("chapter", "section", "first line"), rows)
+
+
+def _show(text: str) -> None:
+    """Print a chapter; on a terminal formatted and in a pager."""
+    if not on_terminal():
+        emit(text.rstrip("\n"))
+        return
+    from rich.console import Console  # noqa: PLC0415  (only where a person looks)
+    from rich.markdown import Markdown  # noqa: PLC0415
+
+    os.environ.setdefault("LESS", "FRX")  # colours, and no waiting for a key where all of it fits the screen
+    console = Console()
+    with console.pager(styles=True):
+        console.print(Markdown(text))
 
 
 @app.command("guide")
@@ -53,24 +94,20 @@ def guide(
             metavar="CHAPTER", help="The chapter to show; without it, the list.", autocompletion=_offered_chapters
         ),
     ] = "",
-    html: Annotated[Path | None, typer.Option(metavar="DIR", help="Write all of it as a site.")] = None,
+    search: Annotated[
+        str | None, typer.Option("--search", metavar="WORDS", help="List the sections that contain all of these words.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the whole guide as a site.")] = None,
 ) -> None:
-    """Read the guide: queues, definitions, handlers, recovery, data sets and the rest."""
+    """Read the guide: list its chapters, show one, search them, or write all of them as a site."""
     if html is not None:
         from tdqsim.cli.site import write_site  # noqa: PLC0415  (an extra)
 
-        known = chapters()
-        count = write_site(html, known, {each: chapter(each) for each in known})
-        emit(f"{html}/index.html and {count - 1} chapters")
-        return
-    if not name:
-        emit_table(("chapter", "about"), chapters().items())
-        return
-    text = chapter(name)
-    if not on_terminal():
-        emit(text.rstrip("\n"))
-        return
-    from rich.console import Console  # noqa: PLC0415  (only where a person looks)
-    from rich.markdown import Markdown  # noqa: PLC0415
-
-    Console().print(Markdown(text))
+        count = write_site(html)
+        emit(f"{html}/index.html and {count} chapters")
+    elif search is not None:
+        _search(search)
+    elif name:
+        _show(chapter(name))
+    else:
+        _list()

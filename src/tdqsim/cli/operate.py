@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from tdqsim.cli import statistics_file
+from tdqsim.cli.completing import offered_places
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.cli.place import Place, at_place, looking, looking_here, say_unknown, unknown_outside, using
@@ -27,7 +28,12 @@ app = typer.Typer(rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Text = Annotated[
-    str | None, typer.Argument(metavar="COMMAND", help="One command; without it, a session, which END ends.")
+    str | None,
+    typer.Argument(
+        metavar="COMMAND",
+        help="One command; without it, a session, which END ends.",
+        autocompletion=offered_places,
+    ),
 ]
 
 
@@ -173,7 +179,12 @@ _COUNTED: Final = ("writes", "reads", "deletes", "triggers", "items", "peak_item
 def jobs(
     place: Place,
     job: Annotated[
-        str, typer.Argument(metavar="JOB", help="Show the cards of this job: JOB00001, or a job name.")
+        str,
+        typer.Argument(
+            metavar="JOB",
+            help="Show the cards of this job: JOB00001, or a job name.",
+            autocompletion=offered_places,
+        ),
     ] = "",
     as_json: Json = False,
 ) -> None:
@@ -235,7 +246,13 @@ def _jobs_there(served: ServedRegion) -> list[tuple[dict[str, Any], list[str]]]:
 def sysout(
     place: Place,
     number: Annotated[
-        int, typer.Argument(metavar="NUMBER", min=0, help="Print this data set, as its print control says.")
+        int,
+        typer.Argument(
+            metavar="NUMBER",
+            min=0,
+            help="Print this data set, as its print control says.",
+            autocompletion=offered_places,
+        ),
     ] = 0,
     letter: Annotated[str, typer.Option("--class", metavar="CLASS", help="Only data sets of this class.")] = "",
     as_json: Json = False,

@@ -18,7 +18,7 @@ from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cli.errors import visible
+from tdqsim.cli.errors import spoken, visible
 
 if TYPE_CHECKING:
     from tdqsim.core.codepage import CodePage
@@ -37,6 +37,7 @@ def emit(text: str = "") -> None:
 
 def emit_json(value: Any, *, indent: int | None = 2) -> None:
     """A value as JSON: CVDAs by name, bytes in hexadecimal, what JSON does not know as text."""
+    spoken.as_json = True
     text = json.dumps(_plain(value), indent=indent, ensure_ascii=False)
     sys.stdout.write(f"{visible(text, json=True)}\n")
 

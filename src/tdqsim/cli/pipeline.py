@@ -13,7 +13,9 @@ from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.examples import example
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.cli.progress import Bar
-from tdqsim.cli.workdir import output_directory
+from tdqsim.datasets.workdir import output_directory
+from tdqsim.errors import ExtraMissing
+from tdqsim.pipeline import stages
 from tdqsim.pipeline.bounds import BOUNDS
 
 if TYPE_CHECKING:
@@ -46,15 +48,13 @@ def _needs() -> None:
     """What the pipeline stands on; said in one line where it is not there.
 
     Raises:
-        InputError: an optional package is missing.
+        ExtraMissing: an optional package is missing.
     """
     try:
         import numpy  # noqa: F401, ICN001, PLC0415
         import pyarrow  # noqa: F401, ICN001, PLC0415
     except ImportError as error:
-        raise InputError(
-            f"the pipeline needs more than the rest of tdqsim: pip install 'tdqsim[spark]' ({error})"
-        ) from None
+        raise ExtraMissing(error.name, "spark") from None
 
 
 @app.command("warm")
@@ -104,19 +104,16 @@ def run(
 ) -> None:
     """Spread a job over many regions, replay it, reconcile it, report; a run that was killed goes on where it was."""
     _needs()
-    from tdqsim.pipeline.stages.report import check_report, write_report  # noqa: PLC0415
-    from tdqsim.pipeline.stages.run import RunRequest, run_job  # noqa: PLC0415
-
     directory = example(directory) or directory
     if not (directory / "pipeline.yaml").is_file():
         raise InputError(f"{directory}: there is no pipeline.yaml in it; tdq guide pipeline says what it has")
     with output_directory(out, f"{directory.resolve().name}-pipeline") as folder, Bar(wanted=not as_json) as bar:
-        request = RunRequest(
+        request = stages.RunRequest(
             directory, folder, _engine(engine), regions, buckets, _cards(dd), records, seed, commands
         )  # fmt: skip
-        check_report(folder)
-        result = run_job(request, say=None if as_json else warn, progress=bar.update)
-        report = write_report(folder, result)
+        stages.check_report(folder)
+        result = stages.run_job(request, say=None if as_json else warn, progress=bar.update)
+        report = stages.write_report(folder, result)
     if as_json:
         emit_json(result.as_dict() | {"report": str(report)}, indent=None)
     else:
@@ -186,9 +183,7 @@ def ingest(
 ) -> None:
     """Bring captures and traces into one event table, bucketed by region, in sequence order."""
     _needs()
-    from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest  # noqa: PLC0415
-
-    request = IngestRequest(
+    request = stages.IngestRequest(
         run,
         tuple(sources),
         form,
@@ -198,7 +193,7 @@ def ingest(
         buckets,
         mode,
     )
-    _told(run_ingest(request, say=None if as_json else warn), as_json=as_json)
+    _emit_outcome(stages.run_ingest(request, say=None if as_json else warn), as_json=as_json)
 
 
 def _pairs(given: list[str] | None, what: str) -> dict[str, str]:
@@ -234,14 +229,13 @@ def decode(
     _needs()
     from tdqsim.pipeline.data_sets import stage_data_set  # noqa: PLC0415
     from tdqsim.pipeline.splits import list_files  # noqa: PLC0415
-    from tdqsim.pipeline.stages.engine import choose  # noqa: PLC0415
 
     size = sum(size for _, size in list_files(tuple(sources)))
-    chosen = choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
+    chosen = stages.choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
     names = [name for name in columns.split(",") if name.strip()] or None
     found = stage_data_set(sources, stage, columns=names, engine=chosen, **_pairs(option, "--option"))
     shown = {"engine": chosen.name, "rows": found.rows, "columns": ", ".join(found.schema.names)}
-    _told(shown | {"output": f"{found.folder}/data"}, as_json=as_json)
+    _emit_outcome(shown | {"output": f"{found.folder}/data"}, as_json=as_json)
 
 
 @app.command("load")
@@ -271,10 +265,8 @@ def load(
 ) -> None:
     """Make data sets, seed files or data queue dumps of a table."""
     _needs()
-    from tdqsim.pipeline.stages.load import LoadRequest, run_load  # noqa: PLC0415
-
-    request = LoadRequest(run, target, out, table, tuple(queue or ()), recfm, lrecl)
-    _told(run_load(request), as_json=as_json)
+    request = stages.LoadRequest(run, target, out, table, tuple(queue or ()), recfm, lrecl)
+    _emit_outcome(stages.run_load(request), as_json=as_json)
 
 
 @app.command("replay")
@@ -301,12 +293,9 @@ def replay(
 ) -> None:
     """Replay the events that ingest brought: every region and system with the real engine."""
     _needs()
-    from tdqsim.pipeline.stages.replay import ReplaySpec  # noqa: PLC0415
-    from tdqsim.pipeline.stages.replaying import run_replay  # noqa: PLC0415
-
     if directory is None and not definitions:
         raise InputError("what shall the regions be made of? Give --region DIR or --definitions FILE")
-    spec = ReplaySpec(
+    spec = stages.ReplaySpec(
         None if directory is None else directory.resolve(),
         tuple(path.resolve() for path in definitions or ()),
         tuple(handlers or ()),
@@ -316,8 +305,8 @@ def replay(
         dispatches=dispatches,
         stuck_seconds=stuck,
     )
-    outcome = run_replay(run, spec, _engine(engine), say=None if as_json else warn)
-    _told(outcome, as_json=as_json)
+    outcome = stages.run_replay(run, spec, _engine(engine), say=None if as_json else warn)
+    _emit_outcome(outcome, as_json=as_json)
     if not outcome["ok"]:
         raise typer.Exit(Exit.CONDITION)
 
@@ -351,14 +340,12 @@ def reconcile(
 ) -> None:
     """Compare what replay left with what was expected: missing, extra, changed, out of order."""
     _needs()
-    from tdqsim.pipeline.stages.replaying import parse_match, run_reconcile  # noqa: PLC0415
-
     if not match and (copybook is not None or mask or tolerance):
         raise InputError("--copybook, --mask and --tolerance are for the queues that --match names: give one at least")
     options = (_copybook(copybook), tuple(mask or ()), _pairs(tolerance, "--tolerance"))
-    matches = dict(parse_match(each, *options) for each in match or ())
-    outcome = run_reconcile(run, expected, matches, _engine(engine), say=None if as_json else warn)
-    _told(outcome, as_json=as_json)
+    matches = dict(stages.parse_match(each, *options) for each in match or ())
+    outcome = stages.run_reconcile(run, expected, matches, _engine(engine), say=None if as_json else warn)
+    _emit_outcome(outcome, as_json=as_json)
     if not outcome["ok"]:
         raise typer.Exit(Exit.CONDITION)
 
@@ -383,16 +370,14 @@ def report(
 ) -> None:
     """Write the report of a run again: report.html, report.json, junit.xml; the exit code says whether all is well."""
     _needs()
-    from tdqsim.pipeline.stages.report import write_report  # noqa: PLC0415
-
-    path = write_report(run, out=out)
+    path = stages.write_report(run, out=out)
     found = json.loads((path.parent / "report.json").read_text("utf-8"))
-    _told({"report": str(path), "ok": found["ok"]}, as_json=as_json)
+    _emit_outcome({"report": str(path), "ok": found["ok"]}, as_json=as_json)
     if not found["ok"]:
         raise typer.Exit(Exit.CONDITION)
 
 
-def _told(outcome: dict[str, Any], *, as_json: bool) -> None:
+def _emit_outcome(outcome: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         emit_json(outcome, indent=None)
     else:

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -39,12 +39,14 @@ __all__ = [
     "ServerOption",
     "StoreOption",
     "at_place",
+    "checked_queues",
     "looking",
     "looking_here",
     "say_unknown",
     "store_path",
     "unknown_outside",
     "using",
+    "with_region_first",
 ]
 
 RegionOption = Annotated[
@@ -54,7 +56,7 @@ RegionOption = Annotated[
         "-r",
         metavar="DIR",
         envvar="TDQ_REGION",
-        help="A region directory (with region.yaml).",
+        help="A region directory (with region.yaml); it may stand first among the arguments instead.",
         autocompletion=offered_directories,
     ),
 ]
@@ -91,21 +93,83 @@ _PLUGINS: Final = "PYDANTIC_DISABLE_PLUGINS"
 _REGION_FILE = "region.yaml"
 _QUEUES: Final = re.compile(r"(?=.*\*)\S{1,40}|\S{1,4}")
 """A queue's name, or a generic one."""
+_MARK: Final = "\0"  # no word of a command line has it
 
 
 def _is_region(path: Path) -> bool:
     return (path / _REGION_FILE).is_file() or example(path) is not None
 
 
-def _is_place(word: str) -> bool:
-    """Whether a word of few letters is meant as a path all the same."""
-    return word in (".", "..") or ("/" in word and Path(word).exists())
+def checked_queues(names: Any) -> Any:
+    """See that what stands where queues do can be one, for the parser: a name, several, or None.
+
+    Raises:
+        InputError: one is no name of a queue, nor a generic one.
+    """
+    for word in [names] if isinstance(names, str) else names or ():
+        if not _QUEUES.fullmatch(word):
+            raise InputError(_neither(word))
+    return names
+
+
+def _no_region(path: Path | str) -> str:
+    if not Path(path).exists():
+        return f"{path}: no region directory; there is no directory of that name"
+    return f"{path}: no region directory; there is no {_REGION_FILE} in it"
 
 
 def _neither(word: str) -> str:
     if Path(word).is_dir():
-        return f"{word}: no region directory; there is no {_REGION_FILE} in it"
+        return _no_region(word)
     return f"{word}: neither a queue (a name of 1 to 4 characters, or a generic one) nor a region directory"
+
+
+def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
+    """The words of a command line, with a region directory that stands first among the arguments given by --region.
+
+    The first argument is a region directory if there is a region.yaml in it, if it is an example's name, if it is
+    written as a path (``.``, ``./PAYQ``) to something that is there, or if the command has no arguments.
+
+    Args:
+        command: a command that :func:`at_place` has made.
+        ctx: its context.
+        args: what was written after its name.
+
+    Raises:
+        InputError: it is no region directory; or the command has no arguments, and --region is given too.
+    """
+    own = [each.name for each in command.params if each.param_type_name == "argument"]
+    parser = command.make_parser(ctx)
+    given, rest, _ = parser.parse_args(args=list(args))
+    word = _first(given, own, rest)
+    if not word or (own and not (_is_region(Path(word)) or _is_written_as_path(word))):
+        return args
+    if isinstance(given.get("region"), str):
+        if own:
+            return args
+        raise InputError(f"{word}: the region directory is given by --region already")
+    if not _is_region(Path(word)):
+        raise InputError(_no_region(word))
+    for at in (at for at, each in enumerate(args) if each == word):  # the same word may be an option's value, too
+        if _first(*_parsed(parser, [*args[:at], _MARK, *args[at + 1 :]], own)) == _MARK:
+            return ["--region", word, *args[:at], *args[at + 1 :]]
+    return args
+
+
+def _parsed(parser: Any, args: list[str], own: list[str]) -> tuple[dict[str, Any], list[str], list[str]]:
+    given, rest, _ = parser.parse_args(args=args)
+    return given, own, rest
+
+
+def _first(given: dict[str, Any], own: list[str], rest: list[str]) -> str:
+    """The first argument of a command line; empty for none."""
+    value = given.get(own[0]) if own else None
+    words = [value] if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else rest
+    return words[0] if words else ""
+
+
+def _is_written_as_path(word: str) -> bool:
+    return word in (".", "..") or ("/" in word and Path(word).exists())
 
 
 @dataclass
@@ -134,35 +198,7 @@ class Place:
         if self.directory is not None:
             self.directory = example(self.directory) or self.directory
         if self.directory is not None and not (self.directory / _REGION_FILE).is_file():
-            raise InputError(f"{self.directory}: no region directory; there is no {_REGION_FILE} in it")
-
-    def at(self, directory: str | None) -> Place:
-        """The same with the region directory that stands among the arguments.
-
-        Raises:
-            InputError: it is none, or another one is given by --region.
-        """
-        if directory is None:
-            return self
-        if self.named:
-            raise InputError(f"{directory}: the region directory is given by --region already")
-        return replace(self, directory=Path(directory))
-
-    def split(self, words: list[str] | None) -> tuple[list[str], Place]:
-        """Take a region directory off the front of the arguments, where one stands there.
-
-        A queue's name has at most four characters and no slash, so a directory with a region.yaml cannot be one.
-
-        Raises:
-            InputError: a word is neither a queue's name nor a region directory.
-        """
-        words, place = list(words or []), self
-        if words and not self.named and _is_region(Path(words[0])):
-            words, place = words[1:], self.at(words[0])
-        for word in words:
-            if not _QUEUES.fullmatch(word) or _is_place(word):
-                raise InputError(_neither(word))
-        return words, place
+            raise InputError(_no_region(self.directory))
 
     @property
     def empty(self) -> bool:
@@ -180,6 +216,17 @@ class Place:
         if self.store is None:
             raise InputError("this command needs a store to work on: --store DIR (it is made when there is none)")
         return self.store
+
+    def require_records(self) -> None:
+        """See that there is a store, for a command that takes what is in it; a misspelt name is no new store.
+
+        Raises:
+            StoreMissing: there is none.
+        """
+        from tdqsim.errors import StoreMissing  # noqa: PLC0415
+
+        if not self.server and self.store is not None and not any(self.store.glob("*/data.mdb")):
+            raise StoreMissing(f"{self.store}: there is no store here")
 
     def require_target(self) -> None:
         """See that there is something to change: a store, or a server that has the region."""
@@ -419,6 +466,8 @@ _OPTIONS: Final = {
 def at_place(*, changes: bool = False) -> Callable[[_Command], _Command]:
     """Declare that a command is about a region: its first parameter, the place, becomes the options that say which.
 
+    A region directory may stand first among its arguments too: see :func:`with_region_first`.
+
     Args:
         changes: the command changes something, so that it is refused without a store.
     """
@@ -441,6 +490,7 @@ def at_place(*, changes: bool = False) -> Callable[[_Command], _Command]:
         parameters = [*required, *options, *(each for each in own if each.default is not Parameter.empty)]
         command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        command.at_place = True  # type: ignore[attr-defined]
         return command
 
     return declare

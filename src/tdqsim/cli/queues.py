@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from tdqsim.cli.completing import offered_directories, offered_options, offered_queues
+from tdqsim.cli.completing import offered_options, offered_queues
 from tdqsim.cli.errors import Exit, InputError, aside, warn
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim.cli.place import Place, at_place, looking, say_unknown, unknown_outside, using
+from tdqsim.cli.place import Place, at_place, checked_queues, looking, say_unknown, unknown_outside, using
+from tdqsim.core.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -28,21 +30,21 @@ Hex = Annotated[bool, typer.Option("--hex", help="Show hexadecimal digits, not t
 Page = Annotated[
     str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")
 ]
-Directory = Annotated[
-    str | None, typer.Argument(metavar="DIR", help="A region directory.", autocompletion=offered_directories)
-]
 All = Annotated[bool, typer.Option("--all", help="Also the supplied queues that nobody used.")]
 Names = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="DIR|QUEUE",
-        help="A region directory, then queues; * and + stand for any letters and for one; default: all.",
+        metavar="QUEUE",
+        help="Queues; * and + stand for any letters and for one; default: all.",
         autocompletion=offered_queues,
+        callback=checked_queues,
     ),
 ]
 _SUMMARY: Final = ("TYPE", "NUMITEMS", "ENABLESTATUS", "OPENSTATUS", "ATITRANID", "TRIGGERLEVEL", "INDIRECTNAME",
                    "DDNAME", "REMOTESYSTEM", "RECOVSTATUS")  # fmt: skip
 """What a list of queues shows, what matters most first: a narrow terminal has no room for the last."""
+_TIMES: Final = ("CHANGETIME", "DEFINETIME", "INSTALLTIME")
+_EPOCH: Final = datetime(1900, 1, 1)  # noqa: DTZ001  (local time, as an ABSTIME is)
 _UNKNOWN: Final = "?"  # in place of a number of records that only the running region knows
 
 
@@ -84,7 +86,12 @@ def _checked_options(options: list[str] | None) -> tuple[Any, ...]:
     wanted = tuple(word.strip().upper() for each in options or () for word in each.split(","))
     for word in wanted:
         if word not in INQUIRE_TDQUEUE_OPTIONS:
-            raise InputError(f"--option {word}: INQUIRE TDQUEUE has {', '.join(sorted(INQUIRE_TDQUEUE_OPTIONS))}")
+            meant = did_you_mean(word, INQUIRE_TDQUEUE_OPTIONS)
+            raise InputError(
+                f"--option {word}: is no option of INQUIRE TDQUEUE{meant}"
+                if meant
+                else f"--option {word}: INQUIRE TDQUEUE has {', '.join(sorted(INQUIRE_TDQUEUE_OPTIONS))}"
+            )
     return wanted
 
 
@@ -106,8 +113,8 @@ def inquire(
     everything: All = False,
     as_json: Json = False,
 ) -> None:
-    """INQUIRE TDQUEUE: one queue with all its options, generic names, or all queues but unused supplied ones."""
-    words, place = place.split(names)
+    """INQUIRE TDQUEUE: one queue with all options that apply, generic names, or all queues but unused supplied ones."""
+    words = names or []
     options = _checked_options(option)
     with looking(place) as found:
         single = len(words) == 1 and not is_generic(words[0])
@@ -124,13 +131,20 @@ def inquire(
     elif single and not options:
         ((name, info),) = infos.items()
         values = info.as_dict() | ({"NUMITEMS": _UNKNOWN} if name in unknown else {})
-        emit_table(("option", "value"), [("TDQUEUE", name), *((key, _cell(value)) for key, value in values.items())])
+        rows = [(key, _moment(value) if key in _TIMES else _cell(value)) for key, value in values.items()]
+        emit_table(("option", "value"), [("TDQUEUE", name), *(row for row in rows if row[1])])
+        aside(f"and {sum(not row[1] for row in rows)} options that do not apply or are blank (--option, --json)")
     else:
         _emit_infos(infos, shown, unknown=unknown, empty=bool(options))
     if folded and not as_json:
         aside(f"and {len(folded)} supplied queues that nobody used (--all)")
     if unknown & infos.keys() and "NUMITEMS" in (shown or ("NUMITEMS",)):
         say_unknown(unknown & infos.keys())
+
+
+def _moment(value: int) -> str:
+    """An ABSTIME, which is milliseconds from 1900 on, as date and time; nothing where there is none."""
+    return f"{_EPOCH + timedelta(milliseconds=value):%Y-%m-%d %H:%M:%S}" if value > 0 else ""
 
 
 def _as_json(name: str, info: TdqueueInfo, *, unknown: bool) -> dict[str, Any]:
@@ -165,7 +179,6 @@ def _cell(value: Any) -> str:
 @at_place()
 def browse(
     place: Place,
-    directory: Directory = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -181,7 +194,6 @@ def browse(
 ) -> None:
     """Go through the installed definitions by INQUIRE TDQUEUE START, NEXT and END, in the region's order."""
     options = _checked_options(option) or ("TYPE", "ENABLESTATUS", "NUMITEMS")
-    place = place.at(directory)
     with looking(place) as found:
         unknown = unknown_outside(place, found)
         folded = frozenset() if everything else supplied(found)
@@ -212,7 +224,7 @@ def peek(
     as_json: Json = False,
 ) -> None:
     """Show the records of queues in order, without taking them."""
-    words, place = place.split(names)
+    words = names or []
     with looking(place) as found:
         if fields:
             chosen = list(matching(found, words)) if words else _holding(found)
@@ -285,11 +297,9 @@ def _code_page(name: Any) -> Any:
 @at_place()
 def snapshot(
     place: Place,
-    directory: Directory = None,
     page: Page = None,
 ) -> None:
     """Write every queue that holds records, with its state and its records, as JSON."""
-    place = place.at(directory)
     with looking(place) as found:
         table = _code_page(page or found.codepage)
         unknown = sorted(unknown_outside(place, found) - supplied(found))
@@ -312,7 +322,9 @@ def snapshot(
 @at_place(changes=True)
 def set_queue(
     place: Place,
-    name: Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=offered_queues)],
+    name: Annotated[
+        str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=offered_queues, callback=checked_queues)
+    ],
     changes: Annotated[
         list[str],
         typer.Argument(metavar="OPTION=VALUE...", help="ENABLESTATUS=DISABLED, TRIGGERLEVEL=5, OPENSTATUS=CLOSED ..."),
@@ -336,9 +348,10 @@ def _settings(changes: list[str]) -> dict[str, Any]:
         if not equals or word not in _SETTABLE:
             raise InputError(f"{change}: write OPTION=VALUE; SET TDQUEUE has {', '.join(_SETTABLE)}")
         if word == "TRIGGERLEVEL":
-            if not value.strip().isdigit():
+            level = value.strip()
+            if not (level.isascii() and level.isdigit() and len(level) <= 5):
                 raise InputError(f"{change}: TRIGGERLEVEL is a number from 0 to 32767")
-            found["triggerlevel"] = int(value)
+            found["triggerlevel"] = int(level)
         else:
             found[word.lower()] = value.strip().upper()
     return found

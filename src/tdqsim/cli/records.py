@@ -13,7 +13,7 @@ from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.define import hex_bytes
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, record_value, shown_record
-from tdqsim.cli.place import Place, at_place, using
+from tdqsim.cli.place import Place, at_place, checked_queues, using
 from tdqsim.cli.watch import behind
 from tdqsim.core.links import stays_here
 
@@ -24,7 +24,9 @@ __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None)
 
-Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=offered_queues)]
+Queue = Annotated[
+    str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=offered_queues, callback=checked_queues)
+]
 Texts = Annotated[
     list[str] | None, typer.Argument(metavar="RECORD", help="Records as text, or hexadecimal with --hex.")
 ]
@@ -63,6 +65,7 @@ def read(
 
     short: Condition | None = None
     taken = 0
+    place.require_records()
     with using(place) as found, nullcontext() if output is None else stays_here(output).open("wb") as file:
         table = codepage(page or found.codepage)
         if found.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus is Cvda.CLOSED:
@@ -83,9 +86,11 @@ def read(
                 values.append(record_value(record, table))
             else:
                 emit(shown_record(record, table, as_hex=as_hex))
-        if as_json:
+        if as_json and (values or short is None or everything):
             emit_json(values)
     if short is not None and not everything:
+        if as_json and not taken:
+            raise short
         warn(str(short))
         raise typer.Exit(Exit.CONDITION)
 

@@ -1,56 +1,61 @@
-"""Writes the chapters *choices* and *differences* from the tables of facts: ``python -m tdqsim.cli.rule_pages``.
+"""The chapters of the guide that are made from tables of facts and docstrings: :data:`PAGES`.
 
 A rule whose confidence is ``choice`` is ours because the manuals are silent; one that is ``second-hand`` or
-``unconfirmed`` is what others tell, or general knowledge. Both are where a real system may do otherwise, so each stands
-in a chapter with its source. A test sees that the chapters are what the tables say.
+``unconfirmed`` comes from other descriptions or from general knowledge. A real system may differ from both kinds, so
+each is listed in a chapter with its source. The chapters are rendered when they are read; they are not files of the
+package.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import groupby
-from pathlib import Path
 from typing import Final
 
 from tdqsim.facts import Rule, rules, table
 
-__all__ = ["PAGES", "choices_page", "differences_page"]
+__all__ = ["PAGES", "choices", "coverage", "differences", "reference"]
 
-_GUIDE: Final = Path(__file__).resolve().parents[1] / "guide"
 _CHOICES: Final = """\
-# What is a choice
+# Design choices
 
-Where the manuals are silent the simulator has to do something all the same. These are the {count} rules that are such
-choices of ours, with the reason; whoever knows what a real system does is welcome to say so. The last column is the
-row's name in the table of rules (`tdqsim/facts/rules.tsv`), by which the tests name it too.
+Where the manuals are silent, tdqsim has to choose a behaviour. This chapter lists these {count} choices with their
+reasons. If you know that a real system behaves differently, please open an issue. The last column is the name of the
+rule in the table of rules (`tdqsim/facts/rules.tsv`).
 """
 _DIFFERENCES: Final = """\
 # Differences from CICS and IBM i
 
-What is simulated is how programs, operators and scripts see queues. This page says what is not there, and which rules
-no manual confirms: those are taken from public programs and decks, from other descriptions, or from general
-knowledge. What is a choice of ours is in the chapter [choices](choices.md), what is done and what is not in
-[coverage](coverage.md).
+tdqsim simulates queues as programs, operators and scripts see them. This chapter lists what is not simulated, and
+the rules that no manual confirms: they come from public programs and decks, from other descriptions, or from general
+knowledge. The chapter [Design choices](choices.md) lists the rules that we chose ourselves, and
+[Coverage](coverage.md) lists everything that is simulated.
 
-## What is not there
+## Not simulated
 
 | in CICS | here |
 | --- | --- |
 {absent}
 
-## What no manual confirms
+## Rules that no manual confirms
 
-Of {all} rules {confirmed} are confirmed by a manual and {choices} are choices; these are the other {count}.
+Of {all} rules, manuals confirm {confirmed}, and {choices} are design choices. These are the other {count}.
+"""
+_RULES: Final = """
+## Rules
+
+All {count} rules of behaviour, by command, with their confidence: *confirmed* by a manual, *second-hand*,
+*unconfirmed*, or a design *choice*. The last column is the name of the rule in `tdqsim/facts/rules.tsv`.
 """
 
 
-def choices_page() -> str:
+def choices() -> str:
     """The chapter of choices."""
     chosen = [rule for rule in rules().values() if rule.confidence == "choice"]
     return _CHOICES.format(count=len(chosen)) + _sections(chosen, "why", _why)
 
 
-def differences_page() -> str:
+def differences() -> str:
     """The chapter of what is absent and what no manual confirms."""
     known = list(rules().values())
     others = [rule for rule in known if rule.confidence not in ("choice", "confirmed")]
@@ -63,7 +68,24 @@ def differences_page() -> str:
         choices=len(known) - confirmed - len(others),
         count=len(others),
     )
-    return head + _sections(others, "from", lambda rule: rule.source)
+    return head + _sections(others, "source", lambda rule: rule.source)
+
+
+def coverage() -> str:
+    """The chapter of what is simulated: commands, options, conditions, attributes, APIs and rules."""
+    from tdqsim.testing.coverage import declared_page  # noqa: PLC0415  (imports every room)
+
+    known = list(rules().values())
+    return (
+        declared_page() + _RULES.format(count=len(known)) + _sections(known, "confidence", lambda rule: rule.confidence)
+    )
+
+
+def reference() -> str:
+    """The chapter of the Python API."""
+    from tdqsim.cli.reference import overview  # noqa: PLC0415  (imports every room)
+
+    return overview()
 
 
 def _sections(found: Iterable[Rule], heading: str, reason: Callable[[Rule], str]) -> str:
@@ -81,7 +103,7 @@ def _sections(found: Iterable[Rule], heading: str, reason: Callable[[Rule], str]
 
 
 def _outcome(rule: Rule) -> str:
-    """The condition with its RESP2, a message id, words of the message or the value; blank where all is said."""
+    """The condition with its RESP2, a message id, words of the message or the value; or nothing."""
     condition = f"{rule.resp} {rule.resp2}".strip()
     message = f'"{rule.message}"' if any(each.islower() for each in rule.message) else rule.message
     return ", ".join(part for part in (condition, message) if part)
@@ -97,9 +119,5 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
 
 
-PAGES: Final = {"choices": choices_page, "differences": differences_page}
+PAGES: Final = {"choices": choices, "differences": differences, "coverage": coverage, "reference": reference}
 """The chapters that are made here, by name."""
-
-if __name__ == "__main__":
-    for name, page in PAGES.items():
-        (_GUIDE / f"{name}.md").write_text(page(), "utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -17,7 +16,7 @@ from tdqsim.cli.place import DdOption, DefinitionsOption, Place, StoreOption
 from tdqsim.cli.progress import Bar
 from tdqsim.cli.report import Report
 from tdqsim.cli.run_page import RunPage
-from tdqsim.cli.workdir import output_directory
+from tdqsim.datasets.workdir import output_directory
 from tdqsim.errors import TdqError
 from tdqsim.job import importable
 from tdqsim.testing.outcome import Outcomes
@@ -206,19 +205,16 @@ def _job(request: _Request, output: Path, bar: Bar) -> JobClass | None:
     """The job that region.yaml names, made for this run.
 
     Raises:
-        InputError: its module or class cannot be found.
+        DefinitionError: its module or class cannot be imported.
     """
-    from tdqsim.job import JobRequest  # noqa: PLC0415  (a command imports what it uses)
+    from tdqsim.job import JobRequest, named_class  # noqa: PLC0415  (a command imports what it uses)
 
     if not request.file.job:
         return None
-    module, _, name = request.file.job.partition(":")
-    try:
-        factory = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"job: {request.file.job}: {error}") from error
     directory = request.place.directory or Path()
     files = {name: Path(card.path) for name, card in request.file.dd.items() if card.path}
     files |= {name: card.path for name, card in request.place.cards().items() if card.path is not None}
-    made: JobClass = factory(JobRequest(directory, output, files, request.records, request.seed, bar.update))
+    made: JobClass = named_class(request.file.job)(
+        JobRequest(directory, output, files, request.records, request.seed, bar.update)
+    )
     return made

@@ -11,8 +11,9 @@ import typer
 
 from tdqsim.cli.completing import beginning
 from tdqsim.cli.errors import InputError
-from tdqsim.cli.examples import examples, folder
+from tdqsim.cli.examples import copyable
 from tdqsim.cli.output import emit
+from tdqsim.core.spelling import did_you_mean
 
 __all__ = ["app"]
 
@@ -95,7 +96,7 @@ def _as_json(value: object) -> str:
 
 
 def _offered_examples(incomplete: str) -> list[tuple[str, str]]:
-    return beginning(((name, "example") for name in examples()), incomplete)
+    return beginning(((name, "example") for name in copyable()), incomplete)
 
 
 @app.command("new")
@@ -110,7 +111,10 @@ def new(
     copied = _example(source) if source else None
     if directory.is_symlink() or (directory.exists() and (not directory.is_dir() or any(directory.iterdir()))):
         raise InputError(f"{directory}: it is there already, and not empty; name a new directory")
-    if copied is not None:
+    if copied is not None and copied.is_file():
+        directory.mkdir(parents=True, exist_ok=True)
+        shutil.copy(copied, directory)
+    elif copied is not None:
         shutil.copytree(copied, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     else:
         for name, text in _files().items():
@@ -118,10 +122,21 @@ def new(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
     emit(f"{directory}: {', '.join(sorted(path.name for path in directory.iterdir()))}")
-    emit(f"next: tdq check {directory}; tdq run {directory}" + ("" if source else f"; pytest {directory}"))
+    emit(f"next: {'; '.join(_next(directory))}")
+
+
+def _next(directory: Path) -> list[str]:
+    """The commands to try in a directory that was just written."""
+    tests = [f"pytest {directory}"] if any(directory.glob("test_*.py")) else []
+    if (directory / "region.yaml").is_file():
+        return [f"tdq check {directory}", f"tdq run {directory}", *tests]
+    return tests or [f"python {path}" for path in sorted(directory.glob("*.py"))]
 
 
 def _example(name: str) -> Path:
-    if name not in examples():
-        raise InputError(f"--example {name}: there is no such example; there are {', '.join(examples())}")
-    return folder() / name
+    known = copyable()
+    if name not in known:
+        raise InputError(
+            f"--example {name}: there is no such example{did_you_mean(name, known)}; there are {', '.join(known)}"
+        )
+    return known[name]

@@ -42,6 +42,10 @@ def serve(
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Listen beyond loopback without users or without TLS all the same.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where data sets go that no DD card names, a folder for each directory."),
+    ] = None,
     timeout: Annotated[float, typer.Option(min=0, max=3600, help="Seconds in which tasks may end by themselves.")] = 10,
 ) -> None:
     """Serve regions and IBM i systems until the process is told to end (SIGTERM or Ctrl-C)."""
@@ -51,14 +55,14 @@ def serve(
     import structlog  # noqa: PLC0415
 
     from tdqsim.cli.examples import example  # noqa: PLC0415
-    from tdqsim.errors import TdqError  # noqa: PLC0415
+    from tdqsim.errors import ExtraMissing  # noqa: PLC0415
 
     what = [example(each) or each for each in what]
     try:
         from tdqsim.server.servefile import changed, load_serve_file, serve_file  # noqa: PLC0415
         from tdqsim.server.serving import serve as serve_all  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise TdqError(f"{error.name} is not installed; pip install 'tdqsim[serve]' brings it") from error
+        raise ExtraMissing(error.name, "serve") from error
 
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     # warnings of regions and links, and worse
@@ -67,7 +71,9 @@ def serve(
     if (certificate is None) != (key is None):
         raise InputError("--certificate and --key are given together")
     config = changed(config, address=address, port=port, users=users, tls=tls, certificate=certificate, key=key)
-    code = serve_all(config, ready_file=ready_file, frozen=frozen, insecure=insecure, timeout=timeout, told=_told)
+    code = serve_all(
+        config, ready_file=ready_file, frozen=frozen, insecure=insecure, timeout=timeout, out=out, told=_told
+    )
     raise typer.Exit(code)
 
 

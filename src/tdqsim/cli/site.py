@@ -1,7 +1,8 @@
-"""``tdq guide --html``: the chapters as a site, made by MkDocs with the Material theme (the extra ``guide``).
+"""``tdq guide --html``: the guide as a site, made by MkDocs with the Material theme (the extra ``guide``).
 
-The configuration is ``guide/site.yml`` of the package, the order of chapters ``guide/ORDER``. What a chapter says
-of a block for the tests (``file=NAME``) becomes the block's title.
+The configuration is ``guide/site.yml`` of the package; groups and order come from the table of chapters. The file name
+of a block (``file=NAME``, for the tests) becomes its title. The pictures of ``guide/pictures`` are in the repository
+and not in the wheel: where they are missing, the site is made without them.
 """
 
 from __future__ import annotations
@@ -11,50 +12,57 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
+from tdqsim.cli.chapters import CHAPTERS, GROUPS, chapter_file, chapter_text
 from tdqsim.cli.errors import InputError
+from tdqsim.cli.reference import MODULES, page
+from tdqsim.errors import ExtraMissing
 
 __all__ = ["write_site"]
 
 _FENCE: Final = re.compile(r"^```(\w+)([^\n]*)$", re.MULTILINE)
 _FILE: Final = re.compile(r"\bfile=(\S+)")
+_MODULE_HEADING: Final = re.compile(r"^## (tdqsim[\w.]*)$", re.MULTILINE)
 _LANGUAGES: Final = {"output": "text", "text": "text"}
+_PICTURE: Final = re.compile(r"^!\[[^\]]*\]\((pictures/[\w.-]+)\)\n(\n\*[^\n]*\*\n)?", re.MULTILINE)
 _FRONT: Final = """\
 # tdqsim
 
-CICS transient data queues and IBM i data queues, off the mainframe, in Python.
+CICS transient data queues and IBM i data queues, off the mainframe, in Python: test real programs, handlers and
+scripts against the commands, conditions, triggers, recovery and data sets of the real systems.
 
-{paths}
+![The queues of the card posting example: data sets, queues, the transactions that they trigger](pictures/topology.png)
 
-## All chapters
+## Install and run an example
 
-{chapters}
-"""
-_WORKER: Final = "iframe-worker.js"
+```sh
+python3 -m venv .venv && .venv/bin/pip install -q tdqsim && .venv/bin/tdq run card_posting
+```
+{groups}"""
+_ASSETS: Final = ("iframe-worker.js", "guide.css")
 _PICTURES: Final = {
     "run": (("run", "card_posting", "--records", "500", "--report"), "## A run"),
     "topology": (("topology", "card_posting", "--out"), "## Topology"),
 }
 """Pages of the report room, and the headings of the chapter *report* below which they are shown."""
-_PATHS: Final = ("start-python", "start-cics", "start-data")
 
 
-def write_site(directory: Path, chapters: Mapping[str, str], texts: Mapping[str, str]) -> int:
-    """Make the site in a directory that is not there or empty; how many pages it has.
+def write_site(directory: Path) -> int:
+    """Make the site in a directory that does not exist or is empty.
 
     Args:
         directory: where.
-        chapters: the heading of each chapter by name, in order.
-        texts: their Markdown.
+
+    Returns:
+        The number of chapters.
 
     Raises:
-        InputError: the extra is not installed, or the directory has something in it.
+        ExtraMissing: MkDocs or its theme is not installed.
+        InputError: the directory is not empty.
     """
     if directory.is_symlink() or (directory.exists() and (not directory.is_dir() or any(directory.iterdir()))):
         raise InputError(f"{directory}: it is there already, and not empty; name a new directory")
@@ -62,21 +70,33 @@ def write_site(directory: Path, chapters: Mapping[str, str], texts: Mapping[str,
         from mkdocs.commands.build import build  # noqa: PLC0415  (an extra)
         from mkdocs.config import load_config  # noqa: PLC0415
     except ImportError as error:
-        raise InputError("guide --html needs its extra: pip install 'tdqsim[guide]'") from error
+        raise ExtraMissing(error.name, "guide") from error
     logging.getLogger("mkdocs").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch, "docs")
-        source.mkdir()
-        _make_pictures(source / "pictures")
-        for name, text in texts.items():
-            (source / f"{name}.md").write_text(_for_readers(_with_pictures(name, text)), "utf-8")
-        (source / "index.md").write_text(_front(chapters), "utf-8")
-        (source / "assets").mkdir()
-        (source / "assets" / _WORKER).write_bytes(_own(_WORKER))
+        _write_sources(source)
         settings = Path(scratch, "mkdocs.yml")
-        settings.write_text(yaml.safe_dump(_settings(chapters)), "utf-8")
+        settings.write_text(yaml.safe_dump(_settings()), "utf-8")
         build(load_config(str(settings), docs_dir=str(source), site_dir=str(directory.absolute())))
-    return len(texts) + 1
+    return len(CHAPTERS)
+
+
+def _write_sources(source: Path) -> None:
+    """The Markdown files of the site, its pictures and its style."""
+    (source / "assets").mkdir(parents=True)
+    for name in _ASSETS:
+        (source / "assets" / name).write_bytes(chapter_file(name).read_bytes())
+    pictures = source / "pictures"
+    _make_pictures(pictures)
+    stored = chapter_file("pictures")
+    for each in stored.iterdir() if stored.is_dir() else ():
+        (pictures / each.name).write_bytes(each.read_bytes())
+    texts = {name: _with_frames(name, chapter_text(name)) for name in CHAPTERS}
+    texts |= {module: page(module) for module in MODULES}
+    texts["reference"] = _MODULE_HEADING.sub(r"## [\1](\1.md)", texts["reference"])
+    texts["index"] = _front()
+    for name, text in texts.items():
+        (source / f"{name}.md").write_text(_for_readers(_without_missing(text, pictures)), "utf-8")
 
 
 def _make_pictures(folder: Path) -> None:
@@ -95,34 +115,46 @@ def _make_pictures(folder: Path) -> None:
             raise InputError(f"guide --html: tdq {' '.join(words)}: {done.stderr.strip()}")
 
 
-def _with_pictures(name: str, text: str) -> str:
-    """The chapter *report* with its pictures, in frames: each is a page by itself."""
+def _with_frames(name: str, text: str) -> str:
+    """The chapter *report* with its pages in frames."""
     if name != "report":
         return text
     for picture, (_words, heading) in _PICTURES.items():
-        page = f"pictures/{picture}.html"
-        frame = (
-            f'<iframe src="{page}" title="{heading.lstrip("# ")}" width="100%" height="560" loading="lazy"></iframe>'
-        )
-        text = text.replace(f"{heading}\n", f"{heading}\n\n{frame}\n\n[The page by itself]({page})\n", 1)
+        address = f"pictures/{picture}.html"
+        title = heading.lstrip("# ")
+        frame = f'<iframe src="{address}" title="{title}" width="100%" height="560" loading="lazy"></iframe>'
+        text = text.replace(f"{heading}\n", f"{heading}\n\n{frame}\n\n[The page by itself]({address})\n", 1)
     return text
 
 
-def _own(name: str) -> bytes:
-    return resources.files("tdqsim").joinpath("guide", name).read_bytes()
+def _without_missing(text: str, pictures: Path) -> str:
+    """The text without the pictures, and their captions, that this installation does not have."""
+    return _PICTURE.sub(lambda found: found[0] if (pictures.parent / found[1]).exists() else "", text)
 
 
-def _settings(chapters: Mapping[str, str]) -> dict[str, Any]:
-    settings: dict[str, Any] = yaml.safe_load(_own("site.yml"))
-    settings["nav"] = [{"tdqsim": "index.md"}, *({heading: f"{name}.md"} for name, heading in chapters.items())]
+def _settings() -> dict[str, Any]:
+    settings: dict[str, Any] = yaml.safe_load(chapter_file("site.yml").read_bytes())
+    settings["nav"] = [{"Home": "index.md"}, *({group: _pages(group)} for group in GROUPS)]
     return settings
 
 
-def _front(chapters: Mapping[str, str]) -> str:
-    links = {name: f"- [{heading}]({name}.md)" for name, heading in chapters.items()}
-    paths = "\n".join(links[name] for name in _PATHS if name in links)
-    rest = "\n".join(link for name, link in links.items() if name not in _PATHS)
-    return _FRONT.format(paths=paths, chapters=rest)
+def _pages(group: str) -> list[dict[str, Any]]:
+    pages: list[dict[str, Any]] = []
+    for each in CHAPTERS.values():
+        if each.group == group:
+            below = [{"Overview": "reference.md"}, *({module: f"{module}.md"} for module in MODULES)]
+            pages.append({each.title: below if each.name == "reference" else f"{each.name}.md"})
+    return pages
+
+
+def _front() -> str:
+    parts = []
+    for group in GROUPS:
+        rows = [
+            f"| [{each.title}]({each.name}.md) | {each.purpose} |" for each in CHAPTERS.values() if each.group == group
+        ]
+        parts.append("\n".join([f"\n## {group}\n", "| chapter | what it is for |", "| --- | --- |", *rows, ""]))
+    return _FRONT.format(groups="".join(parts))
 
 
 def _for_readers(text: str) -> str:

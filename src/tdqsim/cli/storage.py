@@ -1,4 +1,4 @@
-"""``tdq store``: look through a store, and save what is whole of a damaged one."""
+"""``tdq store``: check a store, salvage a damaged one, upgrade, compact and back up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None)
-store = typer.Typer(rich_markup_mode=None, help="Check a store, and salvage a damaged one.", no_args_is_help=True)
+store = typer.Typer(
+    rich_markup_mode=None, help="Check, salvage, upgrade, compact and back up stores.", no_args_is_help=True
+)
 app.add_typer(store, name="store")
 
 Where = Annotated[Path, typer.Argument(metavar="STORE", help="The store's directory.")]
@@ -46,6 +48,47 @@ def salvage(
     _show(storecheck.salvage(path, target), as_json=as_json, saved=True)
 
 
+@store.command("upgrade")
+def upgrade(path: Where, as_json: Json = False) -> None:
+    """Bring a store of format 4 or 5 to the format of this version."""
+    from tdqsim.core.store import check as storecheck  # noqa: PLC0415
+
+    _say(storecheck.upgrade(path), "upgraded", as_json=as_json)
+
+
+@store.command("compact")
+def compact(path: Where, as_json: Json = False) -> None:
+    """Give the room that a store's files do not use back to the disk."""
+    from tdqsim.core.store import check as storecheck  # noqa: PLC0415
+
+    before = _size(path)
+    report = storecheck.compact(path)
+    _say(report, f"{before} bytes before, {_size(path)} now", as_json=as_json)
+
+
+@store.command("backup")
+def backup(
+    path: Where,
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="The directory of the copy.")],
+    as_json: Json = False,
+) -> None:
+    """Copy a store, which a process may have open, and check the copy."""
+    from tdqsim.core.store import check as storecheck  # noqa: PLC0415
+
+    _say(storecheck.backup(path, target), f"copied to {target}: whole", as_json=as_json)
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.glob("*/data.mdb"))
+
+
+def _say(report: StoreReport, what: str, *, as_json: bool) -> None:
+    if as_json:
+        emit_json({"path": str(report.path), "ok": report.sound, "format": report.format, "entries": report.entries})
+    else:
+        emit(f"{report.path}: {what}; {report.entries} entries")
+
+
 def _show(report: StoreReport, *, as_json: bool, saved: bool) -> None:
     rows = [
         {
@@ -60,7 +103,14 @@ def _show(report: StoreReport, *, as_json: bool, saved: bool) -> None:
         for queue in report.queues
     ]
     if as_json:
-        emit_json({"path": str(report.path), "ok": report.sound, "problems": list(report.problems), "queues": rows})
+        emit_json(
+            {
+                "path": str(report.path),
+                "ok": report.sound,
+                "problems": list(report.problems),
+                "queues": rows,
+            }
+        )
         return
     for problem in report.problems:
         emit(problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,16 +36,25 @@ _IbmiOption = Annotated[
         help="Keep what IBM i clients prove the password by, too. It is password-equivalent: who reads it can sign on.",
     ),
 ]
+_LevelOption = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--qpwdlvl",
+        min=0,
+        max=4,
+        help="With --ibmi: the QPWDLVL of a system that the user signs on to; repeatable. Default: a new system's.",
+    ),
+]
 _FILE = Path("users.yaml")
 
 
 def _load(file: Path) -> Users:
-    from tdqsim.errors import TdqError  # noqa: PLC0415  (a command imports what it uses)
+    from tdqsim.errors import ExtraMissing  # noqa: PLC0415  (a command imports what it uses)
 
     try:
         from tdqsim.server.users import Users  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise TdqError(f"{error.name} is not installed; pip install 'tdqsim[serve]' brings it") from error
+        raise ExtraMissing(error.name, "serve") from error
     return Users.load(file) if file.exists() else Users()
 
 
@@ -59,15 +69,22 @@ def _password() -> str:
     return line
 
 
-def _verifiers(user: str, password: str, *, wanted: bool) -> dict[int, bytes]:
-    if not wanted:
-        return {}
-    from tdqsim.server.hostservers.passwords import PasswordLevel, token  # noqa: PLC0415
+def _verifiers(user: str, password: str, levels: Collection[int]) -> dict[int, bytes]:
+    """What IBM i clients prove a password by, for these levels (QPWDLVL)."""
+    from tdqsim.server.hostservers import PasswordLevel, token  # noqa: PLC0415
 
+    kinds = {PasswordLevel.of(level) for level in levels}
     try:
-        return {int(level): token(level, user, password) for level in PasswordLevel}
+        return {int(kind): token(kind, user, password) for kind in sorted(kinds)}
     except UnicodeError as error:
         raise InputError("the password has characters that IBM i clients cannot send; leave --ibmi out") from error
+
+
+def _levels(given: list[int] | None) -> Collection[int]:
+    """The password levels that are asked for; that of a new system unless given."""
+    from tdqsim.ibmi import SystemValues  # noqa: PLC0415
+
+    return given or (SystemValues()["QPWDLVL"],)
 
 
 @app.command()
@@ -79,6 +96,7 @@ def add(
     group: Annotated[list[str] | None, typer.Option(help="A group that the user is in; repeatable.")] = None,
     file: _FileOption = _FILE,
     ibmi: _IbmiOption = False,
+    qpwdlvl: _LevelOption = None,
 ) -> None:
     """Add a user. The password is asked for, or read from the standard input."""
     users = _load(file)
@@ -88,7 +106,7 @@ def add(
         raise InputError(f"there is a user {capitals(user)} already; tdq users passwd changes the password")
     password = _password()
     roles = frozenset(Role(each.value) for each in role)
-    kept = _verifiers(capitals(user), password, wanted=ibmi)
+    kept = _verifiers(capitals(user), password, _levels(qpwdlvl) if ibmi else ())
     groups = tuple(capitals(each) for each in group or ())
     users.put(User(capitals(user), roles, groups, hashed(password), kept))
     users.write(file)
@@ -96,8 +114,10 @@ def add(
 
 
 @app.command()
-def passwd(user: _UserArgument, file: _FileOption = _FILE, ibmi: _IbmiOption = False) -> None:
-    """Change a user's password; verifiers for IBM i are made anew where there are some."""
+def passwd(
+    user: _UserArgument, file: _FileOption = _FILE, ibmi: _IbmiOption = False, qpwdlvl: _LevelOption = None
+) -> None:
+    """Change a user's password; verifiers for IBM i are made anew, of the same levels unless --qpwdlvl is given."""
     from dataclasses import replace  # noqa: PLC0415
 
     users = _load(file)
@@ -107,7 +127,8 @@ def passwd(user: _UserArgument, file: _FileOption = _FILE, ibmi: _IbmiOption = F
     if found is None:
         raise InputError(f"there is no user {user}")
     password = _password()
-    kept = _verifiers(found.id, password, wanted=ibmi or bool(found.ibmi))
+    levels = tuple(found.ibmi) if found.ibmi and not qpwdlvl else _levels(qpwdlvl)
+    kept = _verifiers(found.id, password, levels if ibmi or found.ibmi else ())
     users.put(replace(found, password=hashed(password), ibmi=kept))
     users.write(file)
     typer.echo(f"{found.id} has a new password.")

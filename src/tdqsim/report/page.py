@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim import __version__
-from tdqsim.errors import TdqError
+from tdqsim.errors import ExtraMissing, UsageError
 from tdqsim.report._text import markup
 from tdqsim.report.parts import PLOT, Drawing, Mark, Part, Ready, Section
 
@@ -108,11 +108,11 @@ def check_target(path: Path | str) -> None:
     """
     target = Path(path)
     if target.is_dir():
-        raise TdqError(f"{target}: this is a folder; the report is a file, such as {target / 'report.html'}")
+        raise UsageError(f"{target}: this is a folder; the report is a file, such as {target / 'report.html'}")
     if not target.parent.is_dir():
-        raise TdqError(f"{target}: there is no folder {target.parent}")
+        raise UsageError(f"{target}: there is no folder {target.parent}")
     if not os.access(target.parent, os.W_OK):
-        raise TdqError(f"{target}: no file can be made in {target.parent}")
+        raise UsageError(f"{target}: no file can be made in {target.parent}")
     _library_file()
 
 
@@ -125,4 +125,4 @@ def _library_file() -> Traversable:
     try:
         return resources.files("plotly").joinpath("package_data", "plotly.min.js")
     except ModuleNotFoundError as error:
-        raise TdqError(f"{error.name} is not installed; pip install 'tdqsim[report]' brings it") from error
+        raise ExtraMissing(error.name, "report") from error

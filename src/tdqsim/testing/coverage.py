@@ -16,10 +16,17 @@ from tdqsim.facts import Rule, rules, table
 from tdqsim.ibmi import DECLARATIONS
 from tdqsim.testing.evidence import Evidence
 
-__all__ = ["coverage_page", "differences"]
+__all__ = ["coverage_page", "declared_page", "differences"]
 
 _NOT_CHECKED: Final = ("NOHANDLE",)
 _UNTOUCHED: Final = "untouched"
+_OF_TESTS: Final = frozenset({"untouched", "seen in"})
+"""The columns that need evidence of tests."""
+_DECLARED: Final = (
+    "This page is made from the declarations of the commands and the tables of facts. *done*: tdqsim simulates it. "
+    "*without effect*: accepted and checked, and nothing changes. *absent*: refused. *raised*: a command can raise the "
+    "condition. *known by number*: you can use the name, and no command raises the condition."
+)
 _INTRODUCTION: Final = (
     "This page is made by `tdq coverage` from the declarations of the commands, the tables of facts, and what was "
     "recorded while the tests ran (`pytest --tdq-evidence FILE`). *done*: it has its effect here, and a test that "
@@ -47,6 +54,32 @@ def coverage_page(evidence: Evidence | None = None) -> str:
         *_rules(evidence),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+class _Everything(Evidence):
+    """Evidence in which everything has been exercised: a page made with it shows declarations only."""
+
+    def of(self, *names: str) -> str:
+        """Always something."""
+        return " ".join(names)
+
+
+def declared_page() -> str:
+    """The page for readers, as Markdown: commands, attributes, options, conditions, APIs and messages without tests."""
+    evidence = _Everything()
+    parts = [*_commands(evidence), *_attributes(evidence), *_inquire(evidence), *_cvdas(evidence), *_ibmi(evidence)]
+    kept = [part for part in parts if not part.startswith("Under *untouched*")]
+    return "\n\n".join(["# Coverage", _DECLARED, *map(_without_test_columns, kept)]) + "\n"
+
+
+def _without_test_columns(part: str) -> str:
+    rows = [line.strip("|").split("|") for line in part.splitlines()]
+    if not part.startswith("|"):
+        return part
+    all_done = {row[at] for row in rows[2:] for at, name in enumerate(rows[0]) if name == " state "} == {" done "}
+    hidden = _OF_TESTS | {"state"} if all_done else _OF_TESTS
+    kept = [at for at, name in enumerate(rows[0]) if name.strip() not in hidden]
+    return "\n".join(f"|{'|'.join(row[at] for at in kept)}|" for row in rows)
 
 
 def differences(page: str, other: str) -> list[str]:
@@ -109,6 +142,7 @@ def _untouched(command: Command, evidence: Evidence) -> Iterator[str]:
 
 def _attributes(evidence: Evidence) -> Iterator[str]:
     idle = {(row["resource"], row["name"]) for row in table("attributes_without_effect")}
+    idle |= {("TDQUEUE", row["name"]) for row in table("tdqueue_without_effect")}
     named = [("TDQUEUE", row["name"], row["types"]) for row in table("tdqueue_attributes")]
     known = {(resource, name) for resource, name, _ in named}
     named += [(resource, name, "") for resource, name in sorted(idle - known)]

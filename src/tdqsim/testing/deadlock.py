@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tdqsim.cics.queues.kinds import IntraTdQueue
+from tdqsim.cics.look.state import queue_state, tasks_of
+from tdqsim.cics.model.queue import TdQueue
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -76,7 +77,7 @@ def _edges(region: Region) -> Iterator[tuple[Strand, Strand, str]]:
             owner = lock.owner.task.strand if lock.owner is not None and lock.owner.task is not None else None
             if owner is not None:
                 yield from _waiters(lock.waiting, owner, f"the {lock.end} end of {queue.name}")
-                if lock is queue.write_end and queue.td_read is not None:
+                if queue.td_read is not None and lock is queue.write_end:
                     yield from _waiters(queue.td_read, owner, f"the commit of what was written to {queue.name}")
     for enqueue in region.enqueues.values():
         holder: Strand | None = getattr(enqueue.owner, "strand", None)
@@ -121,19 +122,18 @@ def lost_triggers(region: Region) -> list[str]:
     return [text for queue in region.intra_queues() if (text := _lost(region, queue))]
 
 
-def _lost(region: Region, queue: IntraTdQueue) -> str:
-    level, count = queue.triggerlevel, queue.stored.count
-    if not queue.transid or not level or count < level:
+def _lost(region: Region, queue: TdQueue) -> str:
+    now = queue_state(queue)
+    level, count = now.level, now.numitems
+    if not level or count < level:
         return ""
-    if any(task.request is not None and task.request.queue is queue for task in region.tasks.values()):
+    if any(task.queue == now.name for task in tasks_of(region)) or (now.cycle and _requested(region, queue)):
         return ""
-    if queue.latch and _requested(region, queue):
-        return ""
-    state = "its cycle is on, but the task of it has ended" if queue.latch else "no cycle is on"
+    state = "its cycle is on, but the task of it has ended" if now.cycle else "no cycle is on"
     return f"queue {queue.name} holds {count} records at trigger level {level}, and no task comes for them: {state}"
 
 
-def _requested(region: Region, queue: IntraTdQueue) -> bool:
+def _requested(region: Region, queue: TdQueue) -> bool:
     """Whether a start waits for its terminal or connection."""
     return any(
         getattr(request, "queue", None) is queue

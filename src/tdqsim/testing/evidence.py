@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
@@ -175,9 +176,10 @@ class EvidenceRecorder:
             return by_item(answer, option)
 
         def everything(answer: Any, *, plain: bool = False) -> Any:
-            for option in answer:
+            values = whole(answer, plain=plain)
+            for option in values:
                 self.note("asked", option)
-            return whole(answer, plain=plain)
+            return values
 
         info.__getattr__, info.__getitem__, info.as_dict = attribute, item, everything
 
@@ -206,12 +208,17 @@ class EvidenceRecorder:
             function = getattr(Job, declaration.method, None)
             if callable(function):
                 setattr(Job, declaration.method, self._api(name, function, formats))
+        for method in ("call", "command"):  # the name of the API, or text that begins with that of the command
+            setattr(Job, method, self._api("", getattr(Job, method), formats))
 
-    def _api(self, name: str, function: Callable[..., Any], formats: frozenset[str]) -> Callable[..., Any]:
-        from tdqsim.ibmi import EscapeMessage  # noqa: PLC0415
+    def _api(self, declared: str, function: Callable[..., Any], formats: frozenset[str]) -> Callable[..., Any]:
+        from tdqsim.ibmi import DECLARATIONS, EscapeMessage  # noqa: PLC0415
 
         @wraps(function)
         def call(job: Any, *args: Any, **kwargs: Any) -> Any:
+            name = declared or re.split(r"[\s(]", "".join(map(str, args[:1])).strip())[0].upper()
+            if name not in DECLARATIONS:
+                return function(job, *args, **kwargs)
             self.note("api", name)
             planned = job.system.faults is not None
             try:

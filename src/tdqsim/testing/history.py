@@ -37,8 +37,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
+from tdqsim.cics.look.state import queue_state
+from tdqsim.cics.model.queue import TdQueue
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import IntraTdQueue
 from tdqsim.core.codepage import codepage
 from tdqsim.core.links import stays_here
 from tdqsim.errors import TdqError
@@ -129,10 +130,7 @@ class History:
             info = {"start": "NORMAL" if system.store.closed_clean else "ABNORMAL"}
             self.trace(("RESTART", "", "", b"", now, b"", "", info))
         for queue in system.queues():
-            facts = queue.facts()
-            journal = system.journal_of(queue)
-            if journal is not None:
-                facts["jrn"] = journal.qualified
+            facts = system.state_of(queue).keywords()
             if not queue.ddm and queue.stored.count <= _LARGEST_QUEUE:
                 facts["entries"] = [(entry.data.hex(), entry.key.hex()) for entry in queue.stored.entries()]
             self.trace(("DTAQ", "", queue.qualified, b"", now, b"", "", facts))
@@ -311,13 +309,14 @@ class History:
         for queue in region.intra_queues():
             self._queue_stands(region, queue)
 
-    def _queue_stands(self, region: Region, queue: IntraTdQueue) -> None:
+    def _queue_stands(self, region: Region, queue: TdQueue) -> None:
         """Write down what the checker has to know of a queue."""
-        entry = region.transactions.get(queue.transid)
+        state = queue_state(queue)
+        entry = region.transactions.get(state.transid)
         info: dict[str, Any] = {
-            "recovstatus": queue.recovstatus,
-            "triggerlevel": queue.triggerlevel if queue.transid else 0,
-            "atifacility": queue.atifacility,
+            "recovstatus": state.recovstatus,
+            "triggerlevel": state.level,
+            "atifacility": state.atifacility,
             "defined": entry is not None and entry.definition.remotesystem in ("", region.sysid),
             "startable": entry is not None and not entry.why_not(),
         }
@@ -326,9 +325,9 @@ class History:
         first = queue.name not in self._stands
         self._stands[queue.name] = info
         if first:
-            info = {**info, "latch": queue.latch}
-            if queue.stored.count <= _LARGEST_QUEUE:
-                info["records"] = [entry.data for entry in queue.stored.entries()]
+            info = {**info, "latch": state.cycle}
+            if state.numitems <= _LARGEST_QUEUE:
+                info["records"] = list(queue_state(queue, records=True).records)
         self.trace(("QUEUE", 0, queue.name, b"", region.clock.time_ns(), "", "", "NORMAL", 0, 0, info))
 
     # -- the file -------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.queues.kinds import IntraTdQueue
+from tdqsim.cics.look.state import queue_state
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.definitions import Definitions, Resource, load_definitions, supplied_definitions
@@ -79,7 +79,7 @@ def _load(path: Path) -> Definitions:
 @cache
 def _message_queues() -> Definitions:
     """The supplied queues to which CICS writes its messages, and what those stand for."""
-    wanted = {row["destination"] for row in table("kernel_messages")}
+    wanted = {row["destination"] for row in table("kernel_messages")} & SUPPLIED_QUEUES.keys()  # not the console
     wanted |= {SUPPLIED_QUEUES[name].indirectname for name in wanted}
     return Definitions.of(queue for queue in supplied_definitions().tdqueues if queue.name in wanted)
 
@@ -305,12 +305,13 @@ class Kit:
         history = self.histories[region]
         for queue in region.tdqueues.values():
             events = history.of(queue.name, _SHOWN_EVENTS)
-            count = queue.stored.count if isinstance(queue, IntraTdQueue) and not region.closed else 0
+            now = queue_state(queue) if queue.type == "INTRA" and not region.closed else None
+            count = 0 if now is None else now.numitems
             if not events and not count:
                 continue
             state = f"{queue.type} {queue.enablestatus.name}"
-            if isinstance(queue, IntraTdQueue) and not region.closed:
-                state += f", {count} records, RECOVSTATUS {queue.recovstatus}{', cycle on' if queue.latch else ''}"
+            if now is not None:
+                state += f", {count} records, RECOVSTATUS {now.recovstatus}{', cycle on' if now.cycle else ''}"
                 first = [
                     show_record(record, region.codepage) for record in region.peek(queue.name, limit=_SHOWN_RECORDS)
                 ]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from traceback import extract_tb
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.errors import RegionClosed, SystemClosed
+from tdqsim.testing._frames import user_places
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -28,7 +28,6 @@ _NO_START: Final = {
     "DFHTD0183": "no TRANSACTION of that name is defined",
     "DFHTD0340": "the transaction is remote, and the program of a trigger must be local",
 }
-_PACKAGE: Final = __name__.partition(".")[0]
 
 
 class Outcome(NamedTuple):
@@ -104,6 +103,6 @@ def _code(error: BaseException) -> str:
 
 def _told(strand: Strand, error: BaseException) -> str:
     cause = error.__cause__ if error.__cause__ is not None else error
-    places = [frame for frame in extract_tb(cause.__traceback__) if f"/{_PACKAGE}/" not in frame.filename]
-    place = f" ({places[-1].filename}:{places[-1].lineno})" if places else ""
+    places = user_places(cause.__traceback__)
+    place = f" ({places[-1]})" if places else ""
     return f"{strand.name}: {error}{place}"

@@ -33,6 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tdqsim.testing._frames_plugin import HiddenFrames
+
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cics.ship.sysplex import Sysplex
@@ -59,8 +61,9 @@ _MARKERS = (
 _FROZEN_AT = "2026-01-01 08:00:00"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Options of the kit."""
+    _load_from_bytecode(pluginmanager)
     group = parser.getgroup("tdqsim")
     group.addoption("--tdq-seed", type=int, default=None, help="seed of the order of ready tasks, for every test")
     group.addoption("--tdq-schedule", default="", help="explorations run only this schedule (what a failure printed)")
@@ -71,10 +74,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tdq-transcript", default="", metavar="FILE", help="write what verified tests did to this file")
 
 
+def _load_from_bytecode(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Have Python load this package as it does without pytest.
+
+    pytest rewrites the assertions in every module of a distribution with a plugin. Those of this package are
+    invariants, and to compile 160 modules once more costs half a second. With ``--assert=plain`` nothing is rewritten.
+    """
+    hook: Any = pluginmanager.rewrite_hook
+    if hasattr(hook, "_must_rewrite"):
+        hook._must_rewrite.discard("tdqsim")  # noqa: SLF001  (pytest has no public way)
+        hook._marked_for_rewrite_cache.clear()  # noqa: SLF001
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known."""
+    """Make the markers known, and register the other parts of the plugin."""
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
+    config.pluginmanager.register(HiddenFrames(), "tdqsim-frames")
     if config.getoption("--tdq-evidence"):
         from tdqsim.testing._evidence_plugin import EvidencePlugin  # noqa: PLC0415
 

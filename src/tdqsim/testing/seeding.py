@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.core.codepage import CodePage
+from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
 from tdqsim.errors import ConversionError, TdqError
 from tdqsim.ibmi import Job, SeedEntry, seed_entries
@@ -121,7 +122,7 @@ def _record(place: str, value: Any, page: CodePage) -> bytes:
     try:
         if kind == "text":
             return page.encode(text)
-        return bytes.fromhex(text) if kind == "hex" else base64.b64decode(text, validate=True)
+        return hex_bytes(text) if kind == "hex" else base64.b64decode(text, validate=True)
     except (ConversionError, ValueError, binascii.Error) as error:
         raise TdqError(f"{place}: {kind} {_shown(text)}: {error}") from error
 

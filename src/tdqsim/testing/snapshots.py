@@ -3,70 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Final
 
 from tdqsim.cics import Condition, Region
+from tdqsim.cics.look.state import QueueState, Uncommitted, queue_state
+from tdqsim.cics.model.queue import RemoteTdQueue, TdQueue
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.queues.kinds import ExtraTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.codepage import CodePage
-from tdqsim.facts import Cvda
 from tdqsim.ibmi import System
 from tdqsim.testing.text import show_record
 
 __all__ = ["QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "record_changes", "snapshot"]
 
-
-@dataclass(frozen=True, slots=True)
-class Uncommitted:
-    """What one unit of work has done to a logically recoverable queue and not committed.
-
-    Attributes:
-        uow: the unit of work, as hexadecimal.
-        task: number of its task; 0 once it is shunted after a restart.
-        transid: its transaction.
-        state: INFLIGHT, INDOUBT or SHUNTED.
-        read: the committed records that it has read, in order.
-        written: the records that it has written and not read back, in order.
-        deleted: whether it has deleted the queue.
-    """
-
-    uow: str
-    task: int
-    transid: str
-    state: str
-    read: tuple[bytes, ...]
-    written: tuple[bytes, ...]
-    deleted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class QueueState:
-    """One queue at one moment.
-
-    Attributes:
-        name, type: as defined; INTRA, EXTRA, INDIRECT or REMOTE.
-        enablestatus: ENABLED, DISABLING or DISABLED.
-        openstatus: of a data set; empty for others.
-        records: the committed records in order; of a data set what can be seen of it.
-        uncommitted: by the units of work that hold an end of it, in the order of their ends.
-        cycle: whether a trigger cycle is on.
-        target: of an alias or a remote queue.
-        region: APPLID of the region where a remote queue was followed to: ``records``, ``uncommitted`` and ``cycle``
-            are those there; empty for other queues, and when the link is down.
-    """
-
-    name: str
-    type: str
-    enablestatus: str = ""
-    openstatus: str = ""
-    records: tuple[bytes, ...] = ()
-    uncommitted: tuple[Uncommitted, ...] = ()
-    cycle: bool = False
-    target: str = ""
-    region: str = ""
+_COMPARED: Final = (
+    "type", "enablestatus", "openstatus", "records", "uncommitted", "cycle", "target", "region",
+    "atifacility", "facilityid", "transid", "triggerlevel", "userid",
+)  # fmt: skip
+"""The fields of a queue's state whose changes a difference shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,29 +82,14 @@ def _data_queues(system: System, *, records: bool) -> Iterator[tuple[str, tuple[
 
 
 def _queue(region: Region, queue: TdQueue, *, records: bool) -> QueueState:
-    status = queue.enablestatus.name
-    if isinstance(queue, IntraTdQueue):
-        data = tuple(entry.data for entry in queue.stored.entries()) if records else ()
-        return QueueState(
-            queue.name, "INTRA", status, "", data, tuple(_uncommitted(queue, data)), queue.latch, queue.transid
-        )
-    if isinstance(queue, ExtraTdQueue):
-        data = tuple(queue.file.peek()) if records and queue.file is not None else ()
-        return QueueState(queue.name, "EXTRA", status, queue.openstatus.name, data)
-    if isinstance(queue, RemoteTdQueue):
-        return _remote(region, queue, records=records)
-    return QueueState(queue.name, queue.type, status, target=getattr(queue, "indirectname", ""))
-
-
-def _remote(region: Region, queue: RemoteTdQueue, *, records: bool) -> QueueState:
-    state = QueueState(queue.name, queue.type, queue.enablestatus.name, target=queue.remotename)
-    found = followed(region, queue)
+    state = queue_state(queue, records=records)
+    found = followed(region, queue) if isinstance(queue, RemoteTdQueue) else None
     if found is None:
         return state
     there, target = found
-    seen = _queue(there, target, records=records)
+    far = _queue(there, target, records=records)
     return replace(
-        state, openstatus=seen.openstatus, records=seen.records, uncommitted=seen.uncommitted, cycle=seen.cycle,
+        state, openstatus=far.openstatus, records=far.records, uncommitted=far.uncommitted, cycle=far.cycle,
         region=there.applid,
     )  # fmt: skip
 
@@ -167,22 +108,6 @@ def followed(region: Region, queue: TdQueue) -> tuple[Region, TdQueue] | None:
         except Condition:
             return None
     return None if isinstance(queue, RemoteTdQueue) else (region, queue)
-
-
-def _uncommitted(queue: IntraTdQueue, records: tuple[bytes, ...]) -> Iterator[Uncommitted]:
-    for uow in dict.fromkeys(lock.owner for lock in queue.locks if lock.owner is not None):
-        work = uow.works.get(queue)
-        state = "SHUNTED" if uow.waitstate is Cvda.SHUNTED else uow.state.name
-        read = records[: work.reads] if work is not None else ()
-        written = tuple(map(_data, work.written)) if work is not None else ()
-        deleted = work is not None and work.deleted
-        yield Uncommitted(uow.id.hex(), uow.taskid, uow.transid, state, read, written, deleted)
-
-
-def _data(record: Any) -> bytes:
-    """A record as a unit of work holds it: bytes, or an entry with more to it."""
-    found: bytes = record if isinstance(record, bytes) else record.data
-    return found
 
 
 # -- what changed ---------------------------------------------------------------------------------------------------
@@ -212,15 +137,15 @@ def diff(
 
 
 def _queue_changes(one: QueueState, other: QueueState, page: CodePage | None) -> Iterator[str]:
-    for field in fields(one):
-        before, after = getattr(one, field.name), getattr(other, field.name)
-        if field.name == "records":
+    for name in _COMPARED:
+        before, after = getattr(one, name), getattr(other, name)
+        if name == "records":
             yield from (f"{one.name}: {line}" for line in record_changes(before, after, page))
-        elif field.name == "uncommitted" and before != after:
+        elif name == "uncommitted" and before != after:
             yield from (f"{one.name}: uncommitted: {_shown(each, page)}" for each in after if each not in before)
             yield from (f"{one.name}: no longer: {_shown(each, page)}" for each in before if each not in after)
         elif before != after:
-            yield f"{one.name}: {field.name} {before or '-'} -> {after or '-'}"
+            yield f"{one.name}: {name} {before or '-'} -> {after or '-'}"
 
 
 def _shown(work: Uncommitted, page: CodePage | None) -> str:

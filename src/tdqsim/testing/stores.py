@@ -1,14 +1,14 @@
 """Temporary stores that are used again: to make two files and remove them costs more than most tests.
 
-A region empties its store when it starts cold, so what one test leaves is never seen by the next. A store in which a
-fault was planned, or that has grown, is thrown away instead.
+A store is emptied before it is used again, and what its region kept beside it (SYSOUT, jobs) is removed, so no test
+finds anything of the one before. A store in which a fault was planned, or that has grown, is thrown away instead.
 """
 
 from __future__ import annotations
 
 from typing import Final, Self
 
-from tdqsim.core.store import Durability, Store
+from tdqsim.core.store import BorrowedStore, Durability, Store
 
 __all__ = ["RecycledStores"]
 
@@ -16,21 +16,17 @@ _KEPT: Final = 8
 _LARGEST: Final = 16 * 2**20
 
 
-class RecycledStore(Store):
+class RecycledStore(BorrowedStore):
     """A temporary store that goes back to its owner when its region closes."""
 
     def __init__(self, owner: RecycledStores, durability: Durability) -> None:
-        super().__init__(durability=durability)
+        super().__init__(durability)
         self._owner = owner
 
     def close(self, *, clean: bool = True) -> None:
         """Give it back, or close it when it cannot be used again."""
         if self._closed or not self._owner.give_back(self):
             super().close(clean=clean)
-
-    def remove(self) -> None:
-        """Close it in any case."""
-        super().close(clean=False)
 
 
 class RecycledStores:
@@ -46,6 +42,7 @@ class RecycledStores:
             return RecycledStore(self, durability)
         store = self._idle.pop()
         store.clear()
+        store.tidy()
         return store
 
     def give_back(self, store: RecycledStore) -> bool:
@@ -62,7 +59,7 @@ class RecycledStores:
         """Remove all that are here; those that are out are removed by their users."""
         self._closed = True
         while self._idle:
-            self._idle.pop().remove()
+            self._idle.pop().end()
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,258 @@
+"""The chapters of the guide, in one table: ``tdq guide`` and the site are made from it, README is checked against it.
+
+Most chapters are files of the folder ``guide``. Those of :data:`tdqsim.cli.rule_pages.PAGES` are rendered from the
+tables of facts, or from docstrings, each time they are read.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Final, NamedTuple
+
+__all__ = ["CHAPTERS", "GROUPS", "Chapter", "chapter_file", "chapter_text"]
+
+
+class Chapter(NamedTuple):
+    """A chapter.
+
+    Attributes:
+        group: the part of the guide it belongs to.
+        name: as in ``tdq guide NAME``, and the name of its file.
+        title: its heading.
+        purpose: what you use it for, in a sentence.
+    """
+
+    group: str
+    name: str
+    title: str
+    purpose: str
+
+
+CHAPTERS: Final = {
+    each.name: each
+    for each in (
+        Chapter(
+            "Start",
+            "start-python",
+            "Quick start for Python testers",
+            "Write your first test of a queue and of the transaction that it triggers, in ten minutes.",
+        ),
+        Chapter(
+            "Start",
+            "start-cics",
+            "Quick start for CICS people",
+            "Import a CSD deck, use CECI and CEMT, and run a trigger transaction, in ten minutes.",
+        ),
+        Chapter(
+            "Start",
+            "start-data",
+            "Quick start for data engineers",
+            "Decode a data set with a copybook and put its records on a queue, in ten minutes.",
+        ),
+        Chapter(
+            "Start",
+            "which-command",
+            "Which command when",
+            "Find the CICS command, CEMT request, tdq command, Python call or IBM i API for a purpose.",
+        ),
+        Chapter(
+            "Start",
+            "card-posting",
+            "The card posting example",
+            "Follow a complete night job: data sets, queues, triggers and reports.",
+        ),
+        Chapter(
+            "CICS",
+            "queues",
+            "Queues",
+            "Use the four kinds of queue; read, write, and inspect records without removing them.",
+        ),
+        Chapter(
+            "CICS",
+            "definitions",
+            "Definitions",
+            "Write definition files and region directories; import and export CSD, DCT and CL source.",
+        ),
+        Chapter(
+            "CICS",
+            "handlers",
+            "Handlers and automatic transaction initiation",
+            "Write transactions as Python functions; set trigger levels and security.",
+        ),
+        Chapter(
+            "CICS",
+            "conditions",
+            "Conditions, abends and EXEC CICS text",
+            "Handle RESP and RESP2, abends, and commands given as EXEC CICS text.",
+        ),
+        Chapter(
+            "CICS",
+            "browse",
+            "INQUIRE, browse, SET, CREATE and DISCARD",
+            "Inspect and change installed queues from a script.",
+        ),
+        Chapter(
+            "CICS",
+            "recovery",
+            "Recovery: units of work, locks, restarts",
+            "Test backout, waits, restarts, two-phase commit and units of work in doubt.",
+        ),
+        Chapter(
+            "CICS",
+            "operator",
+            "The operator's commands",
+            "Use the tdq command line: options, exit codes, CEMT and CECI sessions.",
+        ),
+        Chapter(
+            "CICS",
+            "serve",
+            "Serving regions",
+            "Run regions in a process of their own and call them over HTTP from any language.",
+        ),
+        Chapter("CICS", "console", "The console", "Operate served regions in a browser."),
+        Chapter(
+            "CICS",
+            "engine",
+            "Regions in programs with threads or an event loop",
+            "Call a region from several threads or from asyncio.",
+        ),
+        Chapter(
+            "IBM i",
+            "ibmi",
+            "IBM i data queues",
+            "Use libraries, jobs, data queues and their APIs, in Python and as byte layouts.",
+        ),
+        Chapter(
+            "IBM i",
+            "hostservers",
+            "IBM i clients over the network",
+            "Connect unmodified IBM i clients: data queues, program calls, commands.",
+        ),
+        Chapter("COBOL", "cobol", "COBOL programs", "Run unmodified COBOL CICS programs under GnuCOBOL as tasks."),
+        Chapter(
+            "Testing", "testing", "Testing", "Use the pytest fixtures, assertions, snapshots and the simulated clock."
+        ),
+        Chapter(
+            "Testing", "faults", "Faults on purpose", "Make commands fail, fill disks, cut links and crash regions."
+        ),
+        Chapter(
+            "Testing",
+            "crash-enumeration",
+            "Crash a scenario at every point",
+            "Crash a scenario at each of its commits, restart it and check the result.",
+        ),
+        Chapter(
+            "Testing",
+            "schedules",
+            "Run a scenario in every order",
+            "Find deadlocks, lost updates and lost triggers by running all orders of tasks.",
+        ),
+        Chapter(
+            "Testing",
+            "explain",
+            "Why is this queue as it is?",
+            "Ask why a queue is in its state, and what each command would return.",
+        ),
+        Chapter(
+            "Testing",
+            "history",
+            "Histories and a checker",
+            "Record every operation and check the recording against the rules of queues.",
+        ),
+        Chapter(
+            "Testing", "report", "Reports", "Write a run, a directory or a test session as one HTML page with charts."
+        ),
+        Chapter(
+            "Testing",
+            "verified",
+            "Tests on a real system too",
+            "Run the same test bodies against a real region or a real IBM i.",
+        ),
+        Chapter(
+            "Data",
+            "datasets",
+            "Data sets",
+            "Connect extrapartition queues to files: DD cards, record formats, print control.",
+        ),
+        Chapter(
+            "Data",
+            "pipeline",
+            "The pipeline",
+            "Process data sets and captured traffic of any size, on Spark or in one process.",
+        ),
+        Chapter(
+            "Data",
+            "spark",
+            "Spark",
+            "Run the pipeline without Java, on a cluster, by spark-submit or on a Connect server.",
+        ),
+        Chapter(
+            "Data", "queue-sources", "Queues as Spark tables and streams", "Read the queues of a store in Spark SQL."
+        ),
+        Chapter(
+            "Data",
+            "qsam-options",
+            "Options of the Spark sources",
+            'Look up each option of format("qsam") and format("cobol") beside that of Cobrix.',
+        ),
+        Chapter("Data", "pipeline-scale", "How the pipeline scales", "Estimate time and memory for large inputs."),
+        Chapter("Reference", "coming-from-mocks", "Coming from mocks", "Replace a hand-written mock of a queue."),
+        Chapter(
+            "Reference",
+            "coming-from-simulators",
+            "Coming from other simulators",
+            "Use definitions of KICKS and other simulators, and learn what differs.",
+        ),
+        Chapter(
+            "Reference",
+            "coming-from-mq",
+            "Coming from message queues",
+            "Translate put, get, browse and triggers of message queues.",
+        ),
+        Chapter(
+            "Reference", "coming-from-cobrix", "Coming from Cobrix", "Move Spark reads from Cobrix, option by option."
+        ),
+        Chapter("Reference", "api", "The JSON API", "Look up requests, answers, events and errors of a server."),
+        Chapter("Reference", "reference", "Python API", "Look up the public classes and functions of each module."),
+        Chapter(
+            "Reference",
+            "coverage",
+            "Coverage",
+            "Look up which commands, options, attributes and messages are simulated.",
+        ),
+        Chapter(
+            "Reference", "choices", "Design choices", "Read what tdqsim does where the manuals are silent, and why."
+        ),
+        Chapter(
+            "Reference",
+            "differences",
+            "Differences from CICS and IBM i",
+            "Read what is not simulated, and which rules no manual confirms.",
+        ),
+        Chapter("Reference", "speed", "Speed", "See what requests cost, and measure them yourself."),
+        Chapter("Reference", "platforms", "Platforms", "See which platforms are tested."),
+        Chapter(
+            "Reference",
+            "architecture",
+            "Architecture",
+            "Understand the parts of tdqsim, their dependencies and the reasons for them.",
+        ),
+    )
+}
+"""Every chapter by name, in the order of reading."""
+
+GROUPS: Final = tuple(dict.fromkeys(each.group for each in CHAPTERS.values()))
+"""The parts of the guide, in order."""
+
+
+def chapter_file(name: str) -> resources.abc.Traversable:
+    """A file of the package's folder ``guide``."""
+    return resources.files("tdqsim").joinpath("guide", name)
+
+
+def chapter_text(name: str) -> str:
+    """The text of a chapter, as Markdown."""
+    from tdqsim.cli.rule_pages import PAGES  # noqa: PLC0415  (reads the tables of rules, which few chapters need)
+
+    page = PAGES.get(name)
+    return chapter_file(f"{name}.md").read_text("utf-8") if page is None else page()

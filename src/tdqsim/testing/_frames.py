@@ -1,0 +1,25 @@
+"""Which places of a traceback are the user's: those in tests, handlers and scripts, but not those in this package."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from traceback import walk_tb
+from types import TracebackType
+from typing import Final
+
+__all__ = ["is_own_file", "user_places"]
+
+_PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep
+_EXAMPLES: Final = str(Path(_PACKAGE, "examples")) + os.sep
+
+
+def is_own_file(filename: str) -> bool:
+    """Whether a file is of this package; the examples are programs like the user's."""
+    return filename.startswith(_PACKAGE) and not filename.startswith(_EXAMPLES)
+
+
+def user_places(traceback: TracebackType | None) -> list[str]:
+    """The places in the user's files that a traceback goes through, as ``file:line``, the innermost last."""
+    places = ((frame.f_code.co_filename, line) for frame, line in walk_tb(traceback))
+    return [f"{name}:{line}" for name, line in places if not is_own_file(name)]

@@ -1,0 +1,60 @@
+"""The part of the pytest plugin that hides this package's frames in the tracebacks of failed tests.
+
+It does what ``__tracebackhide__`` in each function of the package would. ``--full-trace`` shows the frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from traceback import walk_tb
+from typing import Any, Final
+
+import pytest
+
+from tdqsim.errors import TdqError
+from tdqsim.testing._frames import is_own_file
+
+__all__ = ["HiddenFrames"]
+
+_ON_PURPOSE: Final = (TdqError, AssertionError, TypeError, ValueError)
+"""What the package raises to refuse a request."""
+
+
+def _linked(error: BaseException) -> Iterator[BaseException]:
+    """An exception with its causes, its contexts, and the members of groups."""
+    left: list[BaseException | None] = [error]
+    found: set[int] = set()
+    while left:
+        each = left.pop()
+        if each is not None and id(each) not in found:
+            found.add(id(each))
+            yield each
+            left += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
+
+
+def _hides(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
+    """Whether the package's frames of an exception are hidden: a value of ``__tracebackhide__``.
+
+    Those of a KeyError or the like that the package's own code ends in are shown: that is a fault of the package.
+    """
+    error = excinfo.value if excinfo is not None else None
+    if error is None or isinstance(error, pytest.fail.Exception):
+        return False
+    if isinstance(error, _ON_PURPOSE):
+        return True
+    *_, (innermost, _) = walk_tb(error.__traceback__)
+    return not is_own_file(innermost.f_code.co_filename)
+
+
+class HiddenFrames:
+    """Hides the package's frames in the tracebacks of failed tests; ``-p no:tdqsim-frames`` turns it off."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[Any]) -> None:
+        """Mark the modules of this package that the exception went through; pytest leaves out their frames."""
+        if call.excinfo is None:
+            return
+        for error in _linked(call.excinfo.value):
+            for frame, _ in walk_tb(error.__traceback__):
+                if is_own_file(frame.f_code.co_filename):
+                    frame.f_globals["__tracebackhide__"] = _hides

@@ -1,0 +1,97 @@
+"""Which lines a failed test shows: the user's, and not those of the package."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.testing.test_plugin import run_apart
+
+HEAD = """
+import pytest
+from tdqsim import Region, define_tdqueue, define_transaction
+from tdqsim.testing import assert_records
+
+pytestmark = pytest.mark.tdq_definitions(
+    define_tdqueue(name="PAYQ", type="INTRA"),
+    define_tdqueue(name="TRGQ", type="INTRA", atifacility="FILE", transid="TRGT", triggerlevel=1),
+    define_transaction(name="TRGT"),
+)
+
+def reads(task):
+    task.readq_td("PAYQ")  # in a handler
+
+def fails(task):
+    raise KeyError("in a handler")
+
+"""
+CASES = {
+    "a refused command": ("tdq_region", ["tdq_region.readq_td('PAYQ')"]),
+    "a refused EXEC text": ("tdq_region", ["tdq_region.execute('READQ TD')"]),
+    "a wrong type": ("tdq_region", ["tdq_region.writeq_td('PAYQ', 'text')"]),
+    "an abend of a task": (
+        "tdq_region",
+        ["handle = tdq_region.start(reads)", "tdq_region.run()", "handle.result()"],
+        'task.readq_td("PAYQ")  # in a handler',
+    ),
+    "an exception of a handler": (
+        "tdq_region",
+        ["handle = tdq_region.start(fails)", "tdq_region.run()", "handle.result()"],
+        'raise KeyError("in a handler")',
+    ),
+    "a task in a with statement": ("tdq_region", ["with tdq_region.task() as task:", "    task.abend('LEFT')"]),
+    "an assertion of the kit": ("tdq_region", ["assert_records(tdq_region, 'PAYQ', [b'one'])"]),
+    "an IBM i message": ("tdq_job", ["tdq_job.qrcvdtaq('PAYQ', 'QGPL')"]),
+    "without a fixture": ("", ["with Region([]) as region:", "    region.readq_td('PAYQ')"]),
+    "a definition": ("", ["define_tdqueue(name='TOOLONG', type='INTRA')"]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_failure_shows_the_lines_of_the_user(tmp_path: Path, name: str) -> None:
+    fixture, lines, *handler = CASES[name]
+    body = "\n    ".join(lines)
+    text = run_apart(tmp_path, f"{HEAD}def test_it({fixture}):\n    {body}\n")
+    shown = re.findall(r"^>\s+(.*)", text, re.MULTILINE)
+    assert shown == [*handler, lines[-1].strip()], text
+    assert "tdqsim/" not in text
+    assert "entries are hidden" not in text
+
+
+def test_a_failure_by_a_trigger_names_the_line_of_the_handler(tmp_path: Path) -> None:
+    body = "tdq_region.register('TRGT', reads)\n    tdq_region.writeq_td('TRGQ', b'one')\n"
+    text = run_apart(tmp_path, f"{HEAD}def test_it(tdq_region):\n    {body}")
+    line = 1 + HEAD[: HEAD.index("# in a handler")].count("\n")
+    assert f"queue PAYQ is empty ({tmp_path}/test_it.py:{line})" in text
+    assert "tdqsim/" not in text
+    assert "entries are hidden" not in text
+
+
+def test_a_project_of_the_same_name_is_the_user_s(tmp_path: Path) -> None:
+    project = tmp_path / "tdqsim" / "tests"
+    project.mkdir(parents=True)
+    body = "tdq_region.register('TRGT', reads)\n    tdq_region.writeq_td('TRGQ', b'one')\n"
+    assert f"({project}/test_it.py:" in run_apart(project, f"{HEAD}def test_it(tdq_region):\n    {body}")
+
+
+def test_the_wrong_definitions_of_a_fixture_are_shown_without_the_package(tmp_path: Path) -> None:
+    text = run_apart(
+        tmp_path,
+        "import pytest\n@pytest.mark.tdq_definitions('none.yaml')\ndef test_it(tdq_region):\n    pass\n",
+    )
+    assert f"{tmp_path}/none.yaml: cannot be read" in text
+    assert "tdqsim/" not in text
+
+
+@pytest.mark.parametrize("options", [["--full-trace"], ["-p", "no:tdqsim-frames"]])
+def test_the_lines_of_the_package_are_shown_on_demand(tmp_path: Path, options: list[str]) -> None:
+    text = run_apart(tmp_path, f"{HEAD}def test_it(tdq_region):\n    tdq_region.readq_td('PAYQ')\n", *options)
+    assert "tdqsim/" in text
+
+
+def test_the_lines_of_a_fault_of_the_package_are_shown(tmp_path: Path) -> None:
+    body = "def test_it(tdq_region):\n    tdq_region.tdqueues = None\n    tdq_region.peek('PAYQ')\n"
+    text = run_apart(tmp_path, f"{HEAD}{body}")
+    assert "tdqsim/" in text, text
