@@ -218,7 +218,7 @@ def judge(mutant: Mutant, tests: list[str], there: Path, seconds: float) -> str:
         code = run(["-x", "-p", "_mutant_plugin", *modules], there, seconds, TDQ_MUTANTS_CHOSEN=str(chosen))
     finally:
         shutil.copy(mutant.path, there / mutant.path.relative_to(ROOT))
-    return "undecided" if code is None else "survived" if code == 0 else "killed"
+    return {0: "survived", 1: "killed", 2: "killed"}.get(code, "undecided")  # 2: a module cannot be imported
 
 
 def rows_noticed(chance: random.Random, there: Path, count: int, seconds: float) -> bool:
