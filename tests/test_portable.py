@@ -23,7 +23,6 @@ warnings.simplefilter("ignore")  # filelock says that its lock is a soft one
 
 for module in ("fcntl", "grp", "pwd", "resource", "termios", "tty", "pty", "syslog", "posix"):
     sys.modules[module] = None
-import filelock._api, filelock._unix
 filelock.FileLock = filelock.SoftFileLock  # what filelock has where it finds no fcntl either
 import shutil  # which has seen on import what there is; on Windows it has none of it
 shutil._use_fd_functions = False

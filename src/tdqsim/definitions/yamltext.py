@@ -82,6 +82,9 @@ def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:
         reason = error.problem or error.context or "it cannot be read"
         if mark is not None and _text_of_line(text, mark.line)[: mark.column + 1].endswith("\t"):
             reason = "a tab stands where YAML wants blanks; indent with blanks"
+        if "nesting depth" in reason:  # libyaml has a bound of its own, and looks ahead of what it has parsed
+            message = f"is nested more than {LIMITS['definition_nesting']} levels deep"
+            raise DefinitionError([Problem(file, line, "", "", "", message)]) from None
         raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {reason}")]) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, max(error.position, 0)) + 1

@@ -40,6 +40,7 @@ MAX_YAML = 4 * 1024 * 1024
 MAX_DEPTH = 49
 MAX_NODES = 500_000
 _NESTING = 2 * MAX_DEPTH + 10  # a field is a mapping in a list
+_TOO_DEEP = f"the layout is nested more than {_NESTING} levels deep"
 RECORD_KEYS = ("layout", "code_page", "floating_point", "native_little_endian", "variable_size_occurs", "fields")
 FIELD_KEYS = (
     "name", "filler", "picture", "usage", "sign", "occurs", "redefines", "synchronized", "justified", "blank_when_zero",
@@ -67,7 +68,10 @@ def parse_layout_yaml(text: str, *, file: str = "<layout>", code_page: str = "03
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else f"{file}:1:1"
-        raise LayoutError(f"{place}: no YAML: {getattr(error, 'problem', None) or error}") from error
+        problem = f"no YAML: {getattr(error, 'problem', None) or error}"
+        if "nesting depth" in problem:  # libyaml has a bound of its own, and looks ahead of what it has parsed
+            problem = _TOO_DEEP
+        raise LayoutError(f"{place}: {problem}") from error
     reader = _Reader(file)
     keys = reader.mapping(root, RECORD_KEYS, "the layout")
     if "fields" not in keys:
@@ -99,7 +103,7 @@ def _check_nesting(text: str, file: str) -> None:
         if depth > _NESTING:
             mark = event.start_mark
             place = SourcePlace(file, mark.line + 1, mark.column + 1) if mark else SourcePlace(file, 1, 1)
-            raise bad(place, "", f"the layout is nested more than {_NESTING} levels deep")
+            raise bad(place, "", _TOO_DEEP)
 
 
 def load_layout_yaml(path: str | Path, *, code_page: str = "037") -> Layout:
