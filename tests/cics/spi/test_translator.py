@@ -299,6 +299,7 @@ def test_the_region_executes_text_as_a_task_of_its_own(reg):
             "WRITEQ TD QUEUE('PAYQ') FROM(A) INTO(B)",
             "INTO is no option of WRITEQ TD; allowed are FROM, LENGTH, QUEUE, SYSID",
         ),
+        ("RETURN VALUE(A)", "VALUE is no option of RETURN; allowed are CHANNEL, COMMAREA, IMMEDIATE, LENGTH, TRANSID,"),
         ("WRITEQ TD QUEUE('PAYQ') FROM(NOWHERE)", "no host variable NOWHERE"),
         ("WRITEQ TD QUEUE(PAYQ) FROM('A')", "no host variable PAYQ"),
         ("WRITEQ TD QUEUE('PAYQ') QUEUE('PAYQ') FROM('A')", "given twice"),

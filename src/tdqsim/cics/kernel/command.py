@@ -47,6 +47,7 @@ __all__ = [
     "FullwordOrNone",
     "Halfword",
     "HalfwordOrNone",
+    "NOT_AN_OPTION",
     "Name1",
     "Name1OrNone",
     "Name4",
@@ -104,6 +105,8 @@ FullwordOrNone = Annotated[int | None, Opt("fullword", 4)]
 From = Annotated[bytes, Opt("data", word="FROM")]
 Flag = Annotated[bool, Opt("flag")]
 Cvda4 = Annotated[int, Opt("cvda", 4)]
+NOT_AN_OPTION: Final = Opt("value", word="-")
+"""For a parameter that Python alone has, such as the result of RETURN: the command has no such option."""
 
 
 def to_cvda(value: Any) -> Cvda | None:
@@ -191,6 +194,8 @@ class Command:
         for parameter in self.parameters:
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
                 opt = _opt_of(hints.get(parameter.name))
+                if opt == NOT_AN_OPTION:
+                    continue
                 word = opt.word or parameter.name.rstrip("_").upper()
                 required = parameter.default is parameter.empty
                 found.append(CommandOption(word, parameter.name, opt.kind, opt.length, required, receiver=False))

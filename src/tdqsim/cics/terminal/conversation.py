@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, NoReturn, Protocol
 
-from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4OrNone, Name16OrNone, Opt, command
+from tdqsim.cics.kernel.command import (
+    NOT_AN_OPTION,
+    Flag,
+    HalfwordOrNone,
+    Name4OrNone,
+    Name16OrNone,
+    Opt,
+    command,
+)
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.kernel.levels import passed
@@ -58,7 +66,7 @@ class ConversationTask(Issuer, Protocol):
 @command("RETURN", "CHANNELERR INVREQ LENGERR")
 def return_(
     task: ConversationTask,
-    value: Any = None,
+    value: Annotated[Any, NOT_AN_OPTION] = None,
     *,
     transid: Name4OrNone = None,
     commarea: Commarea = None,
