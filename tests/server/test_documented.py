@@ -258,6 +258,8 @@ def test_a_method_that_is_none_is_told_all_that_there_are(api, path):
         ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {}),
         ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": True}),
         ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": 5.5}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"triggerlevel": "5"}),
+        ("PATCH", "/api/v1/regions/PAYREGN/queues/PAYQ", {"atitermid": 5}),
     ],
 )
 def test_a_value_that_is_nearly_of_its_type_is_refused(api, method, path, body):

@@ -78,6 +78,12 @@ def test_what_is_no_option_of_set_is_refused_by_name(api, options, said):
     assert said in answer.json()["detail"]
 
 
+def test_a_refused_value_of_set_is_answered_as_the_command_answers_it(api):
+    answer = api.patch(QUEUE, json={"triggerlevel": 10**12})
+    assert (answer.status_code, answer.json()["condition"], answer.json()["resp2"]) == (409, "INVREQ", 901)
+    assert "column" not in answer.json()["detail"]
+
+
 def test_several_records_are_one_unit_of_work(api):
     url = f"{REGION}/queues/LOGQ/records"
     assert api.post(url, json=[{"text": "a"}, {"text": "b"}]).json() == {"written": 2, "records": 2}

@@ -279,6 +279,14 @@ def test_what_is_no_abstime(task):
     expect_rule("FORMATTIME-INVREQ", task.formattime, -1)
 
 
+@pytest.mark.parametrize("length", ["LENGTH(WORD)", "LENGTH(99999)"])
+def test_an_error_names_its_option_once(reg, length):
+    with pytest.raises(TdqError) as caught:
+        reg.execute(f"WRITEQ TD QUEUE('PAYQ') FROM('A') {length}", {"WORD": "x"})
+    assert str(caught.value).count("LENGTH") == 1
+    assert str(caught.value).startswith("column ")
+
+
 def test_the_region_executes_text_as_a_task_of_its_own(reg):
     host = {}
     reg.execute("WRITEQ TD QUEUE('TERQ') FROM('A')")

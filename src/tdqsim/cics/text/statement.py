@@ -17,7 +17,7 @@ from tdqsim.cics.kernel.command import CommandOption
 from tdqsim.cics.spi.info import Info
 from tdqsim.cics.text.exec_text import HexLiteral, NumberLiteral, Option, Reference, TextLiteral
 from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
-from tdqsim.cics.text.translator import BoundCommand, Resolved, convert, fits_from, resolve
+from tdqsim.cics.text.translator import BoundCommand, Resolved, convert, fits_from, option_error, resolve
 from tdqsim.core.codepage import CodePage
 
 __all__ = ["TranslatedStatement", "statement"]
@@ -140,7 +140,7 @@ class TranslatedStatement:
                     continue
                 return None  # it may be spelled otherwise
             except HostVariableError as error:
-                raise self.resolved.source.error(f"{option.word}: {error}", option.argument_offset) from error
+                raise option_error(self.resolved.source, option, error) from error
             if value is not None:
                 keywords[parameter] = value
         if self._drops_length:

@@ -48,6 +48,7 @@ __all__ = [
     "deliver",
     "fits_from",
     "give_back",
+    "option_error",
     "resolve",
 ]
 
@@ -337,7 +338,7 @@ def bind(
         try:
             value = _value(declared, option, host, also_received=option.word in received)
         except HostVariableError as error:
-            raise resolved.source.error(f"{option.word}: {error}", option.argument_offset) from error
+            raise option_error(resolved.source, option, error) from error
         if value is not _MISSING:
             call.keywords[declared.parameter] = value
     for declared, cvda in resolved.keywords:
@@ -371,6 +372,13 @@ def _parameters(command: Command) -> set[str]:
     return {option.parameter for option in command.options}
 
 
+def option_error(source: ExecText, option: Option, error: HostVariableError) -> TranslationError:
+    """The error about an option's argument, at its place in the text; the option is named once."""
+    text = str(error)
+    named = text if text.startswith(f"{option.word} ") else f"{option.word}: {text}"
+    return source.error(named, option.argument_offset)
+
+
 def _area_length(option: Option, host: HostVariables, source: ExecText) -> int | None:
     """The size of the area that a receiver names; None when it names none."""
     if not isinstance(option.argument, Reference):
@@ -378,7 +386,7 @@ def _area_length(option: Option, host: HostVariables, source: ExecText) -> int |
     try:
         return host.area_length(option.argument)
     except HostVariableError as error:
-        raise source.error(f"{option.word}: {error}", option.argument_offset) from error
+        raise option_error(source, option, error) from error
 
 
 def _check_areas(resolved: Resolved, host: HostVariables, call: BoundCommand) -> None:
@@ -426,7 +434,7 @@ def _callable(
     try:
         target = host.value(option.argument) if isinstance(option.argument, Reference) else None
     except HostVariableError as error:
-        raise source.error(f"{option.word}: {error}", option.argument_offset) from error
+        raise option_error(source, option, error) from error
     if not callable(target):
         raise source.error(
             f"{option.word} needs a label that a function stands for, or a host variable that holds a callable",
@@ -533,7 +541,7 @@ def deliver(call: BoundCommand, result: Any, variables: MutableMapping[str, Any]
             try:
                 host.store(reference, value, declared.length or None)
             except HostVariableError as error:
-                raise call.resolved.source.error(f"{option.word}: {error}", option.argument_offset) from error
+                raise option_error(call.resolved.source, option, error) from error
     return received
 
 

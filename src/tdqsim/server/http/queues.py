@@ -34,12 +34,12 @@ class SetTdqueue(RequestBody):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
     atifacility: Annotated[Literal["NOTERMINAL", "TERMINAL"] | Whole, _CAPITALS] = "NOTERMINAL"
-    atitermid: str | Whole = ""
-    atitranid: str | Whole = ""
-    atiuserid: str | Whole = ""
+    atitermid: str = ""
+    atitranid: str = ""
+    atiuserid: str = ""
     enablestatus: Annotated[Literal["ENABLED", "DISABLED"] | Whole, _CAPITALS] = "ENABLED"
     openstatus: Annotated[Literal["OPEN", "CLOSED"] | Whole, _CAPITALS] = "OPEN"
-    triggerlevel: str | Whole = ""
+    triggerlevel: Whole = 0
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -119,9 +119,7 @@ async def inquire(host: Served, region: PathRegion, queue: str, user: Caller) ->
 async def set_queue(host: Served, region: PathRegion, queue: str, given: SetTdqueue, user: Caller) -> TdqueueState:
     """SET TDQUEUE, with the options by name, such as ``{"enablestatus": "DISABLED"}``."""
     options = given.model_dump(exclude_unset=True)
-    words = " ".join(f"{word.upper()}(V{at})" for at, word in enumerate(options))
-    values = {f"V{at}": value for at, value in enumerate(options.values())}
-    await as_task(host, region, user, lambda task: task.execute(f"SET TDQUEUE(Q) {words}", {"Q": queue, **values}))
+    await as_task(host, region, user, lambda task: task.set_tdqueue(queue, **options))
     return await host.ask(lambda: _queue(region, queue, user))
 
 
