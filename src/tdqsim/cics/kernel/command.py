@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMANDS",
+    "NOT_AN_OPTION",
     "Command",
     "CommandOption",
     "Cvda4",
@@ -47,7 +48,6 @@ __all__ = [
     "FullwordOrNone",
     "Halfword",
     "HalfwordOrNone",
-    "NOT_AN_OPTION",
     "Name1",
     "Name1OrNone",
     "Name4",

@@ -32,6 +32,7 @@ from tdqsim.cics.text.exec_text import (
     Option,
     Reference,
     TextLiteral,
+    TranslationError,
     parse_exec,
 )
 from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
