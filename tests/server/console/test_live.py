@@ -125,6 +125,29 @@ def test_a_queue_that_is_installed_while_nobody_looks_is_found(host):
     asyncio.run(look_for())
 
 
+def test_who_starts_late_and_who_looks_once_leave_nobody_with_an_old_state(host):
+    """A region's state is compared with what was read last, whoever read it."""
+
+    async def watch():
+        live, region = Live(host), host.regions["PAYREGN"]
+        await live.ready(["PAYREGN"])
+        first = Watcher(live)
+        await host.ask(lambda: region.set_tdqueue("PAYQ", enablestatus="DISABLED"))
+        await first.until(lambda: live.view("PAYREGN").queues["PAYQ"].enabled == "DISABLED")
+        late = []
+        live.start(["PAYREGN"], lambda: late.append(live.view("PAYREGN").queues["PAYQ"].enabled))
+        assert late == ["DISABLED"]
+
+        first.changed.clear()
+        told = []
+        live.start(["PAYREGN"], lambda: told.append("NEWQ" in live.view("PAYREGN").queues))
+        host.engine.submit(lambda: region.create_tdqueue("NEWQ", "TYPE(INTRA)")).result()  # the pump has no turn
+        assert await live.has_queue("PAYREGN", "NEWQ")
+        assert told == [False, True]
+
+    asyncio.run(watch())
+
+
 def test_looking_leaves_no_trace(host):
     region = host.regions["PAYREGN"]
 

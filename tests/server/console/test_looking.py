@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -49,6 +51,7 @@ def test_each_page_is_there_and_as_wide_as_the_browser(person, server, screensho
 def figure(page, region, heading):
     """The cell of a region's row in a column of the overview."""
     table = page.get_by_role("table", name="Regions")
+    table.get_by_role("columnheader", name=heading, exact=True).wait_for()
     headings = [each.inner_text() for each in table.get_by_role("columnheader").all()]
     return table.get_by_role("row").filter(has_text=region).get_by_role("cell").nth(headings.index(heading))
 
@@ -76,5 +79,26 @@ def test_a_closed_data_set_is_counted_with_the_queues_that_are_not_enabled(brows
         page.get_by_role("heading", level=1, name="Queues").wait_for()
         row = page.get_by_role("table", name="Queues").get_by_role("row").filter(has_text="ENABLED CLOSED")
         row.get_by_role("link", name="OUTQ").wait_for()
+    finally:
+        server.region.set_tdqueue("OUTQ", openstatus="OPEN")
+
+
+def test_a_page_that_is_connected_late_shows_what_has_changed_since_it_was_made(person, server):
+    """Another page has shown the change by then, so the server has nothing new to see."""
+    first, late = person(), person()
+    first.open("", "Overview")
+    scripts = []
+    late.page.route(re.compile(r"/socket\.io[^/]*\.js"), lambda script: scripts.append(script))
+    late.page.goto(f"{server.url}/console/", wait_until="commit")
+    server.region.set_tdqueue("OUTQ", openstatus="CLOSED")
+    try:
+        column = "Not enabled or closed"
+        figure(first.page, "PAYREGN", column).get_by_role("link", name="1", exact=True).wait_for()
+        while not scripts:
+            late.page.wait_for_timeout(10)
+        for script in scripts:
+            script.continue_()
+        late.page.wait_for_function("window.socket?.connected")
+        figure(late.page, "PAYREGN", column).get_by_role("link", name="1", exact=True).wait_for()
     finally:
         server.region.set_tdqueue("OUTQ", openstatus="OPEN")

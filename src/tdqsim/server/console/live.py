@@ -123,21 +123,25 @@ class Live:
 
     async def ready(self, applids: Iterable[str]) -> None:
         """Read the state of each region of which nothing has been read yet."""
-        await self._look([view for view in map(self.view, applids) if not view.seen.time_ns])
+        self._tell(await self._look([view for view in map(self.view, applids) if not view.seen.time_ns]))
 
     async def has_queue(self, applid: str, queue: str) -> bool:
         """Whether a region has a queue now: while no page is open, queues come and go unnoticed."""
         view = self.view(applid)
         if queue not in view.queues:
             view.whole = True
-            await self._look([view])
+            self._tell(await self._look([view]))
         return queue in view.queues
 
     def start(self, applids: Iterable[str], changed: Callable[[], object]) -> None:
-        """Call ``changed`` whenever something is new in these regions."""
+        """Call ``changed`` now, and whenever something is new in these regions.
+
+        What the caller has shown may be older than the view: another page may have been open meanwhile.
+        """
         self._looking[changed] = tuple(applids)
         for applid in self._looking[changed]:
             self.view(applid).whole = True
+        changed()
         self._woken.set()
         if self._pump is None:
             self._pump = asyncio.get_running_loop().create_task(self._live(), name="console")
