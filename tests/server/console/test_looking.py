@@ -88,7 +88,7 @@ def test_a_page_that_is_connected_late_shows_what_has_changed_since_it_was_made(
     first, late = person(), person()
     first.open("", "Overview")
     scripts = []
-    late.page.route(re.compile(r"/socket\.io[^/]*\.js"), lambda script: scripts.append(script))
+    late.page.route(re.compile(r"/socket\.io[^/]*\.js"), lambda script: scripts.append(script))  # noqa: PLW0108 - it must be a function
     late.page.goto(f"{server.url}/console/", wait_until="commit")
     server.region.set_tdqueue("OUTQ", openstatus="CLOSED")
     try:
