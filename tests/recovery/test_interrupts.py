@@ -20,6 +20,7 @@ import pytest
 
 import tdqsim
 from tdqsim.cics import Condition, Region, Task
+from tdqsim.core.store import Durability
 from tdqsim.definitions import define_tdqueue
 from tdqsim.facts import Resp
 from tests.interrupts import RaiseAt
@@ -33,6 +34,7 @@ QUEUES = [
     define_tdqueue(name="TRGQ", type="INTRA", transid="TRIG", triggerlevel=1),
     define_tdqueue(name="TRGL", type="INTRA", transid="TRIG", triggerlevel=1, recovstatus="LOGICAL"),
 ]
+DURABILITY = pytest.mark.parametrize("durability", ["process", "power"])
 NAMES = ("NOQ", "PHYQ", "LOGQ", "LOG2", "TRGQ", "TRGL")
 FIRST = {name: [b"one", b"two"] if name[:3] != "TRG" else [] for name in NAMES}
 
@@ -83,8 +85,8 @@ COMMANDS: dict[str, tuple[Callable[[Region, Task], object], Callable[[Region, Ta
 }  # fmt: skip
 
 
-def made(store: Path) -> Region:
-    region = Region(QUEUES, supplied_queues=False, store=store)
+def made(store: Path, durability: Durability = "process") -> Region:
+    region = Region(QUEUES, supplied_queues=False, store=store, durability=durability)
     region.register("TRIG", lambda _task: None)
     return region
 
@@ -115,13 +117,17 @@ def after_an_interrupt(region: Region, task: Task) -> dict[str, list[bytes]]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("durability", "step"), [("process", 1), ("power", 7), pytest.param("power", 1, marks=pytest.mark.slow)],
+    ids=["process", "power, some lines", "power"],
+)  # fmt: skip
 @pytest.mark.parametrize("name", COMMANDS)
-def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str) -> None:
+def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str, durability: Durability, step: int) -> None:
     before, command, expected = COMMANDS[name]
-    number, fired = 0, 0
-    region = made(tmp_path / "store")
+    number, fired = 1 - step, 0
+    region = made(tmp_path / "store", durability)
     while True:
-        number += 1
+        number += step
         for queue, records in FIRST.items():
             region.deleteq_td(queue)
             region.seed(queue, records)
@@ -136,22 +142,25 @@ def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str) -> N
         found = after_an_interrupt(region, task)
         assert found in (FIRST, *expected), interrupt.where
         region.close()
-        region = made(tmp_path / "store")
+        region = made(tmp_path / "store", durability)
         assert contents(region) == found, interrupt.where
         if not interrupt.where:
             break
     region.close()
-    assert fired == number - 1 > 10
+    assert fired == (number - 1) // step > 10
     assert found == (FIRST if name == "ROLLBACK" else expected[0])
 
 
-def test_a_task_whose_end_was_interrupted_has_ended_for_the_next_start_too(tmp_path: Path) -> None:
+@DURABILITY
+def test_a_task_whose_end_was_interrupted_has_ended_for_the_next_start_too(
+    tmp_path: Path, durability: Durability
+) -> None:
     """What it had read of a PHYSICAL queue is not given back, although the region fails at once."""
     number = 0
     while True:
         number += 1
         store = tmp_path / str(number)
-        region = made(store)
+        region = made(store, durability)
         region.seed("PHYQ", [b"one", b"two"])
         task = region.task()
         task.readq_td("PHYQ")
@@ -160,7 +169,7 @@ def test_a_task_whose_end_was_interrupted_has_ended_for_the_next_start_too(tmp_p
             task.end(normal=True)
         task.end(normal=True)
         region.close(clean=False)
-        with made(store) as again:
+        with made(store, durability) as again:
             assert again.peek("PHYQ") == [b"two"], interrupt.where
         shutil.rmtree(store)
         if not interrupt.where:
@@ -229,8 +238,9 @@ def uncollected() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("uncollected")
+@DURABILITY
 @pytest.mark.parametrize("rounds", [40, pytest.param(2000, marks=pytest.mark.slow)])
-def test_signals_at_any_moment(tmp_path: Path, rounds: int) -> None:
+def test_signals_at_any_moment(tmp_path: Path, rounds: int, durability: Durability) -> None:
     """Moves between two queues, interrupted by real signals: no record is lost or doubled, and no lock is left."""
     draw = random.Random(7)
 
@@ -241,7 +251,7 @@ def test_signals_at_any_moment(tmp_path: Path, rounds: int) -> None:
     store = tmp_path / "store"
     hits = 0
     try:
-        region = made(store)
+        region = made(store, durability)
         records = [b"%03d" % number for number in range(50)]
         region.seed("LOGQ", records)
         for _ in range(rounds):
@@ -262,7 +272,7 @@ def test_signals_at_any_moment(tmp_path: Path, rounds: int) -> None:
             free(region)
             if draw.random() < 0.1:
                 region.close()
-                region = made(store)
+                region = made(store, durability)
                 assert sorted([*region.peek("LOGQ"), *region.peek("LOG2")]) == sorted(found)
         region.close()
     finally:

@@ -18,11 +18,13 @@ import pytest
 import tdqsim
 from tdqsim.cics import Region, Task
 from tdqsim.cics.files import DataFile
+from tdqsim.core.store import Durability
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import DefinitionError
 from tests.interrupts import RaiseAt
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
+DURABILITY = pytest.mark.parametrize("durability", ["process", "power"])
 SAMPLE = 5
 """So many of a command's lines by default; all of them in the slow test."""
 
@@ -45,12 +47,12 @@ def definitions() -> list[Any]:
     ]  # fmt: skip
 
 
-def opened(place: Path, *given: Any) -> Region:
-    return Region(*given, supplied_queues=False, store=place / "store", datasets=place / "ds")
+def opened(place: Path, durability: Durability, *given: Any) -> Region:
+    return Region(*given, supplied_queues=False, store=place / "store", durability=durability, datasets=place / "ds")
 
 
-def made(place: Path, *given: Any) -> Region:
-    region = opened(place, *given)
+def made(place: Path, durability: Durability, *given: Any) -> Region:
+    region = opened(place, durability, *given)
     region.clock.freeze()
     region.register("TRIG", lambda _task: None)
     region.ts.define_model("R", recovery=True)
@@ -156,8 +158,8 @@ COMMANDS: dict[str, tuple[Callable[[Region, Task], object], Callable[[Region, Ta
 }  # fmt: skip
 
 
-def begun(place: Path, before: Callable[[Region, Task], object]) -> tuple[Region, Task]:
-    region = made(place, definitions())
+def begun(place: Path, durability: Durability, before: Callable[[Region, Task], object]) -> tuple[Region, Task]:
+    region = made(place, durability, definitions())
     for queue in ("NOQ", "PHYQ", "LOGQ"):
         region.seed(queue, [b"one", b"two"])
     with region.task() as first:
@@ -186,10 +188,12 @@ def ended(region: Region, task: Task) -> dict[str, Any]:
     return seen(region)
 
 
-def one(place: Path, name: str, interrupt: RaiseAt | None, *, run: bool = True) -> dict[str, Any]:
+def one(
+    place: Path, durability: Durability, name: str, interrupt: RaiseAt | None, *, run: bool = True
+) -> dict[str, Any]:
     """What there is after a command, or one that was interrupted, and that a restart finds the same."""
     before, command = COMMANDS[name]
-    region, task = begun(place, before)
+    region, task = begun(place, durability, before)
     if interrupt is not None:
         with suppress(Boom), interrupt:
             command(region, task)
@@ -197,69 +201,71 @@ def one(place: Path, name: str, interrupt: RaiseAt | None, *, run: bool = True) 
         command(region, task)
     found = ended(region, task)
     region.close()
-    with made(place) as again:
+    with made(place, durability) as again:
         assert again.start_type == "WARM"
         assert seen(again) == found, interrupt and interrupt.where
     shutil.rmtree(place)
     return found
 
 
-def lines_of(place: Path, name: str) -> int:
+def lines_of(place: Path, durability: Durability, name: str) -> int:
     counting = RaiseAt(10**9, Boom, PACKAGE)
-    one(place, name, counting)
+    one(place, durability, name, counting)
     return 10**9 - counting.left
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file opened just then goes unclosed
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
+@DURABILITY
 @pytest.mark.parametrize("name", COMMANDS)
-def test_it_happened_or_it_did_not(tmp_path: Path, name: str, every: bool) -> None:
-    first = one(tmp_path / "first", name, None, run=False)
-    done = one(tmp_path / "done", name, None)
-    many = lines_of(tmp_path / "count", name)
+def test_it_happened_or_it_did_not(tmp_path: Path, name: str, durability: Durability, every: bool) -> None:
+    first = one(tmp_path / "first", durability, name, None, run=False)
+    done = one(tmp_path / "done", durability, name, None)
+    many = lines_of(tmp_path / "count", durability, name)
     assert many > 5
     step = 1 if every else max(1, many // SAMPLE)
     for number in range(1, many + 1, step):
         interrupt = RaiseAt(number, Boom, PACKAGE)
-        found = one(tmp_path / str(number), name, interrupt)
+        found = one(tmp_path / str(number), durability, name, interrupt)
         assert interrupt.where
         assert found in (first, done), interrupt.where
 
 
-def lines_of_a_start(place: Path) -> int:
+def lines_of_a_start(place: Path, durability: Durability) -> int:
     counting = RaiseAt(10**9, Boom, PACKAGE)
     with counting:
-        region = opened(place)
+        region = opened(place, durability)
     region.close()
     return 10**9 - counting.left
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
+@DURABILITY
 @pytest.mark.rule("RESTART-WARM-AGAIN")
-def test_a_warm_start_that_was_interrupted_is_made_again(tmp_path: Path, every: bool) -> None:
-    region, task = begun(tmp_path, written)
+def test_a_warm_start_that_was_interrupted_is_made_again(tmp_path: Path, durability: Durability, every: bool) -> None:
+    region, task = begun(tmp_path, durability, written)
     found = ended(region, task)
     region.close()
-    many = lines_of_a_start(tmp_path)
+    many = lines_of_a_start(tmp_path, durability)
     for number in range(1, many + 1, 1 if every else many // SAMPLE):
         interrupt = RaiseAt(number, Boom, PACKAGE)
         with suppress(Boom):
             with interrupt:
-                region = opened(tmp_path)
+                region = opened(tmp_path, durability)
             region.close()
-        with made(tmp_path) as again:
+        with made(tmp_path, durability) as again:
             assert again.start_type == "WARM", interrupt.where
             assert seen(again) == found, interrupt.where
 
 
 def test_a_warm_start_that_fails_loses_no_records(tmp_path: Path) -> None:
-    region, task = begun(tmp_path, nothing)
+    region, task = begun(tmp_path, "process", nothing)
     found = ended(region, task)
     region.close()
     for _ in range(2):
         with pytest.raises(DefinitionError, match="no_such_module"):
             Region(store=tmp_path / "store", handlers=["no_such_module"])
-    with made(tmp_path) as again:
+    with made(tmp_path, "process") as again:
         assert again.start_type == "WARM"
         assert seen(again) == found

@@ -2,12 +2,15 @@
 
 Two tasks of NEAR each write a queue here and one of FAR, and take a syncpoint; with durability ``power`` they share the
 commits of each phase. An exception is raised at a line of the package that this comes to; by default at some lines, in
-the slow tests at all. Then the others go on; when the link has gone and come back, nothing is in doubt or held, and both
+the slow tests at all. Real signals come at any moment. Then the others go on; when the link has gone and come back, nothing is in doubt or held, and both
 regions, started again, agree still.
 """
 
 from __future__ import annotations
 
+import gc
+import random
+import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -51,6 +54,29 @@ def check(two: Complex, number: int, where: object) -> None:
         assert here.count(b"%d" % number) <= 1, where
 
 
+def after_an_interrupt(two: Complex, number: int, strands: list[Any], where: object) -> None:
+    """The others go on, and the link goes and comes back."""
+    two.run()
+    two.link().cut()
+    two.run()
+    two.link().restore()
+    two.run()
+    assert all(strand.done for strand in strands), where
+    check(two, number, where)
+    assert not two.left(), where
+    assert not two.in_doubt(), where
+
+
+def and_after_a_restart(two: Complex, where: object) -> None:
+    found = two.contents()
+    for applid in ("NEAR", "FAR"):
+        two.again(applid)
+    two.link().restore()
+    two.run()
+    assert two.contents() == found, where
+    assert not two.left(), where
+
+
 def lines(two: Complex) -> int:
     start(two, 0)
     counting = RaiseAt(10**9, Boom, PACKAGE)
@@ -82,20 +108,49 @@ def test_both_regions_commit_or_neither(made: Complex, kind: type[BaseException]
         interrupt = RaiseAt(number, kind, PACKAGE)
         with suppress(kind), interrupt:
             two.run()
-        two.run()
-        two.link().cut()
-        two.run()
-        two.link().restore()
-        two.run()
-        assert all(strand.done for strand in strands), interrupt.where
-        check(two, number, interrupt.where)
-        assert not two.left(), interrupt.where
-        assert not two.in_doubt(), interrupt.where
-        found = two.contents()
+        after_an_interrupt(two, number, strands, interrupt.where)
         if not every or number % 20 == 0:
-            for applid in ("NEAR", "FAR"):
-                two.again(applid)
-            two.link().restore()
-            two.run()
-            assert two.contents() == found, interrupt.where
-            assert not two.left(), interrupt.where
+            and_after_a_restart(two, interrupt.where)
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Nothing is collected meanwhile: what a signal raises inside a finalizer is told of elsewhere and lost."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("uncollected")
+@pytest.mark.parametrize("rounds", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("durability", ["power", "process"])
+def test_signals_at_any_moment_of_a_two_phase_commit(made: Complex, rounds: int) -> None:
+    two = made
+    draw = random.Random(13)
+    armed: list[bool] = []
+
+    def raised(*_: object) -> None:
+        if armed:
+            armed.clear()
+            raise Boom
+
+    was = signal.signal(signal.SIGALRM, raised)
+    hits = 0
+    try:
+        for number in range(rounds):
+            strands = start(two, number)
+            signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.00005, 0.002))
+            try:
+                armed.append(True)
+                two.run()
+                armed.clear()
+            except Boom:
+                hits += 1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            after_an_interrupt(two, number, strands, number)
+            if draw.random() < 0.1:
+                and_after_a_restart(two, number)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, was)
+    assert hits
