@@ -15,12 +15,25 @@ from tdqsim.ibmi import DECLARATIONS
 PUBLIC_NAMES = Path(__file__).parents[1] / "public_names.txt"
 
 
-def test_every_rule_that_no_manual_confirms_is_a_choice_or_a_difference() -> None:
-    choices, differences = chapter_text("choices"), chapter_text("differences")
+def test_every_rule_stands_with_its_source_in_one_chapter() -> None:
+    chapters = {name: chapter_text(name) for name in ("sure", "differences", "choices")}
+    homes = {"confirmed": "sure", "vendor source": "sure", "second-hand": "differences", "unconfirmed": "differences"}
     for rule in rules().values():
         row = f"| `{rule.id}` |"
-        where = (row in choices, row in differences)
-        assert where == (rule.confidence == "choice", rule.confidence in ("second-hand", "unconfirmed")), rule.id
+        assert [name for name, text in chapters.items() if row in text] == [homes.get(rule.confidence, "choices")]
+        if rule.address.startswith("https://"):
+            assert f"]({rule.address})" in chapters[homes.get(rule.confidence, "choices")], rule.id
+
+
+def test_the_degrees_of_confidence_add_up() -> None:
+    text = chapter_text("sure")
+    rows = [line.split(" | ") for line in text.partition("| --- |")[2].split("\n\n")[0].splitlines()[1:]]
+    counts = {row[0].removeprefix("| "): int(row[1]) for row in rows}
+    assert counts.pop("all") == sum(counts.values()) == len(rules())
+
+
+def test_what_is_absent_stands_among_the_differences() -> None:
+    differences = chapter_text("differences")
     for row in table("absent"):
         assert row["here"] in differences
 

@@ -9,10 +9,16 @@ import typing
 import pytest
 
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
-from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, SUPPLIED_QUEUES, TDQUEUE_ATTRIBUTES, rules, table
+from tdqsim.facts import (
+    ATTRIBUTE_CVDA,
+    CONFIDENCE,
+    INQUIRE_TDQUEUE_OPTIONS,
+    SUPPLIED_QUEUES,
+    TDQUEUE_ATTRIBUTES,
+    rules,
+    table,
+)
 from tdqsim.facts._tables import read_rows, table_names
-
-CONFIDENCE = {"confirmed", "second-hand", "choice", "unconfirmed"}
 
 
 @pytest.mark.parametrize("name", table_names())

@@ -221,6 +221,12 @@ CHAPTERS: Final = {
             "Look up which commands, options, attributes and messages are simulated.",
         ),
         Chapter(
+            "Reference",
+            "sure",
+            "How sure are we?",
+            "Look up the source of each rule, and send what a real system did.",
+        ),
+        Chapter(
             "Reference", "choices", "Design choices", "Read what tdqsim does where the manuals are silent, and why."
         ),
         Chapter(

@@ -1,35 +1,45 @@
 """The chapters of the guide that are made from tables of facts and docstrings: :data:`PAGES`.
 
-A rule whose confidence is ``choice`` is ours because the manuals are silent; one that is ``second-hand`` or
-``unconfirmed`` comes from other descriptions or from general knowledge. A real system may differ from both kinds, so
-each is listed in a chapter with its source. The chapters are rendered when they are read; they are not files of the
-package.
+Each rule stands with its source in one of three chapters: ``sure`` has those that the vendor's pages, clients or samples
+show, ``differences`` those of other descriptions and of general knowledge, ``choices`` those that we chose. A real system
+may differ from the rules of the last two. The chapters are rendered when they are read; they are not files of the package.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Final
 
-from tdqsim.facts import Rule, rules, table
+from tdqsim.facts import CONFIDENCE, Rule, rules, table
 
-__all__ = ["PAGES", "choices", "coverage", "differences", "reference"]
+__all__ = ["PAGES", "choices", "coverage", "differences", "reference", "sure"]
 
 _CHOICES: Final = """\
 # Design choices
 
-Where the manuals are silent, tdqsim has to choose a behaviour. This chapter lists these {count} choices with their
-reasons. If you know that a real system behaves differently, please open an issue. The last column is the name of the
-rule in the table of rules (`tdqsim/facts/rules.tsv`).
+Where the manuals are silent, tdqsim has to choose a behaviour. This chapter lists these choices with their reasons. The
+last column is the name of the rule in the table of rules (`tdqsim/facts/rules.tsv`).
+
+## Where the manuals are silent
+
+These {silent} rules are about CICS or IBM i, and the manuals that we know do not answer them. If you know that a real
+system behaves differently, please open an issue. [How sure are we?](sure.md) tells how to send what a real system did.
+"""
+_OURS: Final = """
+## Our own interface
+
+These {ours} rules are about tdqsim itself: its Python API, its files, its limits. CICS and IBM i have nothing like it, or
+nothing that a program could see.
 """
 _DIFFERENCES: Final = """\
 # Differences from CICS and IBM i
 
 tdqsim simulates queues as programs, operators and scripts see them. This chapter lists what is not simulated, and
-the rules that no manual confirms: they come from public programs and decks, from other descriptions, or from general
-knowledge. The chapter [Design choices](choices.md) lists the rules that we chose ourselves, and
-[Coverage](coverage.md) lists everything that is simulated.
+the rules that neither a manual nor a program of the vendor confirms: they come from other programs and decks, from other
+descriptions, or from general knowledge. The chapter [Design choices](choices.md) lists the rules that we chose ourselves,
+[How sure are we?](sure.md) those that are confirmed, and [Coverage](coverage.md) everything that is simulated.
 
 ## Not simulated
 
@@ -39,27 +49,62 @@ knowledge. The chapter [Design choices](choices.md) lists the rules that we chos
 
 ## Rules that no manual confirms
 
-Of {all} rules, manuals confirm {confirmed}, and {choices} are design choices. These are the other {count}.
+Of {all} rules, {confirmed} rest on a page, client or sample of the vendor, and {choices} are design choices. These are the
+other {count}.
+"""
+_SURE: Final = """\
+# How sure are we?
+
+Every rule of behaviour has a source and a degree of confidence. You can look up each rule by its name, such as
+`TD-READQ-QZERO`: `tdq explain` and the error messages name rules where it matters.
+
+| confidence | rules | meaning | listed in |
+| --- | ---: | --- | --- |
+{counts}
+| all | {all} | | |
+
+The order of trust: first the pages of the five interfaces that tdqsim covers completely (INQUIRE TDQUEUE, QMHQRDQD,
+QMHRDQM, QMHQCDQ, RTVDTAQXCL), then the newest release of the vendor's own page, then the vendor's own programs. What another
+implementation or a tutorial does never overrides them.
+
+## Send what a real system did
+
+If you have a CICS region or an IBM i system, you can settle a rule that is not confirmed. The chapter
+[Tests on a real system too](verified.md) tells how to run a test there and here, and how to record each call with its
+answer in a transcript. Open an issue with the transcript, the release of the system, and the name of the rule. A
+transcript has the names and bytes of the test records, and nothing else of your machine.
+
+## Rules that the vendor's pages and programs show
+
+These {count} rules are listed by command. The column *what it says* has the point of the source in our words. Pages
+move: if a link no longer leads there, search for the name of the page.
 """
 _RULES: Final = """
 ## Rules
 
-All {count} rules of behaviour, by command, with their confidence: *confirmed* by a manual, *second-hand*,
-*unconfirmed*, or a design *choice*. The last column is the name of the rule in `tdqsim/facts/rules.tsv`.
+All {count} rules of behaviour, by command, with their confidence, which [How sure are we?](sure.md) explains. The last
+column is the name of the rule in `tdqsim/facts/rules.tsv`.
 """
+_CHOSEN: Final = ("vendor silent", "ours")
+_SHOWN: Final = ("confirmed", "vendor source")
 
 
 def choices() -> str:
     """The chapter of choices."""
-    chosen = [rule for rule in rules().values() if rule.confidence == "choice"]
-    return _CHOICES.format(count=len(chosen)) + _sections(chosen, "why", _why)
+    silent, ours = ([rule for rule in rules().values() if rule.confidence == each] for each in _CHOSEN)
+    return (
+        _CHOICES.format(silent=len(silent))
+        + _sections(silent, "why", _why)
+        + _OURS.format(ours=len(ours))
+        + _sections(ours, "why", _why)
+    )
 
 
 def differences() -> str:
     """The chapter of what is absent and what no manual confirms."""
     known = list(rules().values())
-    others = [rule for rule in known if rule.confidence not in ("choice", "confirmed")]
-    confirmed = sum(rule.confidence == "confirmed" for rule in known)
+    others = [rule for rule in known if rule.confidence not in _CHOSEN + _SHOWN]
+    confirmed = sum(rule.confidence in _SHOWN for rule in known)
     absent = "\n".join(f"| {_cell(row['in_cics'])} | {_cell(row['here'])} |" for row in table("absent"))
     head = _DIFFERENCES.format(
         absent=absent,
@@ -68,7 +113,21 @@ def differences() -> str:
         choices=len(known) - confirmed - len(others),
         count=len(others),
     )
-    return head + _sections(others, "source", lambda rule: rule.source)
+    return head + _sections(others, "source", _source)
+
+
+def sure() -> str:
+    """The chapter of the degrees of confidence, and of the rules that the vendor's pages and programs show."""
+    known = list(rules().values())
+    count = Counter(rule.confidence for rule in known)
+    chapters = {**dict.fromkeys(_CHOSEN, "[Design choices](choices.md)"), **dict.fromkeys(_SHOWN, "this chapter")}
+    counts = "\n".join(
+        f"| {each} | {count[each]} | {meaning} | {chapters.get(each, '[Differences](differences.md)')} |"
+        for each, meaning in CONFIDENCE.items()
+    )
+    shown = [rule for rule in known if rule.confidence in _SHOWN]
+    head = _SURE.format(counts=counts, all=len(known), count=len(shown))
+    return head + _sections(shown, "what it says", _source)
 
 
 def coverage() -> str:
@@ -94,7 +153,7 @@ def _sections(found: Iterable[Rule], heading: str, reason: Callable[[Rule], str]
     parts = []
     for command, members in by_command:
         rows = [
-            f"| {_cell(rule.circumstances)} | {_cell(_outcome(rule))} | {_cell(reason(rule))} | `{rule.id}` |"
+            f"| {_cell(rule.circumstances)} | {_cell(_outcome(rule))} | {reason(rule)} | `{rule.id}` |"
             for rule in members
         ]
         head = [f"\n### {command}\n", f"| when | then | {heading} | rule |", "| --- | --- | --- | --- |"]
@@ -110,14 +169,23 @@ def _outcome(rule: Rule) -> str:
 
 
 def _why(rule: Rule) -> str:
-    """The reason: what stands behind ``choice:``, or the whole where the choice is a part of the source."""
-    head, found, rest = rule.source.partition("choice: ")
-    return rest if found and not head else rule.source
+    """The reason for a choice; the source too where a page says a part of it."""
+    return _cell(rule.point) if rule.source == "our choice" else _source(rule)
+
+
+def _source(rule: Rule) -> str:
+    """What the source says, and the source with its address and release."""
+    name = _cell(rule.source)
+    linked = f"[{name}]({rule.address})" if rule.address.startswith("https://") else f"{name} {rule.address}".strip()
+    said = f"{linked}, {rule.release}" if rule.release else linked
+    return f"{_cell(rule.point)} ({said})" if rule.point else said
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
 
 
-PAGES: Final = {"choices": choices, "differences": differences, "coverage": coverage, "reference": reference}
+PAGES: Final = {
+    "sure": sure, "choices": choices, "differences": differences, "coverage": coverage, "reference": reference
+}  # fmt: skip
 """The chapters that are made here, by name."""

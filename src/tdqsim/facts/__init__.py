@@ -1,8 +1,7 @@
 """Vendor facts: numbers, names, lengths, defaults and rules, each with its source.
 
-Nothing is decided in code here: the tables beside this module (``*.tsv``) hold the facts, one row each, with a source
-and how sure we are of it (``confirmed``, ``second-hand``, ``choice``, ``unconfirmed``). This package loads them once
-into enumerations and records. :func:`table` reads any other table.
+The tables beside this module (``*.tsv``) hold the facts, one row each, with a source and a degree of confidence, one of
+:data:`CONFIDENCE`. This package loads them once into enumerations and records. :func:`table` reads any other table.
 
 ===========================  =====================================================================================
 ``Resp``, ``Cvda``           conditions and CICS-value data areas, with their numbers
@@ -14,6 +13,7 @@ into enumerations and records. :func:`table` reads any other table.
 ``QUEUE_TYPES``              the four kinds of queue
 ``REGION_DEFAULTS``          what a region has when nobody says otherwise
 ``RELEASES``                 CHANGEAGREL numbers to CICS TS releases
+``CONFIDENCE``               the degrees of confidence with their meaning, from the best
 ``SUPPLIED_QUEUES``          the queues of group DFHDCTG by name
 ``TDQUEUE_ATTRIBUTES``       the attributes of a TDQUEUE definition: types, range, values, default
 ``rules()``                  all rules of behaviour by id
@@ -46,11 +46,12 @@ from tdqsim.facts._tables import table
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
-    from tdqsim.facts._rules import Rule, rules
+    from tdqsim.facts._rules import CONFIDENCE, Rule, rules
 
 __all__ = [
     "ABEND_CODES",
     "ATTRIBUTE_CVDA",
+    "CONFIDENCE",
     "EIBFN",
     "EIBRCODE",
     "INQUIRE_OPTIONS",
@@ -72,4 +73,4 @@ __all__ = [
 ]
 
 # What only tests and tools of the rules need.
-__getattr__, __dir__ = load_late(__name__, {"tdqsim.facts._rules": ("Rule", "rules")})
+__getattr__, __dir__ = load_late(__name__, {"tdqsim.facts._rules": ("CONFIDENCE", "Rule", "rules")})

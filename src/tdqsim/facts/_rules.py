@@ -1,15 +1,31 @@
-"""The rules of behaviour as rows of ``rules.tsv``."""
+"""The rules of behaviour as rows of ``rules.tsv``, each with the source that it rests on.
+
+A rule's confidence says how good that source is, see :data:`CONFIDENCE`. A rule that is not confirmed may differ from a
+real CICS region or IBM i system.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tdqsim.facts._tables import table
 
-__all__ = ["Rule", "rules"]
+__all__ = ["CONFIDENCE", "Rule", "rules"]
+
+CONFIDENCE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "confirmed": "a page of the vendor says it",
+        "vendor source": "the vendor's own client, test, sample or command definition shows it",
+        "second-hand": "other programs, products or books say it",
+        "unconfirmed": "general knowledge, or half of it stands on a page of the vendor",
+        "vendor silent": "our choice, as the pages that we know are silent; a real machine could settle it",
+        "ours": "a matter of our own interface, about which a vendor has nothing to say",
+    }
+)
+"""The degrees of confidence of a rule with their meaning, from the best to those that need no source."""
 
 
 class Rule(NamedTuple):
@@ -22,8 +38,11 @@ class Rule(NamedTuple):
         resp: the condition's name, or empty.
         resp2: the RESP2 number, or empty.
         message: a message id, or words that the error's text contains; empty when there is none.
-        source: where the rule comes from.
-        confidence: ``confirmed``, ``second-hand``, ``choice`` or ``unconfirmed``.
+        source: the page, program or book that the rule comes from; ``our choice`` when there is none.
+        address: where the source is: a URL, or repository, file and line; empty when it is not known.
+        release: the release that the source describes; empty when it names none or is for all.
+        point: what the source says, in our words; for ``vendor silent`` and ``ours`` the reason for the choice.
+        confidence: one of :data:`CONFIDENCE`.
     """
 
     id: str
@@ -33,6 +52,9 @@ class Rule(NamedTuple):
     resp2: str
     message: str
     source: str
+    address: str
+    release: str
+    point: str
     confidence: str
 
 
