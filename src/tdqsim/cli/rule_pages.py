@@ -1,8 +1,9 @@
 """The chapters of the guide that are made from tables of facts and docstrings: :data:`PAGES`.
 
-Each rule stands with its source in one of three chapters: ``sure`` has those that the vendor's pages, clients or samples
-show, ``differences`` those of other descriptions and of general knowledge, ``choices`` those that we chose. A real system
-may differ from the rules of the last two. The chapters are rendered when they are read; they are not files of the package.
+Each rule stands with its source in one of three chapters: ``sure`` has those that the vendor's pages, clients or
+samples show, ``differences`` those of other descriptions and of general knowledge, ``choices`` those that we chose.
+A real system may differ from the rules of the last two. The chapters are rendered when they are read; they are not
+files of the package.
 """
 
 from __future__ import annotations
@@ -19,27 +20,29 @@ __all__ = ["PAGES", "choices", "coverage", "differences", "reference", "sure"]
 _CHOICES: Final = """\
 # Design choices
 
-Where the manuals are silent, tdqsim has to choose a behaviour. This chapter lists these choices with their reasons. The
-last column is the name of the rule in the table of rules (`tdqsim/facts/rules.tsv`).
+Where the manuals are silent, tdqsim has to choose a behaviour. This chapter lists these choices with their reasons.
+The last column is the name of the rule in the table of rules (`tdqsim/facts/rules.tsv`).
 
 ## Where the manuals are silent
 
 These {silent} rules are about CICS or IBM i, and the manuals that we know do not answer them. If you know that a real
-system behaves differently, please open an issue. [How sure are we?](sure.md) tells how to send what a real system did.
+system behaves differently, please open an issue. [How sure are we?](sure.md) tells how to send what a real system
+did.
 """
 _OURS: Final = """
 ## Our own interface
 
-These {ours} rules are about tdqsim itself: its Python API, its files, its limits. CICS and IBM i have nothing like it, or
-nothing that a program could see.
+These {ours} rules are about tdqsim itself: its Python API, its files, its limits. CICS and IBM i have nothing like
+it, or nothing that a program could see.
 """
 _DIFFERENCES: Final = """\
 # Differences from CICS and IBM i
 
 tdqsim simulates queues as programs, operators and scripts see them. This chapter lists what is not simulated, and
-the rules that neither a manual nor a program of the vendor confirms: they come from other programs and decks, from other
-descriptions, or from general knowledge. The chapter [Design choices](choices.md) lists the rules that we chose ourselves,
-[How sure are we?](sure.md) those that are confirmed, and [Coverage](coverage.md) everything that is simulated.
+the rules that neither a manual nor a program of the vendor confirms: they come from other programs and decks, from
+other descriptions, or from general knowledge. The chapter [Design choices](choices.md) lists the rules that we
+chose ourselves, [How sure are we?](sure.md) those that are confirmed, and [Coverage](coverage.md) everything that
+is simulated.
 
 ## Not simulated
 
@@ -49,8 +52,8 @@ descriptions, or from general knowledge. The chapter [Design choices](choices.md
 
 ## Rules that no manual confirms
 
-Of {all} rules, {confirmed} rest on a page, client or sample of the vendor, and {choices} are design choices. These are the
-other {count}.
+Of {all} rules, {confirmed} rest on a page, client or sample of the vendor, and {choices} are design choices. These
+are the other {count}.
 """
 _SURE: Final = """\
 # How sure are we?
@@ -64,8 +67,8 @@ Every rule of behaviour has a source and a degree of confidence. You can look up
 | all | {all} | | |
 
 The order of trust: first the pages of the five interfaces that tdqsim covers completely (INQUIRE TDQUEUE, QMHQRDQD,
-QMHRDQM, QMHQCDQ, RTVDTAQXCL), then the newest release of the vendor's own page, then the vendor's own programs. What another
-implementation or a tutorial does never overrides them.
+QMHRDQM, QMHQCDQ, RTVDTAQXCL), then the newest release of the vendor's own page, then the vendor's own programs.
+What another implementation or a tutorial does never overrides them.
 
 ## Send what a real system did
 
@@ -82,8 +85,8 @@ move: if a link no longer leads there, search for the name of the page.
 _RULES: Final = """
 ## Rules
 
-All {count} rules of behaviour, by command, with their confidence, which [How sure are we?](sure.md) explains. The last
-column is the name of the rule in `tdqsim/facts/rules.tsv`.
+All {count} rules of behaviour, by command, with their confidence, which [How sure are we?](sure.md) explains. The
+last column is the name of the rule in `tdqsim/facts/rules.tsv`.
 """
 _CHOSEN: Final = ("vendor silent", "ours")
 _SHOWN: Final = ("confirmed", "vendor source")
