@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from tdqsim import Region, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics.files import DataFile
+from tdqsim.facts import Resp
 from tdqsim.testing import Fault, FaultPlan
 
 DEFINITIONS = (
@@ -16,7 +17,6 @@ DEFINITIONS = (
     define_tdqueue(name="PHYQ", type="INTRA", recovstatus="PHYSICAL"),
     define_tdqueue(name="TRGQ", type="INTRA", atifacility="FILE", transid="TRGT", triggerlevel=5),
     define_tdqueue(name="OUTQ", type="EXTRA", typefile="OUTPUT", sysoutclass="B"),
-    define_tdqueue(name="FILQ", type="EXTRA", typefile="OUTPUT", ddname="OUTDD", recordsize=4, recordformat="FIXED"),
     define_tdqueue(name="JOBQ", type="EXTRA", typefile="OUTPUT", ddname="RDR"),
     define_transaction(name="TRGT"),
     define_terminal(name="T001"),
@@ -47,6 +47,13 @@ def sysout(region: Region) -> None:
     assert region.data_sets.spool.datasets() == []
     region.writeq_td("OUTQ", b"left")
     assert [each.number for each in region.data_sets.spool.datasets()] == [1]
+
+
+def starts(region: Region) -> None:
+    with region.task() as task:
+        task.cancel("LEFT", nohandle=True)
+        assert task.eib.eibresp == Resp.NOTFND
+        task.start("TRGT", b"left", reqid="LEFT", interval=100)
 
 
 def messages_of_abends(region: Region) -> None:
