@@ -121,7 +121,13 @@ def test_check_refuses_what_run_refuses(
 
 
 @pytest.mark.parametrize(
-    "region", ["handlers: [own, json.decoder, os.path]", "job: own:Job", "start: [PAYP]\nhandlers: [own]"]
+    "region",
+    [
+        "handlers: [own, json.decoder, os.path]",
+        "job: own:Job",
+        "start: [PAYP]\nhandlers: [own]",
+        "cobol: {sources: [cobol]}",
+    ],
 )
 def test_check_takes_what_is_there_without_running_it(tdq: Tdq, good: Path, region: str) -> None:
     (good.parent / "region.yaml").write_text(REGION + region)

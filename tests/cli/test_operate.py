@@ -374,3 +374,15 @@ def test_a_module_of_handlers_that_fails_is_told_with_its_line(tdq: Tdq, tmp_pat
     assert ended.code == 2
     said = "module flow cannot be imported: ZeroDivisionError: division by zero"
     assert f"{said} ({tmp_path / 'flow.py'}:3)" in ended.err
+
+
+@pytest.mark.parametrize(
+    "words", ["inquire PAYQ", "browse", "stats", "topology", "snapshot", "check", "set PAYQ TRIGGERLEVEL=7 -s store"]
+)
+def test_a_command_imports_no_handler_where_a_region_has_cobol_programs_too(tdq: Tdq, pay: Path, words: str) -> None:
+    with (pay / "region.yaml").open("a") as file:
+        file.write("cobol: {sources: [.]}\n")
+    (pay / "op_handlers.py").write_text("raise SystemExit('was run')")
+    command, *rest = words.split()
+    ended = tdq(command, pay, *rest)
+    assert (ended.code, "op_handlers" in ended.err) == (0, False)

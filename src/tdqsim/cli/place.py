@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.regionfile import RegionFile
 
 __all__ = [
+    "NO_PROGRAMS",
     "DdOption",
     "DefinitionsOption",
     "Place",
@@ -48,6 +49,9 @@ __all__ = [
     "using",
     "with_region_first",
 ]
+
+NO_PROGRAMS: Final[dict[str, Any]] = {"handlers": (), "settings": {}}
+"""The arguments of a region that imports no handlers and looks for no COBOL programs."""
 
 RegionOption = Annotated[
     Path | None,
@@ -368,7 +372,7 @@ def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False
     programs = programs and place.named
     arguments: dict[str, Any] = {"readonly": True}
     if not programs:
-        arguments["handlers"] = ()
+        arguments |= NO_PROGRAMS
     if place.store is not None:
         arguments["definitions"] = ()  # the store has them, as for a warm start
     with _own_modules(place) if programs else _no_plugins(), place.open(**arguments) as region:
@@ -451,7 +455,7 @@ def using(place: Place, *, start: bool = False) -> Iterator[Region | ServedRegio
     # Whatever region.yaml says of a start of its own: what is on the store is what the command is about.
     arguments: dict[str, Any] = {"start": "AUTO", "tdintra": "NOEMPTY"}
     if not start:
-        arguments |= {"handlers": (), "open_data_sets": False}
+        arguments |= {**NO_PROGRAMS, "open_data_sets": False}
     with _own_modules(place) if start else nullcontext(), place.open(**arguments) as region:
         yield region
 

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdqsim.cli.place import NO_PROGRAMS
 from tdqsim.errors import DefinitionError, Problem, TdqError
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _refused(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
     from tdqsim.cics import Region  # noqa: PLC0415  (few checks get here)
     from tdqsim.cics.region_arguments import from_region_file  # noqa: PLC0415
 
-    arguments = {"definitions": definitions, "handlers": (), "readonly": True, "store": None}
+    arguments = {"definitions": definitions, "readonly": True, "store": None, **NO_PROGRAMS}
     try:
         Region(**from_region_file(file, arguments)).close()
     except DefinitionError as error:
