@@ -33,6 +33,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
 from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,
@@ -368,8 +369,9 @@ class Region(RegionCommands, RegionParts):
         entry = startable(self.transactions, program, transid)
         facility = self.terminal_control.defined(terminal) if terminal else None
         startcode = "TD" if facility is not None else "S" if data is None else "SD"
+        request = None if data is None else StartRequest(entry.name, data=data, userid=user, termid=terminal)
         return self.task_manager.attach(
-            entry, startcode=startcode, userid=user, facility=facility, data=data, args=args
+            entry, startcode=startcode, userid=user, facility=facility, start=request, args=args
         )
 
     def stepped(
@@ -520,7 +522,7 @@ class Region(RegionCommands, RegionParts):
     # -- the end --------------------------------------------------------------------------------------------------
 
     def shutdown(self, *, immediate: bool = False) -> tuple[Strand, ...]:
-        """End the region. Normally tasks are let run first; the next AUTO start is warm.
+        """End the region. Normally tasks are let run first, and no START expires any more; the next AUTO start is warm.
 
         Args:
             immediate: tasks are ended where they are and nothing is kept beyond commits; the next AUTO start is an
@@ -530,6 +532,7 @@ class Region(RegionCommands, RegionParts):
             The tasks that had not ended by themselves.
         """
         if not immediate and not self.closed:
+            self.starts.quiesce()
             self.dispatcher.run()
         return self.close(clean=not immediate)
 

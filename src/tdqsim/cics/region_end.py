@@ -83,6 +83,7 @@ def _end_tasks(region: RegionParts) -> None:
     if not region.readonly:
         restart.save_latches(region)
         region.ts.save()
+        region.starts.save()
         region.force()
 
 
@@ -94,6 +95,7 @@ def _leave_links(region: RegionParts) -> None:
 def let_go(region: RegionParts, *, clean: bool) -> None:
     """Let the store, the data sets and the threads go, at whatever point the region has come to."""
     region.closed = True
+    region.starts.stop_timers()
     mine = [region.task_manager.finish_ends, region.hardening.serve] if hasattr(region, "hardening") else []
     region.dispatcher.on_idle[:] = [hook for hook in region.dispatcher.on_idle if hook not in mine]
     try:

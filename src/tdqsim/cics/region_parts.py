@@ -15,9 +15,9 @@ from tdqsim.cics.commands import Task
 from tdqsim.cics.files import Files
 from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.handlers import TransactionEntry, program_of_transaction
-from tdqsim.cics.kernel.interval import Starts
 from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy, check_user
+from tdqsim.cics.kernel.starts import Starts
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
 from tdqsim.cics.model.lock import Enqueue
 from tdqsim.cics.model.region import Hook, Recorder, RegionData, RegionLink

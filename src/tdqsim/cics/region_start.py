@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from tdqsim.cics.kernel.abstime import abstime
+from tdqsim.cics.queues.awaiting import PendingStart
 from tdqsim.cics.region_arguments import as_definitions
 from tdqsim.cics.region_arguments import supplied as supplied_definitions
 from tdqsim.cics.spi.install import install
@@ -21,6 +22,7 @@ from tdqsim.core.store.keeper import claim
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
+    from tdqsim.cics.model.queue import IntraTdQueue
     from tdqsim.cics.region_parts import RegionParts
 
 __all__ = ["KEEPER", "StartType", "begin"]
@@ -97,10 +99,11 @@ def _begin(
     if not store.closed_clean:
         restart.give_back_reads(region)
     region.ts.resume(clean=store.closed_clean)
+    region.starts.resume(clean=store.closed_clean)
     restart.load_units_of_work(region)
     indoubt.resume(region)
     restart.begin_numbering(region)
-    _resume_triggers(region)
+    _resume_starts(region)
     region.hardening.commit(party=_Started(region))  # all that a warm start changes on the store
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
 
@@ -148,8 +151,18 @@ class _Started:
         self._region.started = True
 
 
-def _resume_triggers(region: RegionParts) -> None:
-    """Go on with the cycles of the last run, once the first command or ``run()`` lets tasks run."""
-    due = [queue for queue in restart.pending_triggers(region) if region.ati.resume(queue)]
+def _resume_starts(region: RegionParts) -> None:
+    """Go on with the cycles and STARTs of the last run, once the first command or ``run()`` lets tasks run."""
+    due = [
+        PendingStart(queue, queue.name, partial(_schedule, region, queue))
+        for queue in restart.pending_triggers(region)
+        if region.ati.resume(queue)
+    ]
+    due += [PendingStart(each, each.reqid, partial(region.starts.process, each)) for each in region.starts.go_on()]
     if due:
-        region.dispatcher.spawn(partial(region.awaiting_handlers.begin, due), name="restart of triggers", owner=region)
+        region.dispatcher.spawn(partial(region.awaiting_handlers.begin, due), name="restart of starts", owner=region)
+
+
+def _schedule(region: RegionParts, queue: IntraTdQueue) -> None:
+    if region.tdqueues.get(queue.name) is queue and queue.latched is not None:
+        region.ati.schedule(queue)

@@ -1,13 +1,12 @@
-"""Interval control: START, RETRIEVE, CANCEL and DELAY, on the simulated clock.
+"""Interval control: START, RETRIEVE, CANCEL and DELAY, on the region's clock.
 
-Only what transient data programs need beside ATI: a START makes one task, now or later, with its own data. Source:
-START, RETRIEVE, CANCEL, DELAY (IBM Docs).
+What becomes of a START request is in :mod:`tdqsim.cics.kernel.starts`. Source: START, RETRIEVE, CANCEL, DELAY (IBM
+Docs).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import (
@@ -28,18 +27,14 @@ from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import passed
 from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.model.level import ProgramLevel
-from tdqsim.cics.model.task import Facility
+from tdqsim.cics.model.start import StartRequest
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.channels import Channel
     from tdqsim.cics.model.region import RegionData
-    from tdqsim.cics.model.unit import UnitOfWork
-    from tdqsim.core.dispatch import Strand, Timer
 
-__all__ = ["StartRequest", "Starts", "cancel", "delay", "interval_ns", "moment_of_day", "retrieve", "start"]
+__all__ = ["cancel", "delay", "interval_ns", "moment_of_day", "retrieve", "start"]
 
 FromOrNone = Annotated[bytes | None, Opt("data", word="FROM")]
 
@@ -49,144 +44,10 @@ _NO_SURROGATE = 9
 _DAY_NS = 24 * 3600 * _NS
 _PAST_NS = 6 * 3600 * _NS
 _ICWAIT = "ICWAIT"
-_REQIDS: Final = 16**6
+_ICGTWAIT = "ICGTWAIT"
 _NAMES = {"RTRANSID": Opt("name", 4), "RTERMID": Opt("name", 4), "QUEUE": Opt("name", 8)}
 _RECEIVED = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2), **_NAMES}
 RetrieveOption = Literal["INTO", "SET", "LENGTH", "RTRANSID", "RTERMID", "QUEUE"]
-
-
-class StartData(bytes):
-    """What RETRIEVE gives: the data of FROM, and what else START was given.
-
-    Attributes:
-        more: RTRANSID, RTERMID and QUEUE.
-    """
-
-    more: Mapping[str, str]
-
-    def __new__(cls, data: bytes, more: Mapping[str, str]) -> Self:
-        """Data of a START."""
-        made = super().__new__(cls, data)
-        made.more = more
-        return made
-
-
-class StartRequest:
-    """One START that has not begun its task.
-
-    Attributes:
-        transid: the transaction.
-        data: what RETRIEVE gives; None for none.
-        userid: the user of the task.
-        termid: its terminal; empty for none.
-        reqid: its name, for CANCEL.
-        timer: the clock's alarm; None when it is due.
-        channel: the channel that the task gets, or None.
-        more: RTRANSID, RTERMID and QUEUE for RETRIEVE, those that were given.
-        committed: whether it counts; a START PROTECT does once its unit of work has committed.
-        handle: its task's; None as long as it has none.
-    """
-
-    __slots__ = (
-        "channel", "committed", "data", "handle", "more", "region", "reqid", "termid", "timer", "transid", "userid",
-    )  # fmt: skip
-
-    def __init__(
-        self, region: RegionData, transid: str, *, data: bytes | None, userid: str, termid: str, reqid: str
-    ) -> None:
-        self.channel: Channel | None = None
-        self.more: Mapping[str, str] = {}
-        self.region = region
-        self.transid = transid
-        self.data = data
-        self.userid = userid
-        self.termid = termid
-        self.reqid = reqid
-        self.timer: Timer | None = None
-        self.committed = True
-        self.handle: Strand | None = None
-
-    def settle(self, deadline_ns: int, *, committed: bool) -> None:
-        """The unit of work that issued a START PROTECT has ended: do it, or drop it. May be said again."""
-        self.committed = committed
-        if committed:
-            self.region.starts.start_at(self, deadline_ns)
-        if self.timer is None:
-            self.region.starts.requests.pop(self.reqid, None)
-
-    def expire(self) -> None:
-        """The interval is over. May be said again; a request that is not listed was taken back, or is done."""
-        requests = self.region.starts.requests
-        if requests.get(self.reqid) is self:
-            self.begin()
-            requests.pop(self.reqid, None)
-
-    def begin(self) -> None:
-        """Make the task, or wait for the terminal."""
-        if not self.termid:
-            self.attach(None)
-        else:
-            self.region.terminal_control.when_free(self.termid, self.attach)
-
-    def attach(self, facility: Facility | None) -> None:
-        """Make the task, which is made once."""
-        if self.handle is not None:
-            return
-        entry = self.region.transactions.get(self.transid)
-        if entry is None or (why := entry.why_not()):
-            message = "DFHAC2001" if entry is None else str(why)
-            program = entry.program_name if entry is not None else ""
-            self.region.messages.write(message, transid=self.transid, program=program)
-            return
-        has_data = self.data is not None or bool(self.more)
-        startcode = "SD" if has_data else "S"
-        data = StartData(self.data or b"", self.more) if has_data else None
-        program = entry.program_name or entry.name
-        level = None if self.channel is None else ProgramLevel(program, None, None, self.channel)
-        self.handle = self.region.task_manager.attach(
-            entry, startcode=startcode, userid=self.userid, facility=facility, data=data, level=level, reqid=self.reqid
-        )
-
-
-class Starts:
-    """The STARTs of one region that have not begun their tasks.
-
-    Attributes:
-        requests: by name (REQID).
-        waits: what CANCEL ends otherwise: a DELAY or POST by its name, and the POST of a task by the task. Each says
-            whether anybody was waiting still, and takes itself out.
-    """
-
-    def __init__(self, region: RegionData) -> None:
-        self._region = region
-        self.requests: dict[str, StartRequest] = {}
-        self.waits: dict[Any, Callable[[], bool]] = {}
-        self._names = 0
-
-    def next_reqid(self) -> str:
-        """A name for a START that was given none: DF and six digits to the base 16, which no request has."""
-        while True:
-            self._names = (self._names + 1) % _REQIDS
-            name = f"DF{self._names:06X}"
-            if name not in self.requests and name not in self.waits:
-                return name
-
-    def take(self, request: StartRequest, deadline_ns: int, uow: UnitOfWork | None) -> None:
-        """Have a START done when its time comes; with PROTECT (``uow``), when that has committed too."""
-        if uow is None:
-            self.start_at(request, deadline_ns)
-        else:
-            request.committed = False
-            uow.call_at_end(lambda committed: request.settle(deadline_ns, committed=committed))
-            self.requests[request.reqid] = request
-
-    def start_at(self, request: StartRequest, deadline_ns: int) -> None:
-        """Have a START done when its time comes, which is nothing when it was taken back, or its task made."""
-        if deadline_ns <= self._region.clock.time_ns():
-            request.begin()
-        else:
-            request.timer = self._region.dispatcher.call_at(deadline_ns, request.expire)
-            self.requests[request.reqid] = request  # what comes before this has no effect by itself
 
 
 def interval_ns(interval: int, hours: int | None = None, minutes: int | None = None, seconds: int | None = None) -> int:
@@ -282,11 +143,13 @@ def start(
     deadline = moment_of_day(task, now, span) if of_day else now + span
     name = reqid or region.starts.next_reqid()
     task.eib.eibreqid = name
-    request = StartRequest(region, transid, data=data, userid=userid or task.userid, termid=termid, reqid=name)
+    request = StartRequest(
+        transid, data=data, userid=userid or task.userid, termid=termid, reqid=name, deadline_ns=deadline
+    )
     request.channel = None if given is None else given.copy()
     names = {"RTRANSID": rtransid, "RTERMID": rtermid, "QUEUE": queue}
     request.more = {word: value for word, value in names.items() if value is not None}
-    region.starts.take(request, deadline, task.uow if protect else None)
+    region.starts.take(request, task.uow if protect else None)
     return name
 
 
@@ -300,34 +163,37 @@ def retrieve(
     task: TaskBase,
     *options: RetrieveOption,
     length: HalfwordOrNone = None,
-    wait: Flag = False,  # noqa: ARG001  (a task without terminal gets no more data)
+    wait: Flag = False,
     nohandle: Flag = False,
 ) -> Any:
-    """The data that START gave this task; each is given once.
+    """The data of a START; each is given once.
+
+    A task without a terminal gets the data of the START that has started it. A task at a terminal gets, one after the
+    other, the data of all STARTs of its transaction and terminal that have expired, in the order of expiry.
 
     Args:
         options: of RTRANSID, RTERMID and QUEUE those that are wanted too.
         length: bytes of the area (INTO); all of the data is given when there is none.
-        wait: accepted.
+        wait: wait for the next START of this transaction and terminal to expire instead of ENDDATA; until the region
+            ends. Without effect in a task that has no terminal.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
         The data; with options a mapping of them, and of INTO, SET and LENGTH.
 
     Raises:
-        Condition: ENDDATA: there is none, or no more. So it is for a task that a queue has triggered. ENVDEFERR: START
-            did not give what is asked for. LENGERR, with the data cut: it is longer than LENGTH.
+        Condition: ENDDATA: there is none, or no more, or no START has started the task. ENVDEFERR: START did not give
+            what is asked for. LENGERR, with the data cut: it is longer than LENGTH.
         TdqError: an option that is not known.
     """
     check_options("RETRIEVE", options, _RECEIVED)
-    if not task.start_data:
-        raise Condition(Resp.ENDDATA, detail="no START has left data for this task, or it is used up")
-    more: Mapping[str, str] = getattr(task.start_data[0], "more", {})
+    request = _next_data(task, wait=wait)
     wanted = [word for word in options if word in _NAMES]
-    missing = [word for word in wanted if word not in more]
+    missing = [word for word in wanted if word not in request.more]
     if missing:
         raise Condition(Resp.ENVDEFERR, detail=f"START has not given {', '.join(missing)}")
-    data, task.start_data = bytes(task.start_data[0]), task.start_data[1:]
+    _take_data(task, request)
+    more, data = request.more, request.data or b""
     if length is not None and len(data) > max(length, 0):
         cut = data[: max(length, 0)]
         raise Condition(
@@ -336,6 +202,31 @@ def retrieve(
     if not options:
         return data
     return {"INTO": data, "SET": data, "LENGTH": len(data), **{word: more[word] for word in wanted}}
+
+
+def _next_data(task: TaskBase, *, wait: bool) -> StartRequest:
+    """The START whose data RETRIEVE gives next: the task's own, then those that have expired for its terminal."""
+    starts = task.region.starts
+    if not task.startcode.startswith("S"):
+        raise Condition(Resp.ENDDATA, detail="the task was not started by START")
+    found = task.start_data or starts.next_in_line(task)
+    if found is None and wait and task.facility is not None:
+        found = task.wait(
+            lambda: starts.next_in_line(task) or (None if starts.quiesced else WAIT),
+            starts.waiting,
+            _ICGTWAIT,
+            task.facility.name,
+        )
+    if found is None:
+        raise Condition(Resp.ENDDATA, detail="no START has left data for this task, or it is used up")
+    return found
+
+
+def _take_data(task: TaskBase, request: StartRequest) -> None:
+    if request is task.start_data:
+        task.start_data = None
+    else:
+        task.region.starts.retrieved(request, task)
 
 
 @command("CANCEL", "NOTFND")
@@ -358,9 +249,7 @@ def cancel(task: TaskBase, reqid: Name8 = "", *, nohandle: Flag = False) -> None
         raise Condition(Resp.NOTFND, detail=f"no request {reqid} is waiting" if reqid else "the task has no POST")
     if not request.committed:
         raise Condition(Resp.NOTFND, detail=f"START request {reqid} (PROTECT) is not committed yet")
-    del requests[reqid]
-    if request.timer is not None:
-        request.timer.cancel()
+    task.region.starts.cancel(request)
 
 
 @command("DELAY", "EXPIRED INVREQ")
@@ -431,12 +320,17 @@ def _wait(task: TaskBase, pause: int, reqid: str) -> None:
 
 
 def moment_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
-    """The moment of a time of the day: up to six hours ago is now, longer ago is tomorrow."""
+    """The moment of a time of the day: now for one that is past by up to six hours, today's or yesterday's.
+
+    A time that is further in the past is tomorrow's; hours beyond 23 are those of a following day.
+    """
     moment = local_time(abstime(now_ns, task.region.zone))
     since_midnight = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * _NS
     ahead = of_day_ns - since_midnight
     if ahead < -_PAST_NS:
         ahead += _DAY_NS
+    elif of_day_ns < _DAY_NS and ahead >= _DAY_NS - _PAST_NS:
+        ahead = 0
     return now_ns + max(ahead, 0)
 
 

@@ -20,6 +20,7 @@ from tdqsim.cics.kernel.security import check_user
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.model.task import Facility, TaskData
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.errors import RegionClosed, StoreError, TdqError
@@ -108,7 +109,7 @@ class Tasks(Generic[K]):
         userid: str,
         facility: Facility | None = None,
         request: Any = None,
-        data: bytes | None = None,
+        start: StartRequest | None = None,
         args: tuple[Any, ...] = (),
         level: ProgramLevel | None = None,
         reqid: str = "",
@@ -129,8 +130,8 @@ class Tasks(Generic[K]):
         task = (make or self._make)(
             region, number, entry.name, userid, startcode, entry.program_name, work, entry.dtimout_ns, request
         )
-        if data is not None:
-            task.start_data = (data,)
+        if start is not None and start.has_data:
+            task.start_data = start
         if reqid:
             task.eib.eibreqid = reqid
         if level is not None:

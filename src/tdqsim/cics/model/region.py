@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.level import ProgramLevel
     from tdqsim.cics.model.lock import Enqueue
     from tdqsim.cics.model.queue import Latch, RequestTarget, TdQueue
+    from tdqsim.cics.model.start import StartRequest
     from tdqsim.cics.model.task import Facility, TaskData
     from tdqsim.cics.model.unit import Meta, UnitOfWork
 
@@ -276,7 +277,7 @@ class TasksPart(Protocol):
         userid: str,
         facility: Facility | None = None,
         request: Latch | None = None,
-        data: bytes | None = None,
+        start: StartRequest | None = None,
         args: tuple[Any, ...] = (),
         level: ProgramLevel | None = None,
         reqid: str = "",

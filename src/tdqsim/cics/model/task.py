@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.handlers import Handler
     from tdqsim.cics.model.queue import IntraTdQueue, Latch, RequestTarget
     from tdqsim.cics.model.region import RegionData
+    from tdqsim.cics.model.start import StartRequest
     from tdqsim.cics.model.unit import UnitOfWork
 
 __all__ = ["Facility", "TaskData"]
@@ -49,7 +50,7 @@ class TaskData:
         is_mirror: whether it carries out the requests of another region.
         handles: HANDLE and IGNORE, and what PUSH HANDLE has suspended of them.
         browses: the browses that are open, by resource type; they end with the task.
-        start_data: what RETRIEVE has still to give.
+        start_data: the START whose data RETRIEVE gives first; None when there is none, or it has been given.
         level: the level of the program that runs; None at the top.
         storage: what programs in another language have there, such as the items of a COBOL program by name; None
             before the first.
@@ -101,7 +102,7 @@ class TaskData:
         self.implicit = False
         self.handles = NO_HANDLES
         self.browses: Mapping[str, Any] = _NONE
-        self.start_data: tuple[bytes, ...] = ()
+        self.start_data: StartRequest | None = None
         self.qzero: dict[IntraTdQueue, int] = _NO_QZERO
         self.level: ProgramLevel | None = None
         self.storage: Any = None

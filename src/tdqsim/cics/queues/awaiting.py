@@ -1,48 +1,65 @@
-"""Cycles of the last run that wait for the handler of their transaction.
+"""Starts of the last run that wait for the handler of their transaction.
 
 A region that is started again has its definitions at once, but the Python functions of its transactions only when the
-program has registered them. A cycle that was on when the last run ended goes on when its transaction has a program.
+program has registered them. A trigger cycle that was on when the last run ended, and a START whose time has come
+meanwhile, go on when their transaction has a program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
 
-from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.model.region import RegionData
 
-__all__ = ["AwaitingHandlers"]
+__all__ = ["AwaitingHandlers", "PendingStart"]
+
+
+class _Start(Protocol):
+    @property
+    def transid(self) -> str:
+        """The transaction; that of a queue can be changed while it waits."""
+
+
+class PendingStart(NamedTuple):
+    """A start of the last run.
+
+    Attributes:
+        what: the queue or the START request.
+        name: its name, for the log.
+        go_on: called when its transaction has a program.
+    """
+
+    what: _Start
+    name: str
+    go_on: Callable[[], object]
 
 
 class AwaitingHandlers:
-    """The queues of one region whose cycles wait so."""
+    """The starts of one region that wait so."""
 
     def __init__(self, region: RegionData) -> None:
         self._region = region
-        self._queues: list[IntraTdQueue] = []
+        self._pending: list[PendingStart] = []
 
-    def begin(self, due: Iterable[IntraTdQueue]) -> None:
-        """Go on with cycles of the last run, those that can."""
-        for queue in due:
-            if self._waits(queue):
-                self._queues.append(queue)
-                self._region.log.warning("start_waits_for_handler", queue=queue.name, transid=queue.transid)
+    def begin(self, due: Iterable[PendingStart]) -> None:
+        """Go on with starts of the last run, those that can."""
+        for start in due:
+            if self._waits(start):
+                self._pending.append(start)
+                self._region.log.warning("start_waits_for_handler", name=start.name, transid=start.what.transid)
             else:
-                self._schedule(queue)
+                start.go_on()
 
-    def _waits(self, queue: IntraTdQueue) -> bool:
-        entry = self._region.transactions.get(queue.transid)
+    def _waits(self, start: PendingStart) -> bool:
+        entry = self._region.transactions.get(start.what.transid)
         return entry is None or (entry.program is None and entry.enabled)
 
-    def _schedule(self, queue: IntraTdQueue) -> None:
-        if self._region.tdqueues.get(queue.name) is queue and queue.latched is not None:
-            self._region.ati.schedule(queue)
-
     def look_again(self) -> None:
-        """A handler was registered: go on with the cycles that waited for it."""
-        queues, self._queues = self._queues, []
-        for queue in queues:
-            if self._waits(queue):
-                self._queues.append(queue)
+        """A handler was registered: go on with the starts that waited for it."""
+        pending, self._pending = self._pending, []
+        for start in pending:
+            if self._waits(start):
+                self._pending.append(start)
             else:
-                self._schedule(queue)
+                start.go_on()

@@ -432,7 +432,7 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
             lock.take(uow, uow.since_ns)
     uow.retain_locks()
     for whose, image in head.get("kept", ()):
-        {"ts": region.ts, "file": region.files}[whose].restore(uow, image)
+        {"ts": region.ts, "file": region.files, "starts": region.starts}[whose].restore(uow, image)
     cycle = region.tdqueues.get(head["cycle"])
     if isinstance(cycle, IntraTdQueue):
         region.ati.hold_again(uow, cycle)

@@ -1,0 +1,303 @@
+"""START requests: from the command to the task, over restarts.
+
+A request waits for its time, and at a terminal then for the terminal. After that it is given to a task:
+
+* without a terminal, to a task of its own, whose RETRIEVE gives its data only;
+* at a terminal, to the next task of its transaction there. All requests with data that have expired for one transaction
+  and one terminal stand in one line. The task that the first of them starts can retrieve the others too, also those
+  that expire while it runs. What it leaves in the line starts the next task.
+
+What survives the region's end (Recovery and Restart Guide, "Start requests"; START, RETRIEVE):
+
+=====================================  ==================  =====================  ============
+request                                warm start          emergency restart      cold start
+=====================================  ==================  =====================  ============
+its data is recoverable                there               there                  gone
+any other                              there               gone                   gone
+PROTECT, in a unit of work in doubt    there, when that unit of work is committed gone
+=====================================  ==================  =====================  ============
+
+The data of a request is a temporary storage queue named by its REQID, so a TSMODEL says whether it is recoverable. Of a
+request that is there again, one whose time has come is processed at once. A recoverable request leaves the store in the
+commit of the first unit of work of the task that takes it: a region that fails before starts that task again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.start import StartRequest
+from tdqsim.core.dispatch import WaitQueue
+from tdqsim.errors import StoreDamaged
+
+if TYPE_CHECKING:
+    from tdqsim.cics.model.region import RegionData
+    from tdqsim.cics.model.task import Facility, TaskData
+    from tdqsim.cics.model.unit import Meta, UnitOfWork
+
+__all__ = ["Starts"]
+
+_RECOVERABLE: Final = b"ic/r/"
+_WRITTEN_OUT: Final = b"ic/w/"
+_REQIDS: Final = 16**6
+
+
+class Starts:
+    """The STARTs of one region that have not begun their tasks.
+
+    Attributes:
+        requests: those that have not expired, by name (REQID).
+        lines: those with data that have expired at a terminal, by transaction and terminal, in the order of expiry.
+        waiting: where tasks wait in RETRIEVE WAIT.
+        waits: what CANCEL ends otherwise: a DELAY or POST by its name, and the POST of a task by the task. Each says
+            whether anybody was waiting still, and takes itself out.
+        quiesced: whether the region is ending: no further request expires, and nobody waits for one.
+    """
+
+    def __init__(self, region: RegionData) -> None:
+        self._region = region
+        self.requests: dict[str, StartRequest] = {}
+        self.lines: dict[tuple[str, str], deque[StartRequest]] = {}
+        self.waiting = WaitQueue("data of a further START")
+        self.waits: dict[Any, Callable[[], bool]] = {}
+        self.quiesced = False
+        self._names = 0
+        self._keys = 0
+        self._resumed: list[StartRequest] = []
+        self._due_again: list[StartRequest] = []
+
+    def next_reqid(self) -> str:
+        """A name for a START that was given none: DF and six digits to the base 16, which no request has."""
+        while True:
+            self._names = (self._names + 1) % _REQIDS
+            name = f"DF{self._names:06X}"
+            if name not in self.requests and name not in self.waits:
+                return name
+
+    # -- from the command to the deadline -----------------------------------------------------------------------------
+
+    def take(self, request: StartRequest, uow: UnitOfWork | None) -> None:
+        """Have a START done when its time comes; with PROTECT (``uow``), once that unit of work has committed."""
+        if request.data is not None and self._region.ts.recoverable(request.reqid):
+            self._keys += 1
+            request.key = _RECOVERABLE + self._keys.to_bytes(8, "big")
+        if uow is not None:
+            self._protect(request, uow)
+            return
+        if request.key:
+            self._region.hardening.commit(meta={request.key: request.image()})
+        self._wait(request)
+
+    def _protect(self, request: StartRequest, uow: UnitOfWork) -> None:
+        request.committed = False
+        if request.key:
+            uow.at_commit = (*uow.at_commit, lambda: {request.key: request.image()})
+        kept = {"protected": str(request.image(), "utf-8"), "key": request.key.hex()}
+        uow.kept = (*uow.kept, ("starts", lambda: kept))
+        uow.call_at_end(lambda committed: self._settle(request, committed=committed))
+        self.requests[request.reqid] = request
+
+    def _settle(self, request: StartRequest, *, committed: bool) -> None:
+        """The unit of work that issued a START PROTECT has ended. May be called again."""
+        request.committed = committed
+        if committed:
+            self._wait(request)
+        elif self.requests.get(request.reqid) is request:
+            del self.requests[request.reqid]
+
+    def _wait(self, request: StartRequest) -> None:
+        """Have a request expire at its time. May be called again."""
+        if request.timer is not None or request.taken:
+            return
+        if request.deadline_ns <= self._region.clock.time_ns() and not self.quiesced:
+            self._expire(request)
+        else:
+            if not self.quiesced:
+                request.timer = self._region.dispatcher.call_at(request.deadline_ns, partial(self._expire, request))
+            self.requests[request.reqid] = request  # what comes before this has no effect by itself
+
+    def cancel(self, request: StartRequest) -> None:
+        """Take a request back."""
+        if request.key:
+            self._region.hardening.note(request.key, None)
+        del self.requests[request.reqid]
+        if request.timer is not None:
+            request.timer.cancel()
+
+    def _expire(self, request: StartRequest) -> None:
+        """The interval is over. May be called again; a request that was taken back, or is done, is left alone."""
+        listed = self.requests.get(request.reqid) is request
+        if listed or request.timer is None:
+            self._begin(request)
+            if listed:
+                self.requests.pop(request.reqid, None)
+
+    # -- from the deadline to the task --------------------------------------------------------------------------------
+
+    def line(self, transid: str, termid: str) -> deque[StartRequest]:
+        """The requests with data that have expired for a transaction at a terminal."""
+        return self.lines.setdefault((transid, termid), deque())
+
+    def _begin(self, request: StartRequest) -> None:
+        """Make the task, or wait for the terminal."""
+        if not request.termid:
+            self._attach(request, None)
+            return
+        if request.has_data:
+            line = self.line(request.transid, request.termid)
+            if request not in line:
+                line.append(request)
+            self.waiting.wake_all()
+        self._region.terminal_control.when_free(request.termid, partial(self._attach, request))
+
+    def _attach(self, request: StartRequest, facility: Facility | None) -> None:
+        """Make the task of a request, which is made once."""
+        if request.taken or self._region.closed:
+            return
+        region = self._region
+        entry = region.transactions.get(request.transid)
+        self._leave_line(request)
+        if entry is None or (why := entry.why_not()):
+            request.taken = True
+            if request.key:
+                region.hardening.note(request.key, None)
+            message = "DFHAC2001" if entry is None else str(why)
+            program = entry.program_name if entry is not None else ""
+            region.messages.write(message, transid=request.transid, program=program)
+            return
+        level = None
+        if request.channel is not None:
+            level = ProgramLevel(entry.program_name or entry.name, None, None, request.channel)
+        request.handle = region.task_manager.attach(
+            entry,
+            startcode="SD" if request.has_data else "S",
+            userid=request.userid,
+            facility=facility,
+            start=request,
+            level=level,
+            reqid=request.reqid,
+        )
+        request.taken = True
+        if request.key:
+            self.consumed(request, request.handle.local.uow)
+
+    def _leave_line(self, request: StartRequest) -> None:
+        key = request.transid, request.termid
+        line = self.lines.get(key)
+        if line is not None and request in line:
+            line.remove(request)
+            if not line:
+                del self.lines[key]
+
+    def next_in_line(self, task: TaskData) -> StartRequest | None:
+        """The first request in the line of a task at a terminal; None when there is none."""
+        facility = task.facility
+        line = None if facility is None else self.lines.get((task.transid, facility.name))
+        return line[0] if line else None
+
+    def retrieved(self, request: StartRequest, task: TaskData) -> None:
+        """A RETRIEVE has the data of a request of the line, so that it starts no task."""
+        if not request.taken:
+            self._leave_line(request)
+            request.taken = True
+            if request.key:
+                self.consumed(request, task.uow)
+
+    def consumed(self, request: StartRequest, uow: UnitOfWork) -> None:
+        """A recoverable request leaves the store with the unit of work that has taken it, however that ends."""
+        gone: Meta = {request.key: None}
+        uow.at_commit = (*uow.at_commit, lambda: gone)
+        uow.kept = (*uow.kept, ("starts", lambda: {"key": request.key.hex()}))
+        uow.call_at_end(lambda committed: None if committed else self._forget(request))
+
+    def _forget(self, request: StartRequest) -> None:
+        if not self._region.failed:
+            self._region.hardening.note(request.key, None)
+
+    # -- the end of a region and the next start -----------------------------------------------------------------------
+
+    def quiesce(self) -> None:
+        """The region ends in order: nothing expires any more, and RETRIEVE WAIT gives ENDDATA."""
+        self.quiesced = True
+        self.stop_timers()
+        self.waiting.wake_all()
+
+    def stop_timers(self) -> None:
+        """No request expires any more: other regions of the same clock go on."""
+        for request in self.requests.values():
+            if request.timer is not None:
+                request.timer.cancel()
+                request.timer = None
+
+    def _left(self) -> Iterator[StartRequest]:
+        yield from (request for request in self.requests.values() if request.committed)
+        for line in self.lines.values():
+            yield from line
+        yield from self._due_again
+
+    def save(self) -> None:
+        """The region ends in order: write out the requests that are not on the store."""
+        gone: Meta = dict.fromkeys((key for key, _ in self._region.hardening.metas(_WRITTEN_OUT)), None)
+        left = [request.image() for request in self._left() if not request.key and not request.taken]
+        now = {_WRITTEN_OUT + number.to_bytes(8, "big"): image for number, image in enumerate(left)}
+        if gone or now:
+            self._region.hardening.commit(meta={**gone, **now})
+
+    def resume(self, *, clean: bool) -> None:
+        """Read the requests of an earlier run; ``clean`` says whether that ended in order."""
+        hardening = self._region.hardening
+        for key, image in hardening.metas(_RECOVERABLE):
+            self._keys = max(self._keys, int.from_bytes(key[len(_RECOVERABLE) :], "big"))
+            self._resumed.append(self._read(key, image, key))
+        for key, image in hardening.metas(_WRITTEN_OUT):
+            hardening.note(key, None)
+            if clean:
+                self._resumed.append(self._read(key, image, b""))
+
+    def _read(self, key: bytes, image: bytes, place: bytes) -> StartRequest:
+        try:
+            request = StartRequest.from_image(image)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StoreDamaged(f"{self._region.store.path}: START request {key!r} cannot be read: {error}") from error
+        request.key = place
+        return request
+
+    def restore(self, uow: UnitOfWork, image: Mapping[str, Any]) -> None:
+        """A unit of work in doubt of an earlier run has issued a START PROTECT, or taken a request: it has so again."""
+        key = bytes.fromhex(image["key"])
+        if "protected" in image:
+            self._keys = max(self._keys, int.from_bytes(key[len(_RECOVERABLE) :], "big"))
+            self._protect(self._read(key, image["protected"].encode(), key), uow)
+            return
+        for request in self._resumed:
+            if request.key == key:
+                request.taken = True
+                self.consumed(request, uow)
+
+    def go_on(self) -> list[StartRequest]:
+        """Have the requests of an earlier run wait for their time, once its units of work are there again.
+
+        Returns:
+            Those whose time has come, in the order of expiry: :meth:`process` begins them.
+        """
+        resumed, self._resumed = sorted(self._resumed, key=attrgetter("deadline_ns")), []
+        now, due = self._region.clock.time_ns(), []
+        for request in resumed:
+            if request.taken:
+                continue
+            if request.deadline_ns <= now:
+                due.append(request)
+            else:
+                self._wait(request)
+        self._due_again = due
+        return due
+
+    def process(self, request: StartRequest) -> None:
+        """Begin a request of an earlier run whose time has come."""
+        self._due_again.remove(request)
+        self._begin(request)

@@ -1,0 +1,97 @@
+"""A START request as data, and as it is kept on the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics.kernel.channels import Channel, Container
+
+if TYPE_CHECKING:
+    from tdqsim.core.dispatch import Strand, Timer
+
+__all__ = ["StartRequest"]
+
+_TEXTS: Final = ("transid", "userid", "termid", "reqid")
+
+
+class StartRequest:
+    """One START.
+
+    Attributes:
+        transid: the transaction.
+        data: what RETRIEVE gives; None for none.
+        userid: the user of the task.
+        termid: its terminal; empty for none.
+        reqid: its name, for CANCEL.
+        deadline_ns: when it expires.
+        channel: the channel that the task gets, or None.
+        more: RTRANSID, RTERMID and QUEUE for RETRIEVE, those that were given.
+        committed: False for a START PROTECT whose unit of work has not ended.
+        key: its place on the store; empty when it is not recoverable.
+        timer: the clock's alarm; None when the request has expired, or is not committed.
+        handle: its task's; None as long as it has none.
+        taken: whether it has got its task, or a RETRIEVE has its data: it is done.
+    """
+
+    __slots__ = (
+        "channel", "committed", "data", "deadline_ns", "handle", "key", "more", "reqid", "taken", "termid", "timer",
+        "transid", "userid",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        transid: str,
+        *,
+        data: bytes | None,
+        userid: str,
+        termid: str = "",
+        reqid: str = "",
+        deadline_ns: int = 0,
+    ) -> None:
+        self.transid = transid
+        self.data = data
+        self.userid = userid
+        self.termid = termid
+        self.reqid = reqid
+        self.deadline_ns = deadline_ns
+        self.channel: Channel | None = None
+        self.more: Mapping[str, str] = {}
+        self.committed = True
+        self.key = b""
+        self.timer: Timer | None = None
+        self.handle: Strand | None = None
+        self.taken = False
+
+    @property
+    def has_data(self) -> bool:
+        """Whether RETRIEVE gives anything."""
+        return self.data is not None or bool(self.more)
+
+    def image(self) -> bytes:
+        """The request as it is kept on the store."""
+        record: dict[str, Any] = {name: getattr(self, name) for name in _TEXTS}
+        record |= {"deadline": self.deadline_ns, "more": dict(self.more)}
+        record["data"] = None if self.data is None else self.data.hex()
+        if self.channel is not None:
+            held = {name: [each.kind, each.data.hex()] for name, each in self.channel.containers.items()}
+            record["channel"] = [self.channel.name, held]
+        return json.dumps(record, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_image(cls, image: bytes) -> StartRequest:
+        """The request of an image.
+
+        Raises:
+            ValueError, KeyError, TypeError: it is not one.
+        """
+        record = json.loads(image)
+        data = None if record["data"] is None else bytes.fromhex(record["data"])
+        made = cls(data=data, deadline_ns=int(record["deadline"]), **{name: str(record[name]) for name in _TEXTS})
+        made.more = {str(word): str(value) for word, value in record["more"].items()}
+        if "channel" in record:
+            name, held = record["channel"]
+            containers = {each: Container(bytes.fromhex(data), kind) for each, (kind, data) in held.items()}
+            made.channel = Channel(name, containers)
+        return made

@@ -1,0 +1,412 @@
+"""START requests: one task for all that have expired at a terminal, RETRIEVE WAIT, and what survives a restart.
+
+Expectations are from RETRIEVE (cics-ts 5.3, summary-retrieve) and from the Recovery and Restart Guide, "Start requests".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdqsim import Sysplex
+from tdqsim.cics import Region, Task
+from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction, define_tsmodel
+from tdqsim.facts import Resp
+from tdqsim.testing import StillClock
+
+HOUR = 3600 * 10**9
+MIDNIGHT = 1_767_225_600 * 10**9
+"""2026-01-01 00:00 UTC."""
+DEFINITIONS = (
+    define_transaction(name="LATE"),
+    define_transaction(name="OTHR"),
+    define_terminal(name="T001"),
+    define_terminal(name="T002"),
+    define_tsmodel(name="KEPT", prefix="REC", recovery="YES"),
+    define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),
+)
+
+
+def everything(task: Task, **options: Any) -> list[bytes]:
+    """All that RETRIEVE gives until ENDDATA."""
+    found = []
+    while True:
+        data = task.retrieve(nohandle=True, **options)
+        if task.eib.eibresp is Resp.ENDDATA:
+            return found
+        found.append(data)
+
+
+@pytest.fixture
+def region() -> Iterator[Region]:
+    with Region(DEFINITIONS, clock=StillClock(MIDNIGHT)) as region:
+        yield region
+
+
+def later(region: Region, seconds: int) -> None:
+    """Let time pass, and what is due run; unlike ``region.run()`` this moves the clock no further."""
+    region.clock.advance(seconds)
+    run_what_is_due(region)
+
+
+def run_what_is_due(region: Region) -> None:
+    region.execute("ASKTIME", {})  # after a command outside a task the others have their turn
+
+
+# -- at a terminal ----------------------------------------------------------------------------------------------------
+
+
+def test_one_task_at_a_terminal_retrieves_the_data_of_all_starts_that_have_expired(region: Region) -> None:
+    seen: list[tuple[str, list[bytes]]] = []
+    region.register("LATE", lambda task: seen.append((task.eib.eibtrmid, everything(task))))
+    for data, seconds in ((b"two", 2), (b"tri", 3), (b"one", 1)):
+        region.execute(f"START TRANSID('LATE') FROM(D) AFTER SECONDS({seconds}) TERMID('T001')", {"D": data})
+    region.execute("START TRANSID('LATE') FROM(D) AFTER SECONDS(2) TERMID('T002')", {"D": b"elsewhere"})
+    later(region, 5)
+    assert seen == [("T001", [b"one", b"two", b"tri"]), ("T002", [b"elsewhere"])]
+
+
+def test_a_task_without_a_terminal_retrieves_its_own_data_only(region: Region) -> None:
+    seen: list[list[bytes]] = []
+    region.register("LATE", lambda task: seen.append(everything(task)))
+    for data in (b"one", b"two"):
+        region.execute("START TRANSID('LATE') FROM(D) AFTER SECONDS(1)", {"D": data})
+    later(region, 5)
+    assert seen == [[b"one"], [b"two"]]
+
+
+def test_what_a_task_leaves_in_the_line_starts_the_next_one(region: Region) -> None:
+    seen: list[list[bytes]] = []
+    region.register("LATE", lambda task: seen.append([task.retrieve(), task.retrieve()]))
+    for data in (b"1", b"2", b"3", b"4"):
+        region.execute("START TRANSID('LATE') FROM(D) AFTER SECONDS(1) TERMID('T001')", {"D": data})
+    later(region, 5)
+    assert seen == [[b"1", b"2"], [b"3", b"4"]]
+
+
+def test_data_that_the_started_task_does_not_retrieve_goes_with_it(region: Region) -> None:
+    seen: list[int] = []
+    region.register("LATE", lambda task: seen.append(task.number))
+    for data in (b"1", b"2"):
+        region.execute("START TRANSID('LATE') FROM(D) TERMID('T001')", {"D": data})
+    region.run()
+    assert len(seen) == 2  # one for each, and neither is started again
+    later(region, 60)
+    assert len(seen) == 2
+
+
+def test_starts_without_data_at_a_terminal_have_a_task_each(region: Region) -> None:
+    seen: list[str] = []
+    region.register("LATE", lambda task: seen.append(task.startcode))
+    for _ in range(3):
+        region.execute("START TRANSID('LATE') TERMID('T001')", {})
+    region.run()
+    assert seen == ["S", "S", "S"]
+
+
+def test_a_start_that_expires_while_the_task_runs_is_retrieved_by_it(region: Region) -> None:
+    seen: list[list[bytes]] = []
+
+    @region.transaction("LATE")
+    def late(task: Task) -> None:
+        found = [task.retrieve()]
+        task.delay(seconds=10)
+        seen.append(found + everything(task))
+
+    for data, seconds in ((b"at once", 0), (b"meanwhile", 5), (b"afterwards", 30)):
+        region.execute(
+            f"START TRANSID('LATE') FROM(D) AFTER SECONDS({seconds}) TERMID('T001')",
+            {"D": data},
+        )
+    for seconds in (5, 5, 20):
+        later(region, seconds)
+    assert seen == [[b"at once", b"meanwhile"], [b"afterwards"]]
+
+
+def test_retrieve_wait_waits_for_the_next_start_to_expire(region: Region) -> None:
+    seen: list[bytes] = []
+
+    @region.transaction("LATE")
+    def late(task: Task) -> None:
+        seen.extend(everything(task, wait=True))
+        seen.append(b"ENDDATA")
+
+    region.execute("START TRANSID('LATE') FROM(D) TERMID('T001')", {"D": b"1"})
+    region.run()
+    (waiting,) = [each.task for each in region.inquire_task_list() if each.transid == "LATE"]
+    info = region.inquire_task(waiting, "SUSPENDTYPE", "SUSPENDVALUE")
+    assert (info.suspendtype.rstrip(), info.suspendvalue.rstrip()) == ("ICGTWAIT", "T001")
+    region.execute("START TRANSID('OTHR') FROM(D) TERMID('T001')", {"D": b"of another transaction"})
+    region.execute("START TRANSID('LATE') FROM(D) TERMID('T001')", {"D": b"2"})
+    region.run()
+    assert seen == []  # it still waits
+    region.shutdown()
+    assert seen == [b"1", b"2", b"ENDDATA"]
+
+
+def test_retrieve_wait_without_a_terminal_does_not_wait(region: Region) -> None:
+    seen: list[list[bytes]] = []
+    region.register("LATE", lambda task: seen.append(everything(task, wait=True)))
+    region.execute("START TRANSID('LATE') FROM(D)", {"D": b"1"})
+    region.run()
+    assert seen == [[b"1"]]
+
+
+# -- when ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("now", "time", "waits"),
+    [
+        (2, "230000", 0),  # three hours past
+        (2, "195900", 17 * 3600 + 59 * 60),  # more than six hours past: today's
+        (2, "200000", 0),  # six hours past
+        (12, "060000", 0),
+        (12, "055900", 17 * 3600 + 59 * 60),
+        (12, "130000", 3600),
+        (23, "250000", 2 * 3600),  # one o'clock of the following day
+    ],
+)
+def test_a_time_of_day_has_expired_when_it_is_past_by_up_to_six_hours(now: int, time: str, waits: int) -> None:
+    with Region(DEFINITIONS, clock=StillClock(MIDNIGHT + now * HOUR)) as region:
+        seen: list[int] = []
+        region.register("LATE", lambda _task: seen.append(region.clock.time_ns()))
+        region.execute(f"START TRANSID('LATE') TIME({time})", {})
+        later(region, max(waits - 1, 0))
+        assert bool(seen) is not bool(waits)
+        later(region, 1)
+        assert len(seen) == 1
+
+
+def test_shutdown_neither_runs_what_waits_for_its_time_nor_moves_the_clock(region: Region) -> None:
+    seen: list[str] = []
+    region.register("LATE", lambda _task: seen.append("run"))
+    region.execute("START TRANSID('LATE') AFTER HOURS(1)", {})
+    before = region.clock.time_ns()
+    region.shutdown()
+    assert (seen, region.clock.time_ns() - before) == ([], 0)
+
+
+def test_nothing_of_a_closed_region_runs_in_the_others_of_its_sysplex() -> None:
+    seen: list[str] = []
+    sysplex = Sysplex(clock=StillClock(MIDNIGHT))
+    first = sysplex.region(
+        DEFINITIONS, applid="FIRST", sysid="ONE", handlers={"LATE": lambda _task: seen.append("first")}
+    )
+    other = sysplex.region(
+        DEFINITIONS, applid="OTHER", sysid="TWO", handlers={"LATE": lambda _task: seen.append("other")}
+    )
+    for region in (first, other):
+        region.execute("START TRANSID('LATE') AFTER SECONDS(30)", {})
+    first.close()
+    later(other, 60)
+    assert seen == ["other"]
+    other.close()
+
+
+# -- over a restart -------------------------------------------------------------------------------------------------------
+
+
+class Runs:
+    """The runs of one region, and what its tasks have seen: run, data, terminal."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.clock = StillClock(MIDNIGHT)
+        self.seen: list[tuple[str, list[bytes], str]] = []
+
+    def begin(self, **options: Any) -> Region:
+        region = Region(DEFINITIONS, store=self.path, clock=self.clock, **options)
+        region.register("LATE", lambda task: self.seen.append((region.start_type, everything(task), task.eib.eibtrmid)))
+        return region
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return Runs(tmp_path / "store")
+
+
+def ask(region: Region, text: str, data: bytes = b"") -> None:
+    region.execute(f"START TRANSID('LATE') {text}", {"D": data})
+
+
+def test_all_requests_are_there_after_a_warm_start_and_run_when_their_time_has_come(runs: Runs) -> None:
+    region = runs.begin()
+    ask(region, "AFTER MINUTES(1)")
+    ask(region, "AFTER MINUTES(2) FROM(D) REQID('NAMED')", b"with data")
+    ask(region, "AFTER MINUTES(3) FROM(D) TERMID('T001')", b"at a terminal")
+    ask(region, "AFTER HOURS(2) FROM(D) REQID('RECLATER')", b"later")
+    ask(region, "AFTER MINUTES(1) REQID('GONE')")
+    region.execute("CANCEL REQID('GONE')", {})
+    region.close()
+    runs.clock.advance(3600)
+    region = runs.begin()
+    assert region.start_type == "WARM"
+    run_what_is_due(region)
+    assert runs.seen == [("WARM", [], ""), ("WARM", [b"with data"], ""), ("WARM", [b"at a terminal"], "T001")]
+    region.close()
+    runs.clock.advance(3600)
+    region = runs.begin()
+    run_what_is_due(region)
+    assert runs.seen[3:] == [("WARM", [b"later"], "")]
+    region.close()
+    region = runs.begin()
+    later(region, 10 * 3600)
+    assert len(runs.seen) == 4  # each once
+    region.close()
+
+
+def test_a_request_that_waits_still_expires_in_the_run_after(runs: Runs) -> None:
+    region = runs.begin()
+    ask(region, "AFTER HOURS(1) FROM(D)", b"x")
+    region.close()
+    region = runs.begin()
+    later(region, 3599)
+    assert runs.seen == []
+    later(region, 1)
+    assert runs.seen == [("WARM", [b"x"], "")]
+    region.close()
+
+
+def test_the_names_given_to_retrieve_and_the_channel_are_there_after_a_warm_start(runs: Runs) -> None:
+    region = runs.begin()
+    with region.task() as task:
+        task.put_container("PART", b"inside", channel="CHAN")
+        task.start("LATE", channel="CHAN", hours=1)
+        task.start("LATE", b"d", hours=1, rtransid="BACK", rtermid="T002", queue="PAYMENTS", userid="CICSUSER")
+    region.close()
+    found: list[Any] = []
+
+    def late(task: Task) -> None:
+        if task.assign("CHANNEL").rstrip():
+            found.append(task.get_container("PART"))
+        else:
+            found.append(task.retrieve("RTRANSID", "RTERMID", "QUEUE"))
+
+    runs.clock.advance(3600)
+    with Region(DEFINITIONS, store=runs.path, clock=runs.clock, handlers={"LATE": late}) as region:
+        run_what_is_due(region)
+    (names,) = [each for each in found if isinstance(each, dict)]
+    (contents,) = [each for each in found if not isinstance(each, dict)]
+    assert contents.data == b"inside"
+    assert (names["INTO"], names["RTRANSID"], names["RTERMID"], names["QUEUE"].rstrip()) == (
+        b"d", "BACK", "T002", "PAYMENTS",
+    )  # fmt: skip
+
+
+def test_after_a_failure_only_requests_with_recoverable_data_are_there(runs: Runs) -> None:
+    region = runs.begin()
+    ask(region, "AFTER MINUTES(1)")
+    ask(region, "AFTER MINUTES(1) FROM(D) REQID('PLAIN')", b"lost")
+    ask(region, "AFTER MINUTES(1) FROM(D) REQID('RECOVER')", b"kept")
+    ask(region, "AFTER HOURS(5) FROM(D) REQID('RECAGAIN')", b"kept too")
+    with region.task() as task:
+        task.start("LATE", b"committed", minutes=1, reqid="RECPROT", protect=True)
+    task = region.task().__enter__()
+    task.start("LATE", b"in flight", minutes=1, reqid="RECFLY", protect=True)
+    region.close(clean=False)
+    runs.clock.advance(3600)
+    region = runs.begin()
+    assert region.start_type == "EMERGENCY"
+    run_what_is_due(region)
+    assert sorted(data for _, data, _ in runs.seen) == [[b"committed"], [b"kept"]]
+    later(region, 5 * 3600)
+    assert runs.seen[2:] == [("EMERGENCY", [b"kept too"], "")]
+    region.close()
+
+
+def test_a_cancelled_recoverable_request_does_not_come_back(runs: Runs) -> None:
+    region = runs.begin()
+    ask(region, "AFTER MINUTES(1) FROM(D) REQID('RECGONE')", b"x")
+    region.execute("CANCEL REQID('RECGONE')", {})
+    region.writeq_td("LOGQ", b"a commit after it")
+    region.close(clean=False)
+    runs.clock.advance(3600)
+    region = runs.begin()
+    run_what_is_due(region)
+    assert runs.seen == []
+    region.close()
+
+
+@pytest.mark.parametrize("syncpoint", [False, True])
+def test_a_recoverable_request_is_done_when_its_task_has_committed(runs: Runs, syncpoint: bool) -> None:
+    region = Region(DEFINITIONS, store=runs.path, clock=runs.clock)
+    got: list[bytes] = []
+
+    @region.transaction("LATE")
+    def late(task: Task) -> None:
+        got.append(task.retrieve())
+        if syncpoint:
+            task.syncpoint()
+        task.delay(hours=1)
+
+    ask(region, "FROM(D) REQID('RECOVER')", b"x")
+    run_what_is_due(region)
+    assert got == [b"x"]
+    region.close(clean=False)
+    region = runs.begin()
+    run_what_is_due(region)
+    assert runs.seen == ([] if syncpoint else [("EMERGENCY", [b"x"], "")])
+    region.close()
+
+
+@pytest.mark.parametrize("commit", [False, True])
+def test_a_protected_start_of_a_unit_of_work_in_doubt_waits_for_its_decision(runs: Runs, commit: bool) -> None:
+    region = runs.begin()
+    with region.task() as task:
+        task.writeq_td("LOGQ", b"record")
+        task.start("LATE", b"protected", protect=True)
+        branch = region.branch("XA1", task)
+        assert branch.prepare()
+    region.close(clean=False)
+    region = runs.begin()
+    run_what_is_due(region)
+    assert runs.seen == []
+    branch = region.branch("XA1")
+    (branch.commit if commit else branch.back_out)()
+    run_what_is_due(region)
+    assert runs.seen == ([("EMERGENCY", [b"protected"], "")] if commit else [])
+    region.close()
+
+
+@pytest.mark.parametrize("start", ["COLD", "INITIAL"])
+def test_a_cold_start_loses_all_requests(runs: Runs, start: Any) -> None:
+    region = runs.begin()
+    ask(region, "AFTER MINUTES(1) FROM(D) REQID('RECOVER')", b"x")
+    ask(region, "AFTER MINUTES(1)")
+    region.close()
+    region = runs.begin(start=start)
+    later(region, 3600)
+    assert runs.seen == []
+    region.close()
+
+
+def test_a_request_that_is_due_waits_for_the_handler_of_its_transaction(runs: Runs) -> None:
+    region = runs.begin()
+    ask(region, "AFTER MINUTES(1) FROM(D)", b"x")
+    region.close()
+    runs.clock.advance(3600)
+    seen: list[bytes] = []
+    with Region(DEFINITIONS, store=runs.path, clock=runs.clock) as region:
+        run_what_is_due(region)
+        region.register("LATE", lambda task: seen.append(task.retrieve()))
+        run_what_is_due(region)
+    assert seen == [b"x"]
+
+
+def test_ten_thousand_requests_survive_and_none_is_lost_or_doubled(runs: Runs) -> None:
+    region = runs.begin()
+    with region.task() as task:
+        for number in range(10_000):
+            task.start("LATE", b"%d" % number, hours=1, termid="T001" if number % 2 else "")
+    region.close()
+    runs.clock.advance(3600)
+    region = runs.begin()
+    run_what_is_due(region)
+    found = [int(each) for _, data, _ in runs.seen for each in data]
+    assert sorted(found) == list(range(10_000))
+    assert sum(1 for _, _, terminal in runs.seen if terminal) == 1
+    region.close()
