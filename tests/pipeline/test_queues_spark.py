@@ -64,7 +64,7 @@ def test_what_is_wrong_is_said_in_words(spark: Any, store: Path) -> None:
         ({"queue": "NONE"}, "there is no queue NONE; there are ONE, OUT, TWO"),
         ({"consume": "true"}, "consume is an option of stream, not of batch"),
         ({"read": "journal"}, "journals are an IBM i system's"),
-        ({"colour": "red"}, "has no option colour"),
+        ({"colour": "red"}, "option colour is not known"),
     ):
         with pytest.raises(Exception, match=words):
             spark.read.format("tdqueue").options(**more_options).load(str(store)).collect()

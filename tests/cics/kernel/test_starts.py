@@ -121,7 +121,7 @@ def test_a_start_that_expires_while_the_task_runs_is_retrieved_by_it(region: Reg
             f"START TRANSID('LATE') FROM(D) AFTER SECONDS({seconds}) TERMID('T001')",
             {"D": data},
         )
-    for seconds in (5, 5, 20):
+    for seconds in (5, 5, 20, 10):
         later(region, seconds)
     assert seen == [[b"at once", b"meanwhile"], [b"afterwards"]]
 

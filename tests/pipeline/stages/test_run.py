@@ -216,7 +216,7 @@ def test_without_a_java_nothing_is_begun(
     monkeypatch.setattr("tdqsim.pipeline.session.find_java", none)
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
     command = ["pipeline", "run", str(CARD_POSTING), "--out", str(tmp_path), "--engine", "spark"]
-    assert main(command) == 1
+    assert main(command) == 2
     assert "there is no Java" in capsys.readouterr().err
     assert not (tmp_path / "input").exists()
 
