@@ -109,7 +109,10 @@ def test_written_and_read_back(spark, path, tmp_path):
     ("options", "words"),
     [
         ({"copybok": "x"}, "option copybok is not known"),
-        ({"mode": "failfast", "record_format": "F", "debug_ignore_file_size": "true"}, "record 1, record at offset 0: field ID"),
+        (
+            {"mode": "failfast", "record_format": "F", "debug_ignore_file_size": "true"},
+            "record 1, record at offset 0: field ID",
+        ),
         ({"data_paths": "/none/there"}, "path and data_paths exclude each other"),
     ],
 )
