@@ -1,4 +1,7 @@
-"""The commands that need no task of the program's, each as a method that is a task of its own."""
+"""The commands that need no task of the program's, each as a method that is a task of its own.
+
+The text below each is the first line of its docstring, for editors that do not run the code.
+"""
 
 from __future__ import annotations
 
@@ -19,57 +22,112 @@ class RegionCommands(RegionData):
     task_manager: Tasks[Task]
 
     writeq_td = outside(Task.writeq_td)
+    """Write a record to the end of a queue."""
     readq_td = outside(Task.readq_td)
+    """Read the next record of a queue, which is then gone."""
     deleteq_td = outside(Task.deleteq_td)
+    """Remove every record of an intrapartition queue; the queue itself stays."""
     syncpoint = outside(Task.syncpoint)
+    """End the unit of work and commit it; the next recoverable request begins another."""
     syncpoint_rollback = outside(Task.syncpoint_rollback)
+    """End the unit of work and back it out: records of LOGICAL queues are as before it, others stay as they are."""
     enq = outside(Task.enq)
+    """Get exclusive use of a resource name; wait while another task has it."""
     deq = outside(Task.deq)
+    """Give up a resource name that ENQ got; one that this task does not have is no error."""
     assign = outside(Task.assign)
+    """What the task may know of itself."""
     suspend = outside(Task.suspend)
+    """Let other tasks that are ready go first."""
     asktime = outside(Task.asktime)
+    """Bring EIBDATE and EIBTIME up to date."""
     asktime_eib = outside(Task.asktime_eib)
+    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, a command of its own by its EIBFN."""
     formattime = outside(Task.formattime)
+    """Turn an ABSTIME into dates and times, rounded to the second."""
     cancel = outside(Task.cancel)
+    """Take back a START whose interval is not over, or end a DELAY or POST as if it were over."""
     delay = outside(Task.delay)
+    """Wait for a time on the region's clock; other tasks run meanwhile."""
     inquire_tdqueue = outside(Task.inquire_tdqueue)
+    """Retrieve information about a queue."""
     inquire_tdqueue_start = outside(Task.inquire_tdqueue_start)
+    """Start a browse of queues: all that there are now."""
     inquire_tdqueue_next = outside(Task.inquire_tdqueue_next)
+    """Retrieve information about the next one of the browse of queues."""
     inquire_tdqueue_end = outside(Task.inquire_tdqueue_end)
+    """End the browse of queues."""
     set_tdqueue = outside(Task.set_tdqueue)
+    """Change attributes and states of a queue."""
     create_tdqueue = outside(Task.create_tdqueue)
+    """Define and install a queue in this region; the CSD is neither read nor changed."""
     discard_tdqueue = outside(Task.discard_tdqueue)
+    """Remove an installed queue and its records; a logically recoverable one with a syncpoint."""
     extract_statistics = outside(Task.extract_statistics)
+    """The statistics of one queue, or of transient data as a whole."""
     perform_statistics = outside(Task.perform_statistics)
+    """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE)."""
     inquire_task = outside(Task.inquire_task)
+    """Retrieve information about a task."""
     inquire_task_list = outside(Task.inquire_task_list)
+    """List the tasks, those that run, wait or could run, in order of their start."""
     set_task = outside(Task.set_task)
+    """End a task with the abend AEXY: at once when it waits, otherwise at its next wait, and RESP2 says so."""
     inquire_transaction = outside(Task.inquire_transaction)
+    """Retrieve information about a transaction."""
     inquire_transaction_start = outside(Task.inquire_transaction_start)
+    """Start a browse of transactions, which is in alphabetic order."""
     inquire_transaction_next = outside(Task.inquire_transaction_next)
+    """Retrieve information about the next one of the browse of transactions."""
     inquire_transaction_end = outside(Task.inquire_transaction_end)
+    """End the browse of transactions."""
     set_transaction = outside(Task.set_transaction)
+    """Enable or disable a transaction; a disabled one is not attached."""
     inquire_connection = outside(Task.inquire_connection)
+    """Retrieve information about a connection."""
     inquire_connection_start = outside(Task.inquire_connection_start)
+    """Start a browse of connections: all that there are now."""
     inquire_connection_next = outside(Task.inquire_connection_next)
+    """Retrieve information about the next one of the browse of connections."""
     inquire_connection_end = outside(Task.inquire_connection_end)
+    """End the browse of connections."""
     inquire_uow = outside(Task.inquire_uow)
+    """Retrieve information about a unit of work."""
     inquire_uow_start = outside(Task.inquire_uow_start)
+    """Start a browse of units of work: all that there are now."""
     inquire_uow_next = outside(Task.inquire_uow_next)
+    """Retrieve information about the next one of the browse of units of work."""
     inquire_uow_end = outside(Task.inquire_uow_end)
+    """End the browse of units of work."""
     set_uow = outside(Task.set_uow)
+    """Decide about a unit of work that is shunted because it lost its coordinator."""
     inquire_uowlink = outside(Task.inquire_uowlink)
+    """Retrieve information about a connection that a unit of work uses."""
     inquire_uowlink_start = outside(Task.inquire_uowlink_start)
+    """Start a browse of the connections that units of work use."""
     inquire_uowlink_next = outside(Task.inquire_uowlink_next)
+    """Retrieve information about the next one of the browse of links of units of work."""
     inquire_uowlink_end = outside(Task.inquire_uowlink_end)
+    """End the browse of links of units of work."""
     set_uowlink = outside(Task.set_uowlink)
+    """Delete a link whose connection is no longer defined: nobody will ever ask or hear over it."""
     inquire_uowenq_start = outside(Task.inquire_uowenq_start)
+    """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for."""
     inquire_uowenq_next = outside(Task.inquire_uowenq_next)
+    """Retrieve information about the next one of the browse of enqueues."""
     inquire_uowenq_end = outside(Task.inquire_uowenq_end)
+    """End the browse of enqueues."""
     inquire_enq_start = outside(Task.inquire_enq_start)
+    """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for."""
     inquire_enq_next = outside(Task.inquire_enq_next)
+    """Retrieve information about the next one of the browse of enqueues."""
     inquire_enq_end = outside(Task.inquire_enq_end)
+    """End the browse of enqueues."""
     execute = outside(Task.execute)
+    """Issue a command written as EXEC CICS text."""
     writeq_ts = outside(Task.writeq_ts)
+    """Write an item to a queue, which is made by its first item."""
     readq_ts = outside(Task.readq_ts)
+    """Read an item of a queue, which stays there."""
     deleteq_ts = outside(Task.deleteq_ts)
+    """Remove a queue with all its items."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
 import subprocess
 import sys
 
@@ -329,3 +332,19 @@ def test_to_touch_the_region_imports_neither_pydantic_nor_structlog():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("owner", [Task, Region])
+def test_editors_that_read_the_source_show_what_each_command_does(owner):
+    described = {}
+    for part in owner.__mro__:
+        if part.__module__ in ("tdqsim.cics.commands", "tdqsim.cics.region_commands"):
+            (found,) = ast.parse(inspect.getsource(part)).body
+            for statement, following in itertools.pairwise([*found.body, ast.Pass()]):
+                if isinstance(statement, ast.Assign) and not isinstance(statement.value, ast.Constant):
+                    text = following.value.value if isinstance(following, ast.Expr) else ""
+                    described[statement.targets[0].id] = text
+    assert {"readq_td", "inquire_tdqueue"} <= described.keys()
+    for name, text in described.items():
+        assert text, name
+        assert getattr(owner, name).__doc__.strip().startswith(text.removesuffix(".")), name
