@@ -6,7 +6,8 @@ Docs).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import (
@@ -34,7 +35,7 @@ from tdqsim.facts import Resp
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
 
-__all__ = ["cancel", "delay", "interval_ns", "moment_of_day", "retrieve", "start"]
+__all__ = ["StartOrder", "cancel", "delay", "interval_ns", "moment_of_day", "retrieve", "start", "take_start"]
 
 FromOrNone = Annotated[bytes | None, Opt("data", word="FROM")]
 
@@ -43,6 +44,7 @@ _UNKNOWN = 8
 _NO_SURROGATE = 9
 _DAY_NS = 24 * 3600 * _NS
 _PAST_NS = 6 * 3600 * _NS
+_LONGEST_NAME = 8
 _ICWAIT = "ICWAIT"
 _ICGTWAIT = "ICGTWAIT"
 _NAMES = {"RTRANSID": Opt("name", 4), "RTERMID": Opt("name", 4), "QUEUE": Opt("name", 8)}
@@ -78,7 +80,10 @@ _MOST_MILLISECS: Final = 2**31 - 1
 
 
 @command(
-    "START", "CHANNELERR INVREQ IOERR LENGERR NOTAUTH TERMIDERR TRANSIDERR USERIDERR", resource="transid", otherwise=""
+    "START",
+    "CHANNELERR INVREQ IOERR ISCINVREQ LENGERR NOTAUTH SYSIDERR TERMIDERR TRANSIDERR USERIDERR",
+    resource="transid",
+    otherwise="",
 )
 def start(
     task: TaskBase,
@@ -100,10 +105,15 @@ def start(
     rtransid: Name4OrNone = None,
     rtermid: Name4OrNone = None,
     queue: Name8OrNone = None,
-    nocheck: Flag = False,  # noqa: ARG001  (it concerns remote transactions)
+    sysid: Name4OrNone = None,
+    nocheck: Flag = False,
     nohandle: Flag = False,
 ) -> str:
-    """Have a transaction started, now or after an interval.
+    """Have a transaction started, now or after an interval, here or in another region.
+
+    A transaction whose definition names another REMOTESYSTEM, or any with SYSID, is started there: the request is
+    function-shipped. Then the other region's definitions, clock and security decide; with PROTECT the request is part
+    of this unit of work in both regions.
 
     Args:
         transid: the transaction.
@@ -120,7 +130,8 @@ def start(
         length: how many bytes of ``from_``.
         channel: the channel of which the task gets a copy.
         rtransid, rtermid, queue: names for the task's RETRIEVE.
-        nocheck: accepted.
+        sysid: the system in which to start it; the local definition of the transaction is then not looked at.
+        nocheck: of a request that is shipped, ignore what the other region answers.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
@@ -129,28 +140,122 @@ def start(
     Raises:
         Condition: TRANSIDERR, TERMIDERR, INVREQ (4, 5, 6: hours, minutes, seconds; else: the name is in
             use), IOERR (it is in use, and there is data), LENGERR, CHANNELERR 1, USERIDERR 8 (the user id is not
-            known), NOTAUTH 9 (the issuer is no surrogate of the user).
+            known), NOTAUTH 9 (the issuer is no surrogate of the user). Of a request that is shipped also SYSIDERR,
+            ISCINVREQ.
     """
     region = task.region
-    _check_start(region, transid, termid, reqid, has_data=from_ is not None)
     data = from_ if length is None else _first(from_ or b"", length)
     given = passed(task, channel)
-    if userid:
-        _check_user(task, userid)
-    of_day = time is not None or at
-    span = interval_ns(time or 0 if of_day else interval, hours, minutes, seconds)
-    now = region.clock.time_ns()
-    deadline = moment_of_day(task, now, span) if of_day else now + span
-    name = reqid or region.starts.next_reqid()
-    task.eib.eibreqid = name
-    request = StartRequest(
-        transid, data=data, userid=userid or task.userid, termid=termid, reqid=name, deadline_ns=deadline
-    )
-    request.channel = None if given is None else given.copy()
     names = {"RTRANSID": rtransid, "RTERMID": rtermid, "QUEUE": queue}
+    request = StartRequest(transid, data=data, userid=userid, termid=termid, reqid=reqid)
+    request.channel = None if given is None else given.copy()
     request.more = {word: value for word, value in names.items() if value is not None}
-    region.starts.take(request, task.uow if protect else None)
+    of_day = time is not None or at
+    when = StartTime(time or 0 if of_day else interval, hours, minutes, seconds, of_day=of_day)
+    system, request.transid = _where(region, transid, sysid)
+    if system:
+        name = _ship_start(task, system, StartOrder(request, when, protect=protect), nocheck=nocheck)
+    else:
+        name = take_start(task, StartOrder(request, when, protect=protect))
+    task.eib.eibreqid = name
     return name
+
+
+class StartTime(NamedTuple):
+    """When a START is to expire, as it was given.
+
+    Attributes:
+        hhmmss: INTERVAL or TIME.
+        hours, minutes, seconds: of AFTER or AT; None for those that were not given.
+        of_day: whether they are a time of the day (TIME, AT) rather than an interval.
+    """
+
+    hhmmss: int
+    hours: int | None
+    minutes: int | None
+    seconds: int | None
+    of_day: bool
+
+
+class StartOrder(NamedTuple):
+    """A START as its task gives it to the region that has the transaction.
+
+    Attributes:
+        request: the request; its name is empty where none was given, its user where it is the task's.
+        when: when it expires.
+        protect: PROTECT.
+    """
+
+    request: StartRequest
+    when: StartTime
+    protect: bool
+
+    def to_bytes(self) -> bytes:
+        """Its form in a message to another region."""
+        order = {"when": self.when, "protect": self.protect, "request": str(self.request.image(), "utf-8")}
+        return json.dumps(order).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> StartOrder:
+        """The START of a message.
+
+        Raises:
+            Condition: ISCINVREQ: it is none.
+        """
+        try:
+            order = json.loads(data)
+            request, protect = StartRequest.from_image(order["request"].encode()), order["protect"]
+            hhmmss, hours, minutes, seconds, of_day = order["when"]
+            numbers = [hhmmss, *(part or 0 for part in (hours, minutes, seconds))]
+            types = {type(each) for each in numbers}, {type(of_day), type(protect)}
+            if types != ({int}, {bool}) or len(request.reqid) > _LONGEST_NAME:
+                raise ValueError(str(order)[:200])  # noqa: TRY301 - one place answers
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise Condition(Resp.ISCINVREQ, detail=f"a START that cannot be read: {error}") from error
+        return cls(request, StartTime(hhmmss, hours, minutes, seconds, of_day), protect)
+
+
+def _where(region: RegionData, transid: str, sysid: str | None) -> tuple[str, str]:
+    """The system in which a START is done, empty for this one, and the transaction's name there."""
+    if sysid is not None:
+        return ("" if sysid == region.sysid else sysid), transid
+    entry = region.transactions.get(transid)
+    if entry is None or entry.remotesystem in ("", region.sysid):
+        return "", transid
+    return entry.remotesystem, entry.definition.remotename or transid
+
+
+def _ship_start(task: TaskBase, system: str, order: StartOrder, *, nocheck: bool) -> str:
+    link = task.region.link(system)
+    try:
+        name = link.ship(task, "START", order.request.transid, data=order.to_bytes())
+    except Condition as condition:
+        if nocheck and condition.resp is not Resp.SYSIDERR:
+            return order.request.reqid
+        raise
+    return name.decode("latin-1")
+
+
+def take_start(task: TaskBase, order: StartOrder) -> str:
+    """Do a START in the region of a task.
+
+    Returns:
+        The request's name.
+
+    Raises:
+        Condition: as START, but for SYSIDERR.
+    """
+    region, request, when = task.region, order.request, order.when
+    _check_start(region, request)
+    if request.userid:
+        _check_user(task, request.userid)
+    span = interval_ns(when.hhmmss, when.hours, when.minutes, when.seconds)
+    now = region.clock.time_ns()
+    request.deadline_ns = moment_of_day(task, now, span) if when.of_day else now + span
+    request.userid = request.userid or task.userid
+    request.reqid = request.reqid or region.starts.next_reqid()
+    region.starts.take(request, task.uow if order.protect else None)
+    return request.reqid
 
 
 @command(
@@ -229,17 +334,27 @@ def _take_data(task: TaskBase, request: StartRequest) -> None:
         task.region.starts.retrieved(request, task)
 
 
-@command("CANCEL", "NOTFND")
-def cancel(task: TaskBase, reqid: Name8 = "", *, nohandle: Flag = False) -> None:
+@command("CANCEL", "INVREQ ISCINVREQ NOTAUTH NOTFND SYSIDERR")
+def cancel(
+    task: TaskBase, reqid: Name8 = "", *, transid: Name4OrNone = None, sysid: Name4OrNone = None, nohandle: Flag = False
+) -> None:
     """Take back a START whose interval is not over, or end a DELAY or POST as if it were over.
 
     Args:
         reqid: its name; without one the POST of the task is taken back.
+        transid: the transaction of the START; the request is taken back in the system that its definition names.
+        sysid: the system in which the START is.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: NOTFND: there is no such request any more, or it is a START PROTECT that is not committed yet.
+        Condition: NOTFND: there is no such request any more, or it is a START PROTECT that is not committed yet. Of a
+            START in another system also SYSIDERR.
     """
+    if transid is not None or sysid is not None:
+        system, _ = _where(task.region, transid or "", sysid)
+        if system:
+            task.region.link(system).ship(task, "CANCEL", reqid)
+            return
     end = task.region.starts.waits.get(reqid or task)
     if end is not None and end():
         return
@@ -341,15 +456,14 @@ def _first(data: bytes, length: int) -> bytes:
     return data[:length]
 
 
-def _check_start(region: RegionData, transid: str, termid: str, reqid: str, *, has_data: bool) -> None:
-    entry: Any = region.transactions.get(transid)
-    if entry is None:
-        raise Condition(Resp.TRANSIDERR, detail=f"transaction {transid} is not defined")
-    if termid and termid not in region.terminals:
-        raise Condition(Resp.TERMIDERR, detail=f"terminal {termid} is not defined")
-    if reqid and reqid in region.starts.requests:
-        resp = Resp.IOERR if has_data else Resp.INVREQ
-        raise Condition(resp, detail=f"request {reqid} is waiting already")
+def _check_start(region: RegionData, request: StartRequest) -> None:
+    if request.transid not in region.transactions:
+        raise Condition(Resp.TRANSIDERR, detail=f"transaction {request.transid} is not defined")
+    if request.termid and request.termid not in region.terminals:
+        raise Condition(Resp.TERMIDERR, detail=f"terminal {request.termid} is not defined")
+    if request.reqid and request.reqid in region.starts.requests:
+        resp = Resp.INVREQ if request.data is None else Resp.IOERR
+        raise Condition(resp, detail=f"request {request.reqid} is waiting already")
 
 
 def _check_user(task: TaskBase, user: str) -> None:

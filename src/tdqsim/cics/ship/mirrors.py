@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.interval import StartOrder, take_start
 from tdqsim.cics.model.unit import UOW_ID_LENGTH
 from tdqsim.cics.ship.messages import failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
@@ -38,7 +39,8 @@ _MIRROR: Final = REGION_DEFAULTS["mirror_transaction"]
 _SHIPPED: Final = frozenset(
     {
         Resp.INVREQ, Resp.IOERR, Resp.NOSPACE, Resp.NOTOPEN, Resp.LENGERR, Resp.QZERO, Resp.QBUSY, Resp.QIDERR,
-        Resp.SYSIDERR, Resp.ISCINVREQ, Resp.NOTAUTH, Resp.DISABLED, Resp.LOCKED,
+        Resp.SYSIDERR, Resp.ISCINVREQ, Resp.NOTAUTH, Resp.DISABLED, Resp.LOCKED, Resp.NOTFND, Resp.TERMIDERR,
+        Resp.TRANSIDERR, Resp.USERIDERR,
     }
 )  # fmt: skip
 """What the other region can answer; anything else arrives as ISCINVREQ."""
@@ -295,7 +297,7 @@ class Mirrors:
         task = mirror.task
         if task.has_uow:
             uow = task.uow
-            if uow.locks or uow.physical or uow.participants:
+            if uow.locks or uow.physical or uow.participants or uow.kept:
                 if mirror.part is None or mirror.part.uow is not uow:
                     mirror.part = Subordinate(uow, key, self.name)
                 return
@@ -448,6 +450,10 @@ def _do(task: MirrorTask, fields: Mapping[str, Any], data: bytes) -> bytes:
         task.writeq_td(fields["queue"], data, nohandle=True)
     elif command == "DELETEQ TD":
         task.deleteq_td(fields["queue"], nohandle=True)
+    elif command == "START":
+        return take_start(task, StartOrder.from_bytes(data)).encode("latin-1", "replace")
+    elif command == "CANCEL":
+        task.cancel(fields["queue"], nohandle=True)
     else:
         raise Condition(Resp.ISCINVREQ, detail=f"{command!r:.40} is not shipped")
     if task.eib.eibresp is not Resp.NORMAL:
