@@ -176,9 +176,11 @@ def test_cemt_looks_without_a_store_and_changes_with_one(tdq: Tdq, pay: Path) ->
 
 def test_a_cemt_session_reads_commands_until_the_end(tdq: Tdq, pay: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("SET TD(PAYQ) DIS\n\nI TD(PAYQ)\nFROB\n"))
-    ended = tdq("cemt", "-r", pay, "-s", pay / "store")
+    ended = tdq("cemt", "-r", pay, "-s", pay / "store", "--panel")
     assert ended.code == 1
     assert "Enablestatus( Disabled )" in ended.out
+    assert " RESULT - OVERTYPE TO MODIFY" in ended.out
+    assert "Tdq(PAYQ) Tri(" in tdq("cemt", "I TD(PAYQ)", "-r", pay, "-s", pay / "store").out
     assert "FROB is not a verb" in ended.err
 
 

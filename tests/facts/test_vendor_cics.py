@@ -407,15 +407,14 @@ def test_resp2_of_create_by_attribute():
 
 
 def test_where_messages_of_cics_go():
-    """Of tasks and triggers to CSMT, of data sets to CSSL, of installs and discards of transient data to CSQL, some to the console."""
+    """Of tasks to CSMT, of discards and replacements of transient data to CSQL, of its triggers, space and users to the console."""
     found: dict[str, set[str]] = {}
     for row in table("kernel_messages"):
         found.setdefault(row["destination"], set()).add(row["id"])
     assert found == {
-        "CSMT": {"DFHAC2236", "DFHAC2231", "DFHAC2232", "DFHAC2233", "DFHAC2001", "DFHAC2008", "DFHAC2016", "DFHTD0183"},
-        "CSSL": {"DFHTD0240"},
+        "CSMT": {"DFHAC2236", "DFHAC2231", "DFHAC2232", "DFHAC2233", "DFHAC2001", "DFHAC2008", "DFHAC2016"},
         "CSQL": {"DFHTD0401", "DFHTD0402", "DFHTD0403"},
-        "Console": {"DFHTD0340", "DFHTD1278"},
+        "Console": {"DFHTD0183", "DFHTD0240", "DFHTD0340", "DFHTD1278"},
     }  # fmt: skip
     texts = {row["id"]: row["text"] for row in table("kernel_messages")}
     inserts = {name: set(re.findall(r"{(\w+)}", text)) for name, text in texts.items()}

@@ -7,7 +7,6 @@ import pytest
 from tdqsim.cics import Abend
 from tdqsim.definitions import define_transaction
 from tests.recovery.helpers import DELETEQ, READQ, WRITEQ, again, make, outcome, prepared, queue, request, status
-from tests.rules import rule
 
 REQUESTS = [READQ, WRITEQ, DELETEQ]
 
@@ -207,7 +206,6 @@ def test_who_is_refused_is_in_nobodys_way(tmp_path, mine):
             for task in (first, second):
                 assert outcome(request, task, mine, "LOGQ") == "LOCKED"
                 assert not task.uow.locks
-        assert rule("LOCK-REFUSED-KEEPS-NOTHING").confidence == "choice"
 
 
 @pytest.mark.rule("LOCK-REFUSED-KEEPS-NOTHING")

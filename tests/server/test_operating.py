@@ -182,7 +182,7 @@ def test_cemt_looks_for_all_and_sets_for_operators(api, as_user):
     eyes, hands = as_user("EYES"), as_user("HANDS")
     found = api.post(f"{REGION}/cemt", json={"text": "I TDQ(PAYQ)"}, headers=eyes).json()
     assert found["tdqueues"][0]["TDQUEUE"] == "PAYQ"
-    assert "Tdqueue(PAYQ)" in found["text"]
+    assert "Tdq(PAYQ)" in found["text"]
     assert api.post(f"{REGION}/cemt", json={"text": "SET TDQ(PAYQ) DIS"}, headers=eyes).status_code == 403
     assert api.post(f"{REGION}/cemt", json={"text": "SET TDQ(PAYQ) DIS"}, headers=hands).json()["errors"] == 0
     assert api.post(f"{REGION}/cemt", json={"text": "DANCE"}, headers=eyes).status_code == 409

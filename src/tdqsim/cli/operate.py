@@ -64,6 +64,9 @@ def _session(prompt: str, act: Callable[[str], bool]) -> bool:
 def cemt(
     place: Place,
     text: Text = None,
+    panel: Annotated[
+        bool, typer.Option("--panel", help="Show each thing as ENTER on its line does: one attribute a line.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
@@ -76,11 +79,16 @@ def cemt(
         place.require_target()
 
     def act(found: Region | ServedRegion, request: str) -> bool:
+        if panel and not isinstance(found, Region):
+            raise InputError("--panel: a server shows lines only; --json has every attribute")
         result = operate(found, request) if isinstance(found, Region) else found.cemt(request)
         if as_json:
             emit_json(result.as_dict())
-        else:
+        elif not panel or not result.rows:
             emit(result.text)
+        else:
+            for row in result.rows:
+                emit(result.panel(row))
         if not isinstance(result, Answered) and result.request.resource == "TDQUEUE":
             say_unknown(unknown_outside(place, found).intersection(row.name.rstrip() for row in result.rows))
         return not result.errors

@@ -56,7 +56,6 @@ def test_the_level_starts_one_task(make_region: Make, recovstatus: str) -> None:
     assert len(facts) == 2
     assert region.tdqueues["TRGQ"].triggers == 2  # type: ignore[attr-defined]
     assert region.abends == {}  # what a program asserts would be its abend
-    assert rule("ATI-LEVEL").confidence == "confirmed"
 
 
 @pytest.mark.rule("ATI-DIRECT-INSIDE-WRITEQ", "ATI-LOGICAL-AT-COMMIT", "ATI-ROLLBACK-NEVER")
@@ -74,9 +73,6 @@ def test_when_the_count_is_looked_at(make_region: Make, recovstatus: str) -> Non
         for record in (b"1", b"2", b"3", b"4"):
             task.writeq_td("TRGQ", record)
     assert starts == ([4] if recovstatus == "LOGICAL" else [3, 3])
-    assert rule("ATI-DIRECT-INSIDE-WRITEQ").confidence == "unconfirmed"
-    assert rule("ATI-LOGICAL-AT-COMMIT").confidence == "confirmed"
-    assert rule("ATI-ROLLBACK-NEVER").confidence == "confirmed"
 
 
 @pytest.mark.rule("ATI-NO-RECURSION")
@@ -101,7 +97,6 @@ def test_a_started_task_never_runs_inside_its_writer(make_region: Make) -> None:
     region.start(writer)
     region.run()
     assert order == ["the writer goes on", "the writer ends", *["PAYP begins", "PAYP ends"] * 3]
-    assert rule("ATI-NO-RECURSION").confidence == "choice"
 
 
 @pytest.mark.rule("ATI-LATCH")
@@ -112,7 +107,6 @@ def test_nothing_more_is_started_while_a_cycle_is_on(make_region: Make, recovsta
     region.register("PAYP", program)
     fill(region, "TRGQ", *[b"x"] * 9)
     assert starts == [3]
-    assert rule("ATI-LATCH").confidence == "confirmed"
 
 
 @pytest.mark.rule("ATI-QZERO-DIRECT", "ATI-QZERO-LOGICAL")
@@ -130,7 +124,6 @@ def test_qzero_by_anybody_ends_the_cycle(make_region: Make, recovstatus: str) ->
         assert starts == ([3] if recovstatus == "LOGICAL" else [3, 3])
     fill(region, "TRGQ", b"7")
     assert starts == ([3, 4] if recovstatus == "LOGICAL" else [3, 3])
-    assert rule("ATI-QZERO-DIRECT").confidence == rule("ATI-QZERO-LOGICAL").confidence == "confirmed"
 
 
 def test_a_qzero_that_is_backed_out_does_not_count(make_region: Make) -> None:
@@ -155,7 +148,6 @@ def test_deleteq_ends_the_cycle(make_region: Make, recovstatus: str) -> None:
     region.deleteq_td("TRGQ")
     fill(region, "TRGQ", b"4", b"5", b"6")
     assert starts == [3, 3]
-    assert rule("ATI-DELETEQ").confidence == "choice"
 
 
 def endings(abends: bool) -> Callable[[Task], None]:
@@ -197,10 +189,8 @@ def test_the_table_of_endings(make_region: Make, recovstatus: str, facility: str
         region.writeq_td("TRGQ", b"4")
         region.run()
         assert starts == [3, left + 1]
-        assert rule("ATI-FILE-END").confidence == "unconfirmed"
     elif outcome == "started again":  # until QZERO
         assert (starts, queue.latch, queue.numitems) == ([3, 2, 1, 0], False, 0)
-        assert rule("ATI-TERMINAL-AGAIN").confidence == "confirmed"
     else:  # stuck, until somebody reads to QZERO
         region.writeq_td("TRGQ", b"4")
         region.run()
@@ -209,7 +199,6 @@ def test_the_table_of_endings(make_region: Make, recovstatus: str, facility: str
         assert queue.latch is False
         fill(region, "TRGQ", b"5", b"6", b"7")
         assert starts == [3, 3]
-        assert rule("ATI-TERMINAL-ABEND").confidence == "confirmed"
 
 
 @pytest.mark.rule("ATI-RESTART-BOUND")
@@ -246,7 +235,6 @@ def test_a_task_for_a_terminal(make_region: Make) -> None:
     region.set_terminal("T001", inservice=True)
     region.run()
     assert len(facts) == 2
-    assert rule("ATI-TERMINAL-FACILITY").confidence == rule("ATI-TERMINAL-WAITS").confidence == "confirmed"
 
 
 @pytest.mark.rule("ATI-FACILITYID-DEFAULT")
@@ -259,7 +247,6 @@ def test_facilityid_is_the_queue_name_and_may_be_defined_later(make_region: Make
     region.install([define_terminal(name="T002")])
     region.run()
     assert starts == [1]
-    assert rule("ATI-FACILITYID-DEFAULT").confidence == "confirmed"
 
 
 @pytest.mark.rule("ATI-USERID")
@@ -270,7 +257,6 @@ def test_the_user_of_a_triggered_task(make_region: Make) -> None:
         region.register("PAYP", lambda task: users.append(task.userid))
         region.writeq_td("TRGQ", b"x")
         assert users.pop() == expected
-    assert rule("ATI-USERID").confidence == "confirmed"
 
 
 @pytest.mark.rule("ATI-LEVEL-ZERO", "ATI-LEVEL-WITHOUT-TRANSID")
@@ -280,7 +266,6 @@ def test_queues_that_start_nothing(make_region: Make) -> None:
     fill(region, "TRGQ", *[b"x"] * 5)
     fill(region, "NOTR", *[b"x"] * 5)
     region.run()
-    assert rule("ATI-LEVEL-ZERO").confidence == rule("ATI-LEVEL-WITHOUT-TRANSID").confidence == "confirmed"
 
 
 @pytest.mark.rule("ATI-UNKNOWN-TRANSACTION")
@@ -290,8 +275,9 @@ def test_an_initiation_that_fails_is_tried_by_every_later_write(make_region: Mak
         supplied_queues=True,
     )
     fill(region, "TRGQ", b"1", b"2", b"3")
-    lines = [record.decode("cp037") for record in region.peek("CSMT")]
-    assert sum(line.startswith(rule("ATI-UNKNOWN-TRANSACTION").message) for line in lines) == 1
+    console = region.diagnostics.operator
+    assert sum(line.startswith(rule("ATI-UNKNOWN-TRANSACTION").message) for line in console) == 1
+    assert region.peek("CSMT") == []
     starts, program = counting(drain("TRGQ"))
     region.register("PAYP", program)
     region.writeq_td("TRGQ", b"4")
@@ -330,7 +316,6 @@ def test_a_lowered_level_fires_at_the_next_write(make_region: Make) -> None:
     assert starts == []
     region.writeq_td("TRGQ", b"4")
     assert starts == [4]
-    assert rule("ATI-SET-LEVEL").confidence == "choice"
 
 
 @pytest.mark.rule("ATI-SET-STUCK")
@@ -357,7 +342,6 @@ def test_a_set_of_the_trigger_frees_a_queue_that_is_stuck(
     assert starts == []  # the SET itself starts nothing
     region.writeq_td("TRGQ", b"4")
     assert starts == [4]
-    assert rule("ATI-SET-STUCK").confidence == "unconfirmed"
 
 
 @pytest.mark.parametrize("recovstatus", RECOVERY)
@@ -404,7 +388,6 @@ def test_a_set_while_the_task_is_due_or_runs_starts_no_second_one(
         assert len(starts) == 1
         fill(region, "TRGQ", b"4")
         assert len(starts) == 2
-    assert rule("ATI-SET-PENDING").confidence == "choice"
 
 
 @pytest.mark.rule("ATI-AGAIN-LEVEL-ZERO")
@@ -422,7 +405,6 @@ def test_a_task_of_a_terminal_is_not_started_again_at_level_zero(make_region: Ma
     region.set_tdqueue("TRGQ", triggerlevel=1)
     region.writeq_td("TRGQ", b"3")
     assert starts == [1, 3]
-    assert rule("ATI-AGAIN-LEVEL-ZERO").confidence == "unconfirmed"
 
 
 def test_a_queue_that_has_become_one_of_a_terminal_while_its_task_ran(make_region: Make) -> None:

@@ -30,7 +30,6 @@ def test_backout_returns_records_to_the_head(region: Region) -> None:
         assert region.peek("LOGQ") == [b"a", b"b", b"c"]
         assert task.readq_td("LOGQ") == b"a"
     assert region.peek("LOGQ") == [b"b", b"c"]
-    assert rule("UOW-LOGICAL-BACKOUT-HEAD").confidence == "confirmed"
 
 
 @pytest.mark.rule("UOW-DIRECT-NO-BACKOUT")
@@ -55,7 +54,6 @@ def test_own_uncommitted_records_come_after_the_committed_ones(region: Region) -
         assert [task.readq_td("LOGQ") for _ in range(2)] == [b"old", b"new1"]
         assert region.peek("LOGQ", uncommitted=True) == [b"new2"]
     assert region.peek("LOGQ") == [b"new2"]
-    assert rule("UOW-OWN-RECORDS").confidence == "choice"
 
 
 @pytest.mark.rule("UOW-DELETEQ")
@@ -73,7 +71,6 @@ def test_deleteq_inside_a_unit_of_work(region: Region) -> None:
         task.deleteq_td("LOGQ")
         task.writeq_td("LOGQ", b"d")
     assert region.peek("LOGQ") == [b"d"]
-    assert rule("UOW-DELETEQ").confidence == "unconfirmed"
 
 
 @pytest.mark.rule("INQ-NUMITEMS-COMMITTED-KERNEL")
@@ -85,7 +82,6 @@ def test_numitems_counts_committed_records(region: Region) -> None:
         task.writeq_td("LOGQ", b"d")
         assert region.tdqueues["LOGQ"].numitems == 2
     assert region.tdqueues["LOGQ"].numitems == 3
-    assert rule("INQ-NUMITEMS-COMMITTED-KERNEL").confidence == "choice"
 
 
 def test_a_large_unit_of_work_keeps_order(region: Region) -> None:
@@ -119,7 +115,6 @@ CONFLICTS = {
 @pytest.mark.rule("LOCK-CONFLICTS")
 @pytest.mark.parametrize(("theirs", "mine"), list(CONFLICTS))
 def test_the_conflict_table(region: Region, theirs: str, mine: str) -> None:
-    assert rule("LOCK-CONFLICTS").confidence == "confirmed"
     fill(region, "LOGQ", b"a", b"b", b"c")
     with region.task() as holder:
         OPERATIONS[theirs](holder)
@@ -183,7 +178,6 @@ def test_a_reader_waits_past_the_committed_records(region: Region, commits: bool
         region.dispatcher.run_ready()
         assert handle.done
         assert handle.result() == expected
-    assert rule("LOCK-TD-READ-WAITS").confidence == rule("LOCK-TD-READ-REEVALUATES").confidence == "confirmed"
 
 
 @pytest.mark.rule("LOCK-QBUSY-NOSUSPEND", "LOCK-QBUSY-HANDLE", "LOCK-QBUSY-DEFAULT")
@@ -219,7 +213,6 @@ def test_waiters_are_served_in_order_of_arrival(make_region: Callable[..., Regio
             region.dispatcher.run_ready()
     region.run()
     assert order == list(range(5))
-    assert rule("LOCK-FIFO").confidence == "unconfirmed"
 
 
 @pytest.mark.rule("LOCK-DEADLOCK")
@@ -345,7 +338,6 @@ def test_locks_of_a_shunted_unit_of_work(make_region: Callable[..., Region], wai
             expect_rule("LOCK-RETAINED-LOCKED", task.deleteq_td, "SHQ")
             expect_rule("LOCK-RETAINED-READ-PAST", task.readq_td, "SHQ")
         else:
-            assert rule("LOCK-ACTIVE-WAITS").confidence == "confirmed"
             with pytest.raises(WouldWaitForever, match="unit of work"):
                 task.writeq_td("SHQ", b"x")
             with pytest.raises(WouldWaitForever):
@@ -381,7 +373,6 @@ def test_tasks_that_end_together_share_a_commit(make_region: Make) -> None:
     assert all(handle.exception is None for handle in handles)
     assert region.hardening.commits - commits == 1
     assert all(region.peek(queue.name) == [b"x"] for queue in queues)
-    assert rule("UOW-GROUP-COMMIT").confidence == "choice"
 
 
 @pytest.mark.parametrize("durability", ["process", "power"])

@@ -67,7 +67,6 @@ def test_how_the_last_run_ended_decides(make_region: Make, tmp_path: Path) -> No
     types[-1].close()
     types.append(make_region(store=store, start="COLD"))
     assert [region.start_type for region in types] == ["INITIAL", "WARM", "WARM", "EMERGENCY", "EMERGENCY", "COLD"]
-    assert rule("RESTART-TYPE").confidence == "confirmed"
 
 
 @pytest.mark.rule("RESTART-INFLIGHT")
@@ -82,7 +81,6 @@ def test_units_of_work_in_flight_never_happened(make_region: Make, tmp_path: Pat
     second = make_region(store=tmp_path / "store")
     assert second.peek("LOGQ") == [b"1", b"2"]
     assert second.units_of_work() == ()
-    assert rule("RESTART-INFLIGHT").confidence == "confirmed"
 
 
 @pytest.mark.rule("RESTART-PHYSICAL-LAST-READ")
@@ -121,7 +119,6 @@ def test_the_last_read_of_a_physical_queue(
     assert second.tdqueues["PHYQ"].numitems == len(expected)  # type: ignore[attr-defined]
     fill(second, "PHYQ", b"5")
     assert [second.readq_td("PHYQ") for _ in range(len(expected) + 1)] == [*expected, b"5"]
-    assert rule("RESTART-PHYSICAL-LAST-READ").confidence == "unconfirmed"
 
 
 def test_the_last_reads_of_several_units_of_work(make_region: Make, tmp_path: Path) -> None:
@@ -224,12 +221,10 @@ def test_cycles_that_were_on(make_region: Make, tmp_path: Path, facility: str, r
         assert (seen, second.peek("TRGQ")) == ([], [])
     elif facility != "FILE":
         assert seen == [b"1", b"2", b"3"]
-        assert rule("RESTART-TRIGGER-TERMINAL").confidence == "confirmed"
     else:
         assert seen == []
         second.writeq_td("TRGQ", b"4")
         assert seen == [b"1", b"2", b"3", b"4"]
-        assert rule("RESTART-TRIGGER-FILE").confidence == "unconfirmed"
 
 
 # -- indoubt ----------------------------------------------------------------------------------------------------------------

@@ -44,7 +44,6 @@ def test_an_unhandled_condition_is_its_abend(region: Region, call: Any, resp: Re
     abend = outcome(region, call)
     assert abend.code == ABEND_CODES[resp]
     assert isinstance(abend.cause, Condition)
-    assert rule("TASK-UNHANDLED-CONDITION").confidence == "confirmed"
 
 
 @pytest.mark.rule("TASK-NOHANDLE")
@@ -86,7 +85,6 @@ def test_the_order_of_decision(region: Region) -> None:
         return seen
 
     assert outcome(region, program) == ["ERROR for QZERO", "own QZERO", b"", b""]
-    assert rule("TASK-HANDLE-ORDER").confidence == "confirmed"
 
 
 @pytest.mark.rule("TASK-HANDLE-NO-LABEL")
@@ -243,7 +241,6 @@ def test_an_exit_that_abends_may_have_named_the_next(region: Region, how: str) -
     assert outcome(region, program) == "saved"
     assert seen == ["ONE", "AEIW AEIW"]
     assert region.peek("LOGQ") == [b"kept"]
-    assert rule("TASK-HANDLE-ABEND-AGAIN").confidence == "confirmed"
 
 
 @pytest.mark.rule("TASK-HANDLE-ABEND-END")
@@ -379,7 +376,6 @@ def test_the_eib_after_each_command(region: Region) -> None:
         assert task.eib.eibfn == b"\x08\x06"
         task.inquire_tdqueue("NONE", nohandle=True)
         assert task.eib.eibrcode == int(Resp.QIDERR).to_bytes(4, "big") + bytes(2)
-    assert rule("EIB-TD").confidence == "unconfirmed"
 
 
 @pytest.mark.rule("EIB-IMAGE")

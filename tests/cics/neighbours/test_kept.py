@@ -120,7 +120,10 @@ def test_what_was_not_committed_is_gone_after_a_failure_and_what_was_is_there(ru
 
 
 @pytest.mark.rule("TS-RECOVERABLE-WAITS")
-def test_another_task_waits_for_a_recoverable_queue_to_the_syncpoint(runs):
+@pytest.mark.parametrize(
+    "change", [lambda task: task.writeq_ts("REC1", b"other"), lambda task: task.deleteq_ts("REC1")]
+)
+def test_another_task_waits_for_a_change_of_a_recoverable_queue_to_the_syncpoint(runs, change):
     told = []
 
     def writes(task):
@@ -129,14 +132,37 @@ def test_another_task_waits_for_a_recoverable_queue_to_the_syncpoint(runs):
         task.suspend()
         told.append("goes on")
 
+    def changes(task):
+        change(task)
+        told.append("changed")
+
+    with runs.begin() as region:
+        region.start(writes)
+        region.start(changes)
+        region.run()
+    assert told == ["written", "goes on", "changed"]
+
+
+@pytest.mark.rule("TS-RECOVERABLE-READ")
+def test_a_read_does_not_wait_for_an_item_that_another_task_is_changing(runs):
+    told = []
+
+    def writes(task):
+        task.writeq_ts("REC1", b"mine", item=1, rewrite=True)
+        task.suspend()
+        told.append("goes on")
+        task.syncpoint(rollback=True)
+
     def reads(task):
         told.append(task.readq_ts("REC1", item=1).data)
 
     with runs.begin() as region:
+        region.writeq_ts("REC1", b"before")
         region.start(writes)
         region.start(reads)
         region.run()
-    assert told == ["written", "goes on", b"mine"]
+        assert items(region, "REC1") == [b"before"]
+    assert told == [b"mine", "goes on"]
 
 
 @pytest.mark.rule("TS-WRITE-DELETED")
@@ -252,7 +278,9 @@ def test_what_a_unit_of_work_in_doubt_did_to_a_recoverable_queue_is_with_it_in_t
     for _restart in range(2):
         region.close(clean=clean)
         region = runs.begin()
-        expect_rule("TS-LOCKED", region.readq_ts, "REC1", item=1)
+        expect_rule("TS-LOCKED", region.writeq_ts, "REC1", b"more")
+        expect_rule("TS-LOCKED", region.deleteq_ts, "REC1")
+        assert items(region, "REC1") == changed
     branch = region.branch("TX1")
     (branch.commit if commit else branch.back_out)()
     wanted = changed if commit else [b"one", b"two"]

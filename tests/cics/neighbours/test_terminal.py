@@ -202,10 +202,17 @@ def test_a_map_that_is_not_there_is_an_abend(region, names, code):
 
 def test_a_task_without_terminal_is_refused(region):
     with region.task() as task:
-        for call, name in ((task.send_text, "INVREQ"), (task.send, "NOTALLOC")):
-            with pytest.raises(Condition) as caught:
+        for call in (task.send, lambda _data: task.receive()):
+            with pytest.raises(Condition, match="NOTALLOC"):
                 call(b"x")
-            assert caught.value.name == name
+        for bms in (
+            "SEND TEXT FROM('x')",
+            "SEND CONTROL ERASE",
+            "SEND MAP('M') MAPSET('S')",
+            "RECEIVE MAP('M') INTO(R)",
+        ):
+            with pytest.raises(Abend, match="ABM3"):
+                task.execute(f"{bms} RESP(R)", {"R": 0})
         with pytest.raises(Condition) as caught:
             task.return_(transid="NEXT")
         assert (caught.value.name, caught.value.resp2) == ("INVREQ", 1)

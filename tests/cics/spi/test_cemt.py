@@ -47,8 +47,8 @@ def test_the_screen_of_all_queues(tmp_path):
             "                             Shr Out Dat(001) Ddn(CEEMSG  )",
             "  Tdq(MYQ1) Tri(00005) Ite(00002) Int Ter Ena Atit(T001) Tra(XYZ1) Use(CICSUSER)",
             "  Tdq(FARQ)              Rem           Ena Rna(FARQ) Rsy(CICB)",
-            " " * 50 + "SYSID=TDQ1 APPLID=TDQREGN",
-            " RESPONSE: NORMAL                                TIME:  12.34.56  DATE: 05.31.24",
+            " " * 53 + "SYSID=TDQ1 APPLID=TDQREGN",
+            "  RESPONSE: NORMAL                               TIME:  12.34.56  DATE: 05/31/24",
         ]
 
 
@@ -80,8 +80,15 @@ def test_what_does_not_apply_is_not_shown(reg):
 
 
 @pytest.mark.rule("CEMT-PANEL")
-def test_one_queue_is_shown_as_a_panel(reg):
-    text = cemt(reg, "I TD(MYQ1)").text
+def test_one_queue_is_a_line_and_a_panel_once_the_cursor_is_on_it(reg):
+    result = cemt(reg, "I TD(MYQ1)")
+    assert result.text == cemt(reg, "CEMT- I TD(MYQ1)").text.replace("CEMT- ", "")
+    assert result.text.splitlines()[2].startswith("  Tdq(MYQ1) Tri(00005)")
+    assert "RESPONSE: NORMAL" in result.text
+    text = result.panel(result.rows[0])
+    assert text.splitlines()[1] == " RESULT - OVERTYPE TO MODIFY"
+    assert "RESPONSE" not in text
+    assert "SYSID=TDQ1 APPLID=" in text
     for line in ["  Tdqueue(MYQ1)", "  Type(Intra)", "  Enablestatus( Enabled )", "  Triggerlevel( 00005 )", "  Numitems(00002)",
                  "  Installagent(Grplist)"]:  # fmt: skip
         assert line in text.splitlines()

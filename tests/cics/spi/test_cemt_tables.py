@@ -46,7 +46,7 @@ def test_tasks():
         assert "Hty(TD_READ ) Hva(LOGQ    )" in screen.text
         shown = cemt(reg, f"I TA({second.number})")
         assert shown.rows[0].values.as_dict() == reg.inquire_task(second.number).as_dict()
-        assert "  Suspendtype(TD_READ )" in shown.text
+        assert "  Suspendtype(TD_READ )" in shown.panel(shown.rows[0])
         by_filter = cemt(reg, "I TASK TR(WAIT) SUS")
         assert [row.name for row in by_filter.rows] == [f"{second.number:07d}"]
         assert cemt(reg, "I TASK(0099999)").rows[0].outcome == "NOT FOUND"
@@ -117,8 +117,8 @@ def test_what_is_checked_for_a_transaction(yes):
             cvda = getattr(info, name)
             wanted = "YES" if name == yes else "NO"
             assert (cvda.name, cvda.value) == (f"{name.upper()}{wanted}", checked if name == yes else no)
-        shown = cemt(reg, "I TRA(SECR)").text
-        assert f"{yes.capitalize()}({yes.capitalize()}yes)" in shown
+        shown = cemt(reg, "I TRA(SECR)")
+        assert f"{yes.capitalize()}({yes.capitalize()}yes)" in shown.panel(shown.rows[0])
 
 
 @pytest.mark.rule("CEMT-TABLES", "CEMT-UOW")

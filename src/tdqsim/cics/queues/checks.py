@@ -7,7 +7,7 @@ The order of decision for READQ, WRITEQ and DELETEQ TD is a choice (the manuals 
 3. security, on the final target's name (NOTAUTH);
 4. ENABLESTATUS: ENABLED goes on; DISABLED is refused; DISABLING goes on only for a unit of work that already owns an
    end of the queue, since a disable waits for its users and lets nobody new in;
-5. type and direction (INVREQ), then open (NOTOPEN): the table below;
+5. type, open (NOTOPEN), then direction (INVREQ, of a data set that is open the other way): the table below;
 6. length (LENGERR), 7. locks (LOCKED, waiting, QBUSY), 8. space or emptiness (NOSPACE, QZERO): in the commands.
 
 Step 5 depends on type and, for a data set, on what it was defined for and whether it is open::
@@ -15,9 +15,9 @@ Step 5 depends on type and, for a data set, on what it was defined for and wheth
     type    direction  open    READQ    WRITEQ   DELETEQ
     INTRA   -          -       goes on  goes on  goes on
     EXTRA   input      yes     goes on  INVREQ   INVREQ
-    EXTRA   input      no      NOTOPEN  INVREQ   INVREQ
+    EXTRA   input      no      NOTOPEN  NOTOPEN  INVREQ
     EXTRA   output     yes     INVREQ   goes on  INVREQ
-    EXTRA   output     no      INVREQ   NOTOPEN  INVREQ
+    EXTRA   output     no      NOTOPEN  NOTOPEN  INVREQ
 
 Steps 4 and 5 are :func:`decide`. A queue binds what it does to a request when one of these changes (see
 :mod:`~tdqsim.cics.queues.kinds`), and whoever foresees a request asks the same function.
@@ -47,9 +47,9 @@ REQUESTS: Final[dict[tuple[str, bool, bool], dict[str, Resp | None]]] = {
     # (type, output, open): what each request meets; NORMAL goes on
     ("INTRA", False, False): {READQ: Resp.NORMAL, WRITEQ: Resp.NORMAL, DELETEQ: Resp.NORMAL},
     ("EXTRA", False, True): {READQ: Resp.NORMAL, WRITEQ: Resp.INVREQ, DELETEQ: Resp.INVREQ},
-    ("EXTRA", False, False): {READQ: Resp.NOTOPEN, WRITEQ: Resp.INVREQ, DELETEQ: Resp.INVREQ},
+    ("EXTRA", False, False): {READQ: Resp.NOTOPEN, WRITEQ: Resp.NOTOPEN, DELETEQ: Resp.INVREQ},
     ("EXTRA", True, True): {READQ: Resp.INVREQ, WRITEQ: Resp.NORMAL, DELETEQ: Resp.INVREQ},
-    ("EXTRA", True, False): {READQ: Resp.INVREQ, WRITEQ: Resp.NOTOPEN, DELETEQ: Resp.INVREQ},
+    ("EXTRA", True, False): {READQ: Resp.NOTOPEN, WRITEQ: Resp.NOTOPEN, DELETEQ: Resp.INVREQ},
     ("REMOTE", False, False): {READQ: Resp.NORMAL, WRITEQ: Resp.NORMAL, DELETEQ: Resp.NORMAL},
 }
 _DISABLED: Final[dict[str, Resp | None]] = dict.fromkeys((READQ, WRITEQ, DELETEQ), Resp.DISABLED)

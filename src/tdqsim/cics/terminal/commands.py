@@ -1,10 +1,9 @@
 """SEND MAP, RECEIVE MAP, SEND TEXT, SEND CONTROL, SEND and RECEIVE.
 
 The first RECEIVE of a task gets the input that started it; a later one waits for the next. After an input command
-EIBAID
-is the key and EIBCPOSN the cursor; both are there already when a task begins. A task without terminal gets INVREQ from
-BMS commands and NOTALLOC from RECEIVE and SEND. A map that its mapset does not hold is abend ABM0, a mapset that is not
-there APCT. Source: SEND MAP, RECEIVE MAP, RECEIVE (IBM Docs).
+EIBAID is the key and EIBCPOSN the cursor; both are there already when a task begins. In a task without a terminal a BMS
+command is abend ABM3, and RECEIVE and SEND get NOTALLOC. A map that its mapset does not hold is abend ABM0, a mapset
+that is not there APCT. Sources: SEND MAP, RECEIVE MAP, RECEIVE, ABM3 (IBM Docs).
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["receive", "receive_map", "send", "send_control", "send_map", "send_text"]
 
+_NO_TERMINAL = "the task has no terminal"
 MapName = Annotated[str, Opt("name", 7, "MAP")]
 MapsetName = Annotated[str | None, Opt("name", 7, "MAPSET")]
 
@@ -57,10 +57,17 @@ class TerminalTask(Issuer, Protocol):
         """Wait inside a command."""
 
 
-def _screen(task: TerminalTask, otherwise: Resp) -> Screen:
+def _screen(task: TerminalTask) -> Screen:
     if task.facility is None:
-        raise Condition(otherwise, detail="the task has no terminal")
+        raise Condition(Resp.NOTALLOC, detail=_NO_TERMINAL)
     return task.region.screens.screen(task.facility.name)
+
+
+def _bms_screen(task: TerminalTask) -> Screen:
+    """The screen of a BMS request, which is an abend and no condition in a task without a terminal."""
+    if task.facility is None:
+        raise Abend("ABM3", detail=_NO_TERMINAL)
+    return _screen(task)
 
 
 def _map(task: TerminalTask, name: str, mapset: str | None) -> tuple[Mapset, BmsMap]:
@@ -132,9 +139,9 @@ def send_map(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ: the task has no terminal. Abend: ABM0, APCT.
+        Abend: ABM0 the mapset does not hold the map, ABM3 the task has no terminal, APCT there is no such mapset.
     """
-    screen = _screen(task, Resp.INVREQ)
+    screen = _bms_screen(task)
     owner, each = _map(task, map, mapset)
     options = _options(erase=erase, eraseaup=eraseaup, freekb=freekb, alarm=alarm, frset=frset)
     record = bytes(from_ if length is None else from_[:length])
@@ -166,9 +173,10 @@ def receive_map(
         The input record of the symbolic map; what the label of an active HANDLE AID for the key returns.
 
     Raises:
-        Condition: MAPFAIL: nothing of the map was typed. INVREQ: the task has no terminal. Abend: ABM0, APCT.
+        Condition: MAPFAIL: nothing of the map was typed.
+        Abend: ABM0 the mapset does not hold the map, ABM3 the task has no terminal, APCT there is no such mapset.
     """
-    screen = _screen(task, Resp.INVREQ)
+    screen = _bms_screen(task)
     owner, each = _map(task, map, mapset)
     typed = _next(task, screen)
     label = _taken_by(task, typed.key, nohandle=nohandle)
@@ -200,9 +208,10 @@ def send_text(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ: the task has no terminal. LENGERR: LENGTH is negative.
+        Condition: LENGERR: LENGTH is negative.
+        Abend: ABM3 the task has no terminal.
     """
-    screen = _screen(task, Resp.INVREQ)
+    screen = _bms_screen(task)
     check_sent(from_, length)
     if length is not None and length < 0:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 0 and more")
@@ -231,10 +240,10 @@ def send_control(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ: the task has no terminal.
+        Abend: ABM3 the task has no terminal.
     """
     options = _options(erase=erase, eraseaup=eraseaup, freekb=freekb, alarm=alarm, frset=frset)
-    _screen(task, Resp.INVREQ).sent.append(Sent("SEND CONTROL", cursor=cursor, options=options))
+    _bms_screen(task).sent.append(Sent("SEND CONTROL", cursor=cursor, options=options))
 
 
 @command("SEND", "INVREQ LENGERR NOTALLOC")
@@ -263,7 +272,7 @@ def send(
     Raises:
         Condition: NOTALLOC: the task has no terminal.
     """
-    screen = _screen(task, Resp.NOTALLOC)
+    screen = _screen(task)
     text = task.region.screens.codepage.decode(bytes(from_ if length is None else from_[: max(length, 0)]))
     screen.sent.append(Sent("SEND", text=text, options=_options(erase=erase, fmh=fmh, last=last)))
 
@@ -295,7 +304,7 @@ def receive(
     Raises:
         Condition: NOTALLOC: the task has no terminal. LENGERR, with ``data`` and ``length``: it is longer than LENGTH.
     """
-    screen = _screen(task, Resp.NOTALLOC)
+    screen = _screen(task)
     typed = _next(task, screen)
     label = _taken_by(task, typed.key, nohandle=nohandle)
     page = task.region.screens.codepage

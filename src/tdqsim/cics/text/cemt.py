@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.abstime import abstime, format_abstime
@@ -163,12 +164,15 @@ class CemtResult:
     Attributes:
         request: as understood.
         rows: the things, in the order of the region's table, or of the list given.
-        text: the screen.
+        text: the screen, with a line or two for each thing.
+        panel: the screen that ENTER shows when the cursor is on the line of a thing of :attr:`rows`: one attribute a
+            line.
     """
 
     request: CemtRequest
     rows: tuple[CemtRow, ...]
     text: str
+    panel: Callable[[CemtRow], str] = field(repr=False, compare=False)
 
     @property
     def errors(self) -> int:
@@ -220,13 +224,15 @@ def cemt(region: RegionData, text: str, *, height: int = 0, page: int = 1, useri
         CemtError: the request is not understood; nothing was done.
     """
     request = parse_cemt(text)
+    panel = partial(_panel, region, request)
     if request.syntax_only:
         lines = page_of(syntax_panel(request.verb, request.resource), height, page)
-        return CemtResult(request, (), _screen(region, request, lines, cemt_text("normal"), heading="syntax_heading"))
+        text = _screen(region, request, lines, cemt_text("normal"), heading="syntax_heading")
+        return CemtResult(request, (), text, panel)
     with task_of(region, _TRANSID, userid) as task:
         rows = tuple(_rows(task, _KINDS[request.resource], request))
     lines = page_of(_body(request, rows), height, page)
-    return CemtResult(request, rows, _screen(region, request, lines, _response(rows)))
+    return CemtResult(request, rows, _screen(region, request, lines, _response(rows)), panel)
 
 
 # -- what is done -----------------------------------------------------------------------------------------------------
@@ -341,9 +347,6 @@ def _response(rows: tuple[CemtRow, ...]) -> str:
 
 def _body(request: CemtRequest, rows: tuple[CemtRow, ...]) -> list[str]:
     resource, kind = request.resource, _KINDS[request.resource]
-    if len(rows) == 1 and rows[0].values is not None and not request.console and not rows[0].outcome:
-        name = rows[0].name
-        return expanded_panel(resource, _padded(resource, name), rows[0].values.as_dict())
     lines: list[str] = []
     for row in rows:
         if row.values is None:
@@ -355,13 +358,27 @@ def _body(request: CemtRequest, rows: tuple[CemtRow, ...]) -> list[str]:
     return lines
 
 
+def _panel(region: RegionData, request: CemtRequest, row: CemtRow) -> str:
+    """The expanded screen of one thing; that of a thing that could not be inquired has no attributes."""
+    values = {} if row.values is None else row.values.as_dict()
+    body = expanded_panel(request.resource, _padded(request.resource, row.name), values)
+    return _screen(region, request, body, "", heading="panel_heading", foot="panel_foot")
+
+
 def _padded(resource: str, name: str) -> str:
     return name.ljust(_NAME_LENGTHS.get(resource, 0))
 
 
 def _screen(
-    region: RegionData, request: CemtRequest, body: list[str], response: str, *, heading: str = "heading"
+    region: RegionData,
+    request: CemtRequest,
+    body: list[str],
+    response: str,
+    *,
+    heading: str = "heading",
+    foot: str = "response",
 ) -> str:
-    now = format_abstime(abstime(region.clock.time_ns(), region.zone), datesep=".", timesep=".")
+    now = format_abstime(abstime(region.clock.time_ns(), region.zone), datesep="/", timesep=".")
+    when = (now.time, now.mmddyy)
     identity = (region.sysid, region.applid)
-    return screen(request.text.upper(), body, response, identity, (now.time, now.mmddyy), heading=heading)
+    return screen(request.text.upper(), body, response, identity, when, heading=heading, foot=foot)

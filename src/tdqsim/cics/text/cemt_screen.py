@@ -118,7 +118,7 @@ def expanded_panel(resource: str, name: str, values: Mapping[str, Any]) -> list[
     options = INQUIRE_OPTIONS[resource]
     lines = [f"  {resource.capitalize()}({name})"]
     for option in (*(name for name in ("TYPE",) if name in options), *(name for name in options if name != "TYPE")):
-        value = values[option]
+        value = values.get(option, -1)
         if _is_nothing(value):
             continue
         shown = _panel_value(resource, option, value)
@@ -174,6 +174,7 @@ def screen(
     when: tuple[str, str],
     *,
     heading: str = "heading",
+    foot: str = "response",
 ) -> str:
     """The whole screen.
 
@@ -182,12 +183,13 @@ def screen(
         body: the lines between the status line and the foot.
         response: NORMAL, or how many errors there were.
         identity: sysid and applid.
-        when: hh.mm.ss and mm.dd.yy.
+        when: hh.mm.ss and mm/dd/yy.
         heading: the name of the text in the status line.
+        foot: the name of the text of the last line.
     """
     sysid, applid = identity
-    foot = [
+    last = [
         cemt_text("identity").format(blank="", sysid=sysid, applid=applid),
-        cemt_text("response").format(response=response, time=when[0], date=when[1]),
+        cemt_text(foot).format(blank="", response=response, time=when[0], date=when[1]),
     ]
-    return "\n".join(line.rstrip() for line in (f" {command}", cemt_text(heading), *body, *foot))
+    return "\n".join(line.rstrip() for line in (f" {command}", cemt_text(heading), *body, *last))

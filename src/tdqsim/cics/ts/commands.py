@@ -1,6 +1,8 @@
 """WRITEQ TS, READQ TS and DELETEQ TS.
 
 READQ TS is not READQ TD: an item stays where it is, a negative LENGTH counts as zero, and no command here has a RESP2.
+WRITEQ TS and DELETEQ TS enqueue on a recoverable queue to the end of the unit of work, READQ TS does not: it may read
+what another unit of work has not committed, and never waits.
 MAIN and AUXILIARY concern the first item of a queue without a model; both are in memory while the region runs.
 """
 
@@ -77,8 +79,8 @@ class TsItem(NamedTuple):
         return {"INTO": self.data, "SET": self.data, "LENGTH": len(self.data), "NUMITEMS": self.numitems}
 
 
-def _have(task: TsTask, queue: str, *, change: bool) -> None:
-    """A recoverable queue that another unit of work has changed is waited for; a change makes it this one's.
+def _enqueue(task: TsTask, queue: str) -> None:
+    """Make the change of a recoverable queue that of the task's unit of work, once no other one has changed it.
 
     Raises:
         Condition: LOCKED: that unit of work is in doubt.
@@ -98,8 +100,7 @@ def _have(task: TsTask, queue: str, *, change: bool) -> None:
 
     if attempt() is WAIT:
         task.wait(attempt, ts.waiting, "TSQUEUE", queue)
-    if change:
-        ts.change(queue, uow)
+    ts.change(queue, uow)
 
 
 def _check_system(task: TsTask, sysid: str | None) -> None:
@@ -150,7 +151,7 @@ def writeq_ts(
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 and more")
     data = bytes(from_[:length])
     ts = task.region.ts
-    _have(task, queue, change=True)
+    _enqueue(task, queue)
     number = ts.rewrite(queue, data, item or 0) if rewrite else ts.write(queue, data, main=main)
     return TsWritten(number, len(ts.find(queue).items))
 
@@ -185,7 +186,6 @@ def readq_ts(
         Condition: INVREQ, ITEMERR, LENGERR (with ``data`` and ``length``), QIDERR, SYSIDERR.
     """
     _check_system(task, sysid)
-    _have(task, queue, change=False)
     data, numitems = task.region.ts.read(queue, None if next else item)
     most = len(data) if length is None else max(length, 0)
     if most < len(data):
@@ -214,8 +214,8 @@ def deleteq_ts(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ, QIDERR, SYSIDERR.
+        Condition: INVREQ, LOCKED, QIDERR, SYSIDERR.
     """
     _check_system(task, sysid)
-    _have(task, queue, change=True)
+    _enqueue(task, queue)
     task.region.ts.delete(queue)
