@@ -84,11 +84,10 @@ def cemt(
         result = operate(found, request) if isinstance(found, Region) else found.cemt(request)
         if as_json:
             emit_json(result.as_dict())
-        elif not panel or not result.rows:
-            emit(result.text)
+        elif panel and not isinstance(result, Answered) and result.rows:
+            emit("\n".join(map(result.panel, result.rows)))
         else:
-            for row in result.rows:
-                emit(result.panel(row))
+            emit(result.text)
         if not isinstance(result, Answered) and result.request.resource == "TDQUEUE":
             say_unknown(unknown_outside(place, found).intersection(row.name.rstrip() for row in result.rows))
         return not result.errors
