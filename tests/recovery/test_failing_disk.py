@@ -25,6 +25,8 @@ region.writeq_td("NON", b"volatile")
 started = sys.argv[3] == "tasks"
 done = 0
 try:
+    while sys.argv[3] == "overflow":
+        region.writeq_td("NON", bytes(4000))
     while done < 100:
         if started:
             tasks = [region.start(lambda task, n=done + n: task.writeq_td("LOG", b"%d" % n)) for n in range(3)]
@@ -49,9 +51,19 @@ region.close()
 """
 
 
-def refused(tmp_path: Path, call: str, when: int, durability: str, how: str) -> list[str]:
+def refused(tmp_path: Path, call: str, when: int, durability: str, how: str, *only: str) -> list[str]:
     """What the program prints when the system refuses a call from its nth time on."""
-    command = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:error=EIO:when={when}+"]
+    command = [
+        "strace",
+        "-f",
+        "-o",
+        "/dev/null",
+        *only,
+        "-e",
+        f"trace={call}",
+        "-e",
+        f"inject={call}:error=EIO:when={when}+",
+    ]
     done = subprocess.run(
         [*command, sys.executable, "-c", PROGRAM, str(tmp_path / "store"), durability, how], capture_output=True,
         text=True, check=False,
@@ -85,4 +97,24 @@ def test_a_region_whose_store_cannot_be_written_ends_itself_as_failed(
         found = region.peek("LOG")
         assert found == [b"%d" % n for n in range(len(found))]
         assert len(found) >= int(done)
+        assert region.peek("NON") == []
+
+
+@needs_strace
+@pytest.mark.rule("REC-STORE-FAILED")
+@pytest.mark.parametrize("call", ["pwrite64", "writev"])
+def test_a_region_whose_overflow_file_cannot_be_written_ends_itself_as_failed(tmp_path: Path, call: str) -> None:
+    """Records that are not recoverable go there when they are too many for the memory."""
+    file = tmp_path / "store" / "volatile" / "data.mdb"
+    file.parent.mkdir(parents=True)  # which strace wants to be there
+    said = refused(tmp_path, call, 5, "process", "overflow", "-P", str(file))
+    assert said[0] == "started"
+    assert "volatile/data.mdb" in said[1]
+    assert "Input/output error" in said[1]
+    for line in said[2:6]:
+        assert line.startswith("closed|")
+        assert rule("REC-STORE-FAILED").message in line
+    assert said[6] == "True True"
+    with Region(store=tmp_path / "store") as region:
+        assert region.start_type == "EMERGENCY"
         assert region.peek("NON") == []

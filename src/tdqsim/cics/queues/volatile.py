@@ -10,7 +10,7 @@ from __future__ import annotations
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.model.task import TaskData
-from tdqsim.errors import StoreDamaged, StoreFull
+from tdqsim.errors import StoreDamaged, StoreError, StoreFull
 from tdqsim.facts import Resp
 
 __all__ = ["clear", "emptied", "read", "write"]
@@ -26,6 +26,9 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
     except StoreFull as error:
         task.region.intra.refused(queue)
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
+    except StoreError as error:
+        task.region.hardening.refused(task.region.store.volatile.failed, error)
+        raise
     queue.ci_left -= size
     queue.writes += 1
     if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
@@ -43,6 +46,9 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
         data = queue.volatile.take()
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
+    except StoreError as error:
+        task.region.hardening.refused(task.region.store.volatile.failed, error)
+        raise
     if data is None:
         emptied(queue, task)
         return None
@@ -56,7 +62,11 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
 def clear(queue: IntraTdQueue, task: TaskData) -> None:
     """DELETEQ TD."""
     region = task.region
-    queue.taken += queue.volatile.clear()
+    try:
+        queue.taken += queue.volatile.clear()
+    except StoreError as error:
+        region.hardening.refused(region.store.volatile.failed, error)
+        raise
     region.intra.settle(queue)
     region.ati.emptied(queue)
     queue.deletes += 1

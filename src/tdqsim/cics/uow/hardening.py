@@ -134,14 +134,18 @@ class Hardening:
         try:
             durable.commit(works, meta, party)
         except StoreError as error:
-            if durable.failed and self.store_failed is not None:
-                self.store_failed(error)
+            self.refused(durable.failed, error)
             raise
         finally:
             if requests:
                 self._go_on(requests)
         if self.timed is not None:
             self.timed(perf_counter() - began)
+
+    def refused(self, failed: str, error: StoreError) -> None:
+        """A file of the store has raised an error; the region ends if the file has ``failed``, and says how."""
+        if failed and self.store_failed is not None:
+            self.store_failed(error)
 
     def _go_on(self, requests: Sequence[CommitRequest]) -> None:
         """Finish what was committed for others, and let them go on; whom an interrupt leaves out does it itself."""

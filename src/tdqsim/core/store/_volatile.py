@@ -113,6 +113,11 @@ class Volatile:
         """Whether there is such a file."""
         return self._disk is not None
 
+    @property
+    def failed(self) -> str:
+        """What the system answered when it could not write that file, which takes nothing more; empty for nothing."""
+        return self._disk.failed if self._disk is not None else ""
+
     def make_room(self) -> None:
         """Count what is in memory, and let the largest queues overflow until that is half of the budget at most.
 
