@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.start import StartRequest
     from tdqsim.cics.model.task import Facility, TaskData
     from tdqsim.cics.model.unit import Meta, UnitOfWork
+    from tdqsim.errors import StoreError
 
 __all__ = [
     "AtiPart",
