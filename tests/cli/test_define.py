@@ -385,7 +385,7 @@ def test_check_reads_the_directory_of_a_system(tdq: Tdq, tmp_path: Path) -> None
     ended = tdq("check", tmp_path)
     assert ended.code == 2
     for told in ("system.yaml:1: libraries.1", "system.yaml:2: system_values", "system.yaml:5: commands.1",
-                 "system.yaml:6: commands.2 = 'FROB NOW(*YES)': CPF0006", "system.yaml:7: port"):  # fmt: skip
+                 "system.yaml:6: commands.2 = 'FROB NOW(*YES)': CPF0001", "system.yaml:7: port"):  # fmt: skip
         assert told in ended.err
     system.write_text("definitions: [queues.yaml]\n")
     queues.write_text("dtaq:\n- {dtaq: PAYLIB/ORDERS, maxlen: 0}\n")

@@ -243,7 +243,7 @@ def test_message_data():
 
 def test_kinds_and_severities_of_messages():
     """Escapes have 40, apart from those of commands; a completion 0; the letters of an id tell what it is."""
-    escapes_of_30 = {"CPF0006", "CPF2112"}
+    escapes_of_30 = {"CPF0001", "CPF0006", "CPF2112"}
     for row in table("cpf_messages"):
         kind = {"CPC": "completion", "CPD": "diagnostic"}.get(row["id"][:3], "escape")
         severity = {"completion": 0, "diagnostic": 30, "escape": 30 if row["id"] in escapes_of_30 else 40}[kind]
@@ -303,7 +303,7 @@ def test_what_operations_need():
         "QMHQRDQD": ("OBJOPR READ", "*SHRRD enforced CPF9503", api, "yes"),
         "QMHRDQM": ("OBJOPR READ", "*SHRRD enforced CPF9503", api, "yes"),
         "QMHQCDQ": ("OBJMGT", "*SHRUPD always CPF9803", api, "no"),
-        "DLTDTAQ": ("OBJEXIST", "*EXCL always CPF2114", command, "no"),
+        "DLTDTAQ": ("OBJEXIST", "*EXCL always CPF9503", command, "no"),
         "MOVOBJ": ("OBJMGT", "*EXCL always CPF2114", command, "no"),
         "RNMOBJ": ("OBJMGT", "*EXCL always CPF2114", command, "no"),
     }

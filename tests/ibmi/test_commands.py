@@ -54,7 +54,7 @@ def test_a_wrong_name_is_told_with_its_keyword_and_value(job):
     assert (told.message_id, told.text) == ("CPD0078", "Value 'APPLIB/9BAD' for parameter DTAQ not a valid name.")
 
 
-@pytest.mark.rule("DTAQ-DLT-NOT-FOUND", "DTAQ-DLT-LIBRARY")
+@pytest.mark.rule("CL-UNKNOWN-END", "DTAQ-DLT-NOT-FOUND", "DTAQ-DLT-LIBRARY")
 def test_dltdtaq(job):
     job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
     job.qsnddtaq("WORK", "APPLIB", b"x")
@@ -82,7 +82,9 @@ def test_cl_text(job):
     expect_rule("DTAQ-CRT-EXISTS", job.command, "crtdtaq applib/replies 100")
     error = expect_rule("DTAQ-CRT-CHECKS", job.command, "CRTDTAQ DTAQ(APPLIB/X) MAXLEN(10) KEYLEN(3)")
     assert [one.message_id for one in error.diagnostics] == ["CPD9501"]
-    for text in ("", "WRKDTAQ X", "CRTDTAQ", "DLTDTAQ", "CRTDTAQ DTAQ(A/B) MAXLEN(1)\nCRTDTAQ DTAQ(A/C) MAXLEN(1)"):
+    for text in ("", "WRKDTAQ X"):
+        expect_rule("CL-UNKNOWN-END", job.command, text)
+    for text in ("CRTDTAQ", "DLTDTAQ", "CRTDTAQ DTAQ(A/B) MAXLEN(1)\nCRTDTAQ DTAQ(A/C) MAXLEN(1)"):
         expect_rule("DTAQ-CRT-CHECKS", job.command, text)
     job.command("DLTDTAQ DTAQ(APPLIB/REPLIES)")
     expect_rule("DTAQ-DLT-NOT-FOUND", job.command, "dltdtaq APPLIB/REPLIES")

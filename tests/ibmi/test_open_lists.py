@@ -123,7 +123,7 @@ def test_other_jobs(system, logged):
     mine = system.job("SECOND", user=logged.user)
     assert opened(mine, of=logged.qualified_name)[1] == 3
     stranger = system.job("OTHER", user="BERT")
-    with pytest.raises(EscapeMessage, match="CPF1071"):
+    with pytest.raises(EscapeMessage, match="CPF2441"):
         opened(stranger, of=logged.qualified_name)
     with pytest.raises(EscapeMessage, match="CPF1070"):
         opened(stranger, of="999999/NOBODY/NONE")

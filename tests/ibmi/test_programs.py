@@ -80,7 +80,7 @@ def test_qcmdexc(system, job):
         job.call_program("QCMDEXC", parameters=[command])
     with pytest.raises(EscapeMessage, match="CPF24B4"):
         job.call_program("QCMDEXC", parameters=[command, b"\x00" * 8])
-    with pytest.raises(EscapeMessage, match="CPF0006"):
+    with pytest.raises(EscapeMessage, match="CPF0001"):
         job.call_program("QCMDEXC", parameters=[e("NONSENSE"), bytes.fromhex("000000000800000F")])
 
 
@@ -113,7 +113,7 @@ def test_job_logs_and_changed_profiles(system, job):
     expect_rule("JOBLOG-OTHER", job.dspjoblog, "OTHER")
     expect_rule("PRF-NOTAUTH", job.chgusrprf, "BERT", status="*DISABLED")
     with system.job(user="QSECOFR") as officer:
-        assert [one.message_id for one in officer.dspjoblog(other.qualified_name)] == ["CPD0030", "CPF0006"]
+        assert [one.message_id for one in officer.dspjoblog(other.qualified_name)] == ["CPD0030", "CPF0001"]
         assert officer.command("DSPJOBLOG BERT/OTHER") == officer.dspjoblog("OTHER")
         expect_rule("PRF-NONE", officer.chgusrprf, "NOBODY")
         officer.chgusrprf("BERT", status="*DISABLED", pwdexp=True)

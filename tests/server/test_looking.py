@@ -195,7 +195,7 @@ def test_commands_of_a_system_say_who_may_what_once(tmp_path):
 
 def test_a_command_that_is_refused_makes_no_system(tmp_path):
     (tmp_path / "system.yaml").write_text("commands: ['CRTUSRPRF USRPRF(ALICE)', 'FROB NOW(*YES)']\n")
-    with pytest.raises(DefinitionError, match=r"commands\.1 = 'FROB NOW\(\*YES\)': CPF0006"):
+    with pytest.raises(DefinitionError, match=r"commands\.1 = 'FROB NOW\(\*YES\)': CPF0001"):
         system_from_directory(tmp_path, tmp_path / "store")
     assert not (tmp_path / "store").exists()
 

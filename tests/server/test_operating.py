@@ -293,7 +293,7 @@ def test_ibm_i_messages_are_problems(api, as_user):
     done = api.post("/api/v1/systems/PAYSYS/commands", json={"text": "CRTDTAQ DTAQ(PAYLIB/MORE) MAXLEN(10)"})
     assert done.status_code == 200
     wrong = api.post("/api/v1/systems/PAYSYS/commands", json={"text": "DANCE"})
-    assert (wrong.status_code, wrong.json()["message_id"]) == (409, "CPF0006")
+    assert (wrong.status_code, wrong.json()["message_id"]) == (409, "CPF0001")
     assert api.get(DATA_QUEUE, headers=as_user("EYES")).status_code == 409  # no such profile
 
 

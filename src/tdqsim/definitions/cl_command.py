@@ -30,6 +30,7 @@ __all__ = [
     "ClWord",
     "Diagnostic",
     "check_command",
+    "escape_of",
     "joined_lines",
     "read_command",
 ]
@@ -168,7 +169,7 @@ class _Reader:
                 self.at += 1
                 found.append(("", self.values(1)))
             elif piece == ")":
-                self.faults.append(Diagnostic("CPD0018", (piece,)))
+                self.faults.append(Diagnostic("CPD0013", ()))
                 return found
             else:
                 found.append(("", [self.word()]))
@@ -181,13 +182,13 @@ class _Reader:
         if piece[:2].upper() == "X'":
             found = _HEXADECIMAL.fullmatch(piece)
             if found is None:
-                self.faults.append(Diagnostic("CPD0013", (piece,)))
+                self.faults.append(Diagnostic("CPD0014", ()))
             raw = bytes.fromhex(found[1]) if found is not None else b""
             return ClWord(codepage(37).printable(raw), quoted=True, raw=raw)
         if not piece.startswith("'"):
             return ClWord(capitals(piece), quoted=False)
         if not _QUOTED.fullmatch(piece):
-            self.faults.append(Diagnostic("CPD0013", (piece,)))
+            self.faults.append(Diagnostic("CPD0014", ()))
         return ClWord(piece[1:].removesuffix("'").replace("''", "'"), quoted=True)
 
     def values(self, depth: int) -> list[object]:
@@ -205,12 +206,26 @@ class _Reader:
                 break
             else:
                 found.append(self.word())
-        self.faults.append(Diagnostic("CPD0019", ("(",)))
+        self.faults.append(Diagnostic("CPD0013", ()))
         self.at = len(self.tokens)
         return found
 
 
 # -- checking ---------------------------------------------------------------------------------------------------------
+
+_OF_FORM = frozenset({"CPD0013", "CPD0014", "CPD0030"})
+"""Faults after which a command ends before its parameters are looked at."""
+
+
+def escape_of(name: str, faults: Sequence[Diagnostic]) -> tuple[str, ...]:
+    """The id and the values of the escape message that follows the faults of a command.
+
+    CPF0001 ends a command that is not known or not well formed, with its name or ``*N``; CPF0006 one whose parameters
+    are wrong.
+    """
+    if any(fault.message_id in _OF_FORM for fault in faults):
+        return "CPF0001", (name or "*N")[:10]
+    return ("CPF0006",)
 
 
 def check_command(command: ClCommand) -> Checked:

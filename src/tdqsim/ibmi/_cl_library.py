@@ -50,15 +50,17 @@ def dltlib(job: JobCore, lib: str) -> None:
         lib: the library.
 
     Raises:
-        EscapeMessage: CPF2110 it is not there, CPF2182 not authorized to it, CPF2189 to something in it, CPF2114
-            another job holds a lock on something in it. Nothing is deleted then.
+        EscapeMessage: CPF2110 it is not there, CPF2129 it belongs to the system, CPF2182 not authorized to it,
+            CPF2189 to something in it, CPF2114 another job holds a lock on something in it. Nothing is deleted then.
     """
     job.begin("DLTLIB", "", lib)
     name = new_name(lib, "lib")
     found = job.system.objects.libraries.get(name)
     if found is None:
         job.fail("CPF2110", name)
-    if name in SHIPPED_LIBRARIES or "OBJEXIST" not in job.granted(found):
+    if name in SHIPPED_LIBRARIES:
+        job.fail("CPF2129", name)
+    if "OBJEXIST" not in job.granted(found):
         job.fail("CPF2182", name)
     for one in found.objects.values():
         if "OBJEXIST" not in job.granted(one):

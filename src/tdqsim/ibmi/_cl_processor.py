@@ -1,8 +1,8 @@
 """The CL command processor: it reads text, calls the command, and puts its messages into the job log.
 
 ``job.command`` is what QCMDEXC, the remote command server and people at a prompt use. What is wrong with the text
-itself is found by :mod:`tdqsim.definitions.cl_command`; each fault is a diagnostic message, and CPF0006 ends the
-command. What the command then refuses is its own escape message.
+itself is found by :mod:`tdqsim.definitions.cl_command`; each fault is a diagnostic message, and CPF0001 or CPF0006
+ends the command. What the command then refuses is its own escape message.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, joined_lines, read_command
+from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, escape_of, joined_lines, read_command
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi._cl_authority import chgusrprf, crtusrprf, grtobjaut, rvkobjaut
 from tdqsim.ibmi._cl_journal import crtjrn, crtjrnrcv, endjrnobj, strjrnobj
@@ -54,8 +54,9 @@ def command(job: JobCore, text: str) -> Any:
         the messages of DSPJOBLOG, else None.
 
     Raises:
-        EscapeMessage: CPF0006 the text is not one known command with parameters that it can have, or has characters
-            that are not in the job's code page (the diagnostics say which), and those of the command.
+        EscapeMessage: CPF0001 the text is not one known command, or its parentheses or apostrophes do not match;
+            CPF0006 a parameter is not one that it can have, or the text has characters that are not in the job's
+            code page; the diagnostics say which. Those of the command.
     """
     job.check_usable()
     try:
@@ -77,7 +78,7 @@ def _run(job: JobCore, text: str) -> Any:
     if not faults and handler is None:
         faults = (Diagnostic("CPD0030", (checked.name, "*LIBL")),)
     if faults or handler is None:
-        refuse(job, faults)
+        refuse(job, checked.name, faults)
     try:
         return handler(job, checked.values)
     except ParameterError as error:
@@ -93,17 +94,17 @@ def _refuse_because(job: JobCore, error: Exception) -> NoReturn:
     raise EscapeMessage(job.message("CPF0006"), (reason,)) from error
 
 
-def refuse(job: JobCore, faults: tuple[Diagnostic, ...]) -> NoReturn:
-    """Send the diagnostics and end the command."""
+def refuse(job: JobCore, name: str, faults: tuple[Diagnostic, ...]) -> NoReturn:
+    """Send the diagnostics and end the command with the escape message that follows them."""
     diagnostics = tuple(job.message(fault.message_id, *fault.values) for fault in faults)
     job.log(*diagnostics)
-    raise EscapeMessage(job.message("CPF0006"), diagnostics)
+    raise EscapeMessage(job.message(*escape_of(name, faults)), diagnostics)
 
 
 def refuse_elements(job: JobCore, keyword: str, values: list[Any]) -> NoReturn:
     """Refuse values that do not have the shape of the parameter."""
     shown = " ".join(map(str, values))
-    refuse(job, (Diagnostic("CPD0084", (len(shown), keyword, shown), keyword),))
+    refuse(job, "", (Diagnostic("CPD0084", (len(shown), keyword, shown), keyword),))
 
 
 def _crtlib(job: JobCore, values: Values) -> Any:
@@ -207,7 +208,7 @@ def _submitted(job: JobCore, values: Values) -> Any:
     text = _as_text(words)
     checked = check_command(read_command(text))
     if checked.diagnostics:
-        refuse(job, checked.diagnostics)
+        refuse(job, checked.name, checked.diagnostics)
     name, user = values.get("job", "*JOBD"), values.get("user", "*CURRENT")
     started = cast("System", job.handle.system).start(
         lambda own: own.command(text),

@@ -148,7 +148,7 @@ def dltdtaq(job: JobCore, dtaq: str, library: str = "") -> None:
 
     Raises:
         EscapeMessage: CPF2105 and CPF2110 not found, CPF2125 none of several that could be, CPF2189 and CPF2182 not
-            authorized, CPF2114 in use.
+            authorized, CPF9503 in use.
     """
     name, library = place(dtaq, library)
     job.begin("DLTDTAQ", name, library)

@@ -43,7 +43,7 @@ def obstacle_to(system: SystemCore, library: Library, definition: Dtaq) -> tuple
         return "CPF2283", listed
     attributes = attributes_of(definition)
     if attributes.type != "*DDM" and not maximum_entries(attributes):
-        return "CPF950A", definition.name, library.name
+        return ("CPF9517",)
     return None
 
 

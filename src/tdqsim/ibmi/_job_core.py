@@ -162,12 +162,12 @@ class JobCore(JobData):
         self.log(self.message(message_id, *object_values(message_id, target.name, target.library, target.type)))
 
     def log(self, *messages: Message) -> None:
-        """Put messages into the job log, which drops the oldest when it is full."""
+        """Put messages into the job log, in which new messages take the place of the oldest when it is full."""
         self.joblog.extend(messages)
         self.logged_at.extend([self.system.clock.time_ns()] * len(messages))
         self.logged += len(messages)
-        if len(self.joblog) > LIMITS["joblog_messages"]:
-            surplus = len(self.joblog) - LIMITS["joblog_messages"] // 2
+        surplus = len(self.joblog) - LIMITS["joblog_messages"]
+        if surplus > 0:
             del self.joblog[:surplus], self.logged_at[:surplus]
 
     def _note_failure(self, message_id: str) -> None:

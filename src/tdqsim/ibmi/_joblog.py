@@ -19,7 +19,7 @@ def dspjoblog(core: JobCore, job: str = "*") -> tuple[Message, ...]:
             one that began last.
 
     Raises:
-        EscapeMessage: CPF1070 there is no such active job, CPF1071 another user's, which needs *ALLOBJ.
+        EscapeMessage: CPF1070 there is no such active job, CPF2441 another user's, which needs *ALLOBJ.
     """
     core.begin("DSPJOBLOG")
     return tuple(job_of_log(core, job).joblog)
@@ -35,5 +35,5 @@ def job_of_log(core: JobCore, job: str) -> JobCore:
         core.fail("CPF1070", capitals(job))
     mine = found[-1]._core is core or found[-1].user == core.current_user
     if not mine and not core.system.profiles.find(core.current_user).allobj:
-        core.fail("CPF1071", found[-1].qualified_name)
+        core.fail("CPF2441", found[-1].qualified_name)
     return found[-1]._core

@@ -30,7 +30,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tdqsim.core.store import Store
 from tdqsim.definitions import Definitions, Dtaq, load_definitions
-from tdqsim.definitions.cl_command import check_command, joined_lines, read_command
+from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
 from tdqsim.ibmi.messages import message
@@ -56,9 +56,9 @@ def _check_values(given: dict[str, int]) -> dict[str, int]:
 
 
 def _check_command(text: str) -> str:
-    faults = check_command(read_command(joined_lines(text))).diagnostics
+    name, _, faults = check_command(read_command(joined_lines(text)))
     if faults:
-        said = [message("CPF0006"), *(message(each.message_id, *each.values) for each in faults)]
+        said = [message(*escape_of(name, faults)), *(message(each.message_id, *each.values) for each in faults)]
         raise ValueError("; ".join(map(str, said)))
     return text
 

@@ -96,7 +96,7 @@ job log: CPC2102 1 Library LOGLIB created. true true; CPF2105 15 Object NONE in 
 job: QZRCSRVS QUSER true *ACTIVE B 37 ANNA 50 *YMD QGPL,QTEMP
 job that is not there: AS400Exception CPF3C53 Job 999999/ANNA/NONE not found.
 system values: 37 3 SYS1 000003 true
-system value that is not known: AS400Exception CPF1074 SYSVAL(QSRLNBR) not a valid system value.
+system value that is not known: AS400Exception CPF1028 SYSVAL(QSRLNBR) not a valid system value.
 message loaded: CPF2105 Object NONE in LOGLIB type *DTAQ not found. true
 message file: Object ORDERS in library APPLIB not found. 40
 message that is not there: AS400Exception CPF2419 Message identifier CPF0000 not found in message file QCPFMSG in QSYS.
@@ -202,8 +202,8 @@ moved: CPC9801 true CPC2193 true CPC9801 true true 1 1, true 1 2, true 1 3, true
 renamed: CPC9801 true CPC2192 true true 1 1, true 1 2, CPF2105 CPF2112 CPF2112 false CPF9801
 moved under a connection: CPC2193 before after 2
 messages as wanted: false 1 false 0 false 1
-lower case and blanks: CPC9801 CPD0030 CPF0006 CPC2191
-what a CL person mistypes: CPD0019 CPF0006 CPD0018 CPF0006 CPD0084 CPF0006 CPD0013 CPD0019 CPF0006 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPF0006 CPD0071 CPF0006 CPD0074 CPF0006 CPD0044 CPF0006 CPD0085 CPF0006
+lower case and blanks: CPC9801 CPD0030 CPF0001 CPC2191
+what a CL person mistypes: CPD0013 CPF0001 CPD0013 CPF0001 CPD0084 CPF0006 CPD0014 CPD0013 CPF0001 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPD0041 CPF0006 CPD0071 CPF0006 CPD0074 CPF0006 CPD0044 CPF0006 CPD0085 CPF0006
 thread safety: false
 a document: true 20 K K
 job: ||/QSYS.LIB/QGPL.LIB/QPRINT.OUTQ 5 PRT01 4 0 *NOLIST 30 *RQD *NORMAL 00000000 ENU US / : *HEX *KEEP 2000 30 true *NONE 0 0

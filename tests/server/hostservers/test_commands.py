@@ -128,7 +128,7 @@ def test_every_command_of_a_queue_s_life(served, client):
         lambda: served.do(lambda: [one.qualified for one in served.system.queues()]) == ["OTHER/NEW", "OTHER/QX"]
     )
     refused = [
-        ("DLTDTAQ OTHER/NONE", [("15", "CPF2105")]), ("DLTDTAQ OTHER/Z*", [("15", "CPF2125")]), ("CHGDTAQ X", [("02", "CPD0030"), ("15", "CPF0006")]),
+        ("DLTDTAQ OTHER/NONE", [("15", "CPF2105")]), ("DLTDTAQ OTHER/Z*", [("15", "CPF2125")]), ("CHGDTAQ X", [("02", "CPD0030"), ("15", "CPF0001")]),
         ("CRTLIB OTHER", [("15", "CPF2111")]), ("CRTUSRPRF CARL SPCAUT(*ALLOBJ)", [("15", "CPF2292")]), ("ADDLIBLE NONE", [("15", "CPF2110")]),
         ("RMVLIBLE NONE", [("15", "CPF2104")]), ("CALL NOPE", [("15", "MCH3401")]),
     ]  # fmt: skip
@@ -276,8 +276,8 @@ def test_a_job_log_of_another(served, client):
         return job.qualified_name
 
     name = served.do(other)
-    assert heads(run(client, f"DSPJOBLOG JOB({name})")[1]) == [("15", "CPF1071")]
+    assert heads(run(client, f"DSPJOBLOG JOB({name})")[1]) == [("15", "CPF2441")]
     served.do(lambda: served.system.crtusrprf("ANNA", allobj=True))
-    assert heads(run(client, f"DSPJOBLOG JOB({name}) OUTPUT(*PRINT)")[1]) == [("02", "CPD0030"), ("15", "CPF0006")]
+    assert heads(run(client, f"DSPJOBLOG JOB({name}) OUTPUT(*PRINT)")[1]) == [("02", "CPD0030"), ("15", "CPF0001")]
     assert heads(run(client, "DSPJOBLOG JOB(000000/X/Y)")[1]) == [("15", "CPF1070")]
     assert heads(run(client, "DSPJOBLOG JOB(1/X/Y)")[1]) == [("02", "CPD0084"), ("15", "CPF0006")]

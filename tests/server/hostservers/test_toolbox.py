@@ -35,7 +35,7 @@ disabling 3: AS400SecurityException 8
 disabling 4: AS400SecurityException 31
 last sign-on: true
 crtlib: true CPC2102 Library TESTLIB created.
-bad command: false CPD0030 Command DSPNOTHING in library *LIBL not found. CPF0006 Errors occurred in command.
+bad command: false CPD0030 Command DSPNOTHING in library *LIBL not found. CPF0001 Error found on DSPNOTHING command.
 bad keyword: false CPD0043 Keyword COLOR not valid for this command. CPF0006 Errors occurred in command.
 absent: ObjectDoesNotExistException 2
 create: made

@@ -284,7 +284,7 @@ def change_password(
     data, _ = covered(level, token(level, user, new), user, attempt.seeds, hidden.old, following)
     old = _plain(level, data, hidden.old_length)
     if old is None or not hmac.compare_digest(token(level, user, old), kept):
-        return SignOnCode.PASSWORD_NOT_VALID
+        return SignOnCode.OLD_PASSWORD_NOT_VALID
     try:
         accounts.change(account, new)
     except TdqError:
