@@ -6,16 +6,19 @@ import inspect
 import json
 import socket
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Thread
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
-from tdqsim import Task
-from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion, RemoteSystem, RemoteUnitOfWork
+from tdqsim import Cvda, Region, Task
+from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion, RemoteSystem, RemoteUnitOfWork, _operations
 from tdqsim.definitions import Definitions, define_tdqueue
+from tdqsim.errors import UsageError
 from tdqsim.ibmi import Job
+from tdqsim.server.http.client_source import client_source
 from tdqsim.testing.served import region_directory, serving
 
 QUEUES = [
@@ -80,14 +83,14 @@ def region(server):
 def test_commands_do_what_a_tasks_methods_do(region):
     region.writeq_td("PAYQ", "one")
     region.writeq_td("PAYQ", b"\xc1\xc2\xc3", 2)
-    assert region.inquire_tdqueue("PAYQ", "numitems") == {"name": "PAYQ", "NUMITEMS": 2}
+    assert region.inquire_tdqueue("PAYQ", "numitems").as_dict() == {"NUMITEMS": 2}
     assert region.readq_td("PAYQ") == "one".encode("cp037")
     assert region.readq_td("PAYQ", nosuspend=True) == b"\xc1\xc2"
     with pytest.raises(RemoteError) as met:
         region.readq_td("PAYQ")
     assert (met.value.condition, met.value.resp) == ("QZERO", 23)
     region.create_tdqueue("NEWQ", "TYPE(INTRA)")
-    assert {each["name"] for each in region.browse_tdqueue("TYPE")} >= {"NEWQ", "PAYQ"}
+    assert {each.tdqueue for each in region.browse_tdqueue("TYPE")} >= {"NEWQ", "PAYQ"}
     region.set_tdqueue("NEWQ", enablestatus="DISABLED")
     region.discard_tdqueue("NEWQ")
     with pytest.raises(RemoteError) as met:
@@ -109,6 +112,39 @@ def test_a_name_that_no_queue_has_is_qiderr(region, name):
         region.writeq_td(name, "x")
     with pytest.raises(RemoteError, match="QIDERR"):
         region.set_tdqueue(name, enablestatus="DISABLED")
+
+
+def test_what_inquire_gives_is_what_a_region_of_this_process_gives(region):
+    here = Region(QUEUES)
+    there = region.inquire_tdqueue("LOGQ")
+    ours = here.inquire_tdqueue("LOGQ")
+    times = {"CHANGETIME", "DEFINETIME", "INSTALLTIME", "INSTALLAGENT", "DEFINESOURCE", "CHANGEAGENT"}
+    plain = {name: value for name, value in ours.as_dict(plain=True).items() if name not in times}
+    assert {name: value for name, value in there.as_dict(plain=True).items() if name not in times} == plain
+    assert (there.enablestatus, there.enablestatus.name, there["recovstatus"]) == (23, "ENABLED", Cvda.LOGICAL)
+    there, ours = ({each.tdqueue.rstrip(): each.type for each in one.browse_tdqueue("TYPE")} for one in (region, here))
+    assert there == ours
+    with pytest.raises(AttributeError, match="TYPE was not asked for, or is no option; there are NUMITEMS"):
+        _ = region.inquire_tdqueue("LOGQ", "NUMITEMS").type
+    with pytest.raises(KeyError):
+        region.inquire_tdqueue("LOGQ", "NUMITEMS")["TYPE"]
+    here.close()
+
+
+def test_lists_of_any_length_come_a_page_at_a_time(region):
+    records = [b"%d" % number for number in range(2500)]
+    assert region.seed("PAYQ", iter(records)) == 2500
+    assert region.peek("PAYQ") == records
+    assert region.peek("PAYQ", skip=999, limit=1002) == records[999:2001]
+    with pytest.raises(UsageError, match="at most 1000 records are written in one task"):
+        region.writeq_td_all("PAYQ", iter(records))
+    assert region.inquire_tdqueue("PAYQ").numitems == 2500
+
+
+def test_the_clients_methods_are_those_of_the_routes():
+    written = Path(_operations.__file__).read_text("utf-8")
+    made, kept = ("".join(text.split()).replace(",)", ")") for text in (client_source(), written))
+    assert made == kept  # python -m tdqsim.server.http.client_source, and ruff format, write it anew
 
 
 def test_a_unit_of_work_has_them_too(region):

@@ -22,7 +22,7 @@ from tdqsim.cics.kernel.control import ASSIGN_OPTIONS, AssignOption
 from tdqsim.cics.spi import rows
 from tdqsim.cics.spi.row_types import option_words_source, row_types_source
 from tdqsim.cics.spi.rows import FileOption
-from tdqsim.client import RemoteRegion, _option_words
+from tdqsim.client import RemoteRegion, _tdqueue_info
 from tdqsim.definitions import _attributes
 from tdqsim.definitions.attribute_types import attribute_types_source
 from tdqsim.errors import TdqError
@@ -241,7 +241,7 @@ def test_the_attributes_written_out_are_those_of_the_classes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "source"), [(rows, row_types_source), (_option_words, option_words_source)], ids=["rows", "client"]
+    ("module", "source"), [(rows, row_types_source), (_tdqueue_info, option_words_source)], ids=["rows", "client"]
 )
 def test_the_rows_written_out_are_those_of_the_table(module: ModuleType, source: Callable[[], str]) -> None:
     written = Path(str(module.__file__)).read_text("utf-8")

@@ -286,7 +286,7 @@ def test_where_the_path_of_the_control_socket_is_too_long_commands_find_the_serv
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address.url)
         assert not list(long.glob("**/*.sock"))
         with Client(address.url, address.token, timeout=300) as client:
-            assert client.region("PAYREGN").inquire_tdqueue("PAYQ")["TYPE"]["cvda"] == "INTRA"
+            assert client.region("PAYREGN").inquire_tdqueue("PAYQ").type.name == "INTRA"
     assert find(place / "pay") is None
 
 
@@ -304,7 +304,7 @@ def test_without_a_folder_for_control_addresses_everything_else_is_served(place)
     with running(place / "serve.yaml", first=NO_CONTROL_FOLDER) as ready:
         assert find(place / "pay") is None
         with Client(ready["url"], ready["token"], timeout=300) as client:
-            assert client.region("PAYREGN").inquire_tdqueue("PAYQ")["TYPE"]["cvda"] == "INTRA"
+            assert client.region("PAYREGN").inquire_tdqueue("PAYQ").type.name == "INTRA"
     log = (place / "log").read_text()
     assert log.count("no_control_face") == 1
     assert "Traceback" not in log

@@ -20,7 +20,9 @@ from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.errors import ConversionError
 
 if TYPE_CHECKING:
+    from tdqsim.cics import Region
     from tdqsim.cics.look.explain import Explanation
+    from tdqsim.client import RemoteRegion
     from tdqsim.core.codepage import CodePage
 
 __all__ = ["app"]
@@ -51,10 +53,11 @@ def explain(
     if record is not None and history is None:
         raise InputError("--record needs --history FILE: what happened is told from a history")
     with looking(place, programs=True) as found:
-        told = [found.explain(name, size=size) for name in matching(found, words)]
-        missing = [name for name in matching(found, words) if name not in found.tdqueues]
+        told = [_explained(found, name, size) for name in matching(found, words)]
+        installed = {info.tdqueue.rstrip() for info in found.browse_tdqueue("TYPE")}
+        missing = [name for name in matching(found, words) if name not in installed]
         unknown = unknown_outside(place, found)
-        table = found.codepage if page is None else _code_page(page)
+        table = _code_page(page or found.codepage)
     if history is not None:
         told = [_with_history(each, history, table, record) for each in told]
     if as_json:
@@ -68,6 +71,20 @@ def explain(
         )
     if missing:
         raise typer.Exit(Exit.CONDITION)
+
+
+def _explained(region: Region | RemoteRegion, name: str, size: int) -> Explanation:
+    """What there is to say of a queue, wherever the region is."""
+    from tdqsim.cics import Region  # noqa: PLC0415  (a command imports what it uses)
+
+    if isinstance(region, Region):
+        return region.explain(name, size=size)
+    from tdqsim.cics.look.explain import Explanation, Prediction  # noqa: PLC0415
+
+    found = region.explain(name, size=size)
+    commands = {command: Prediction(**each) for command, each in found["commands"].items()}
+    statements, history = tuple(found["statements"]), tuple(found["history"])
+    return Explanation(found["queue"], found["target"], statements, commands, found["starts"], history)
 
 
 def _emit(told: Iterable[Explanation]) -> None:
@@ -118,7 +135,7 @@ def _bytes_of(record: str, page: CodePage) -> bytes:
         raise InputError(f"--record {record!r}: {error}") from error
 
 
-def _code_page(name: str) -> CodePage:
+def _code_page(name: str | CodePage) -> CodePage:
     from tdqsim.core.codepage import codepage  # noqa: PLC0415  (only with --code-page)
 
     return codepage(name)

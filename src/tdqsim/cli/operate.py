@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -19,7 +20,7 @@ from tdqsim.cli.watch import behind
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cli.remote import ServedRegion
+    from tdqsim.client import RemoteRegion
     from tdqsim.datasets.jobs import SubmittedJob
 
 __all__ = ["app"]
@@ -72,23 +73,22 @@ def cemt(
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
     from tdqsim.cics import Region  # noqa: PLC0415
     from tdqsim.cics.text.cemt import cemt as operate  # noqa: PLC0415
-    from tdqsim.cli.remote import Answered  # noqa: PLC0415
 
     only_looks, only_syntax = (False, False) if text is None else _kind(text)
     if not only_looks:
         place.require_target()
 
-    def act(found: Region | ServedRegion, request: str) -> bool:
-        if panel and not isinstance(found, Region):
-            raise InputError("--panel: a server shows lines only; --json has every attribute")
-        result = operate(found, request) if isinstance(found, Region) else found.cemt(request)
-        if as_json:
-            emit_json(result.as_dict())
-        elif panel and not isinstance(result, Answered) and result.rows:
-            emit("\n".join(map(result.panel, result.rows)))
-        else:
-            emit(result.text)
-        if not isinstance(result, Answered) and result.request.resource == "TDQUEUE":
+    def act(found: Region | RemoteRegion, request: str) -> bool:
+        if not isinstance(found, Region):
+            if panel:
+                raise InputError("--panel: a server shows lines only; --json has every attribute")
+            answer = found.cemt(request)
+            _emit_screen({**answer}, as_json=as_json)
+            return not answer["errors"]
+        result = operate(found, request)
+        text = "\n".join(map(result.panel, result.rows)) if panel and result.rows else result.text
+        _emit_screen({"text": text, **result.as_dict()}, as_json=as_json)
+        if result.request.resource == "TDQUEUE":
             say_unknown(unknown_outside(place, found).intersection(row.name.rstrip() for row in result.rows))
         return not result.errors
 
@@ -96,6 +96,15 @@ def cemt(
         well = act(found, text) if text is not None else _session("CEMT", lambda line: act(found, line))
     if not well:
         raise typer.Exit(Exit.CONDITION)
+
+
+def _emit_screen(answer: dict[str, Any], *, as_json: bool) -> None:
+    """The screen of CEMT or CECI, or its parts."""
+    text = answer.pop("text")
+    if as_json:
+        emit_json(answer)
+    else:
+        emit(text)
 
 
 def _kind(text: str) -> tuple[bool, bool]:
@@ -123,24 +132,28 @@ def ceci(
     from tdqsim.cics import Region  # noqa: PLC0415
     from tdqsim.cics.text.ceci import session as ceci_session  # noqa: PLC0415
     from tdqsim.cics.text.exec_text import TranslationError  # noqa: PLC0415
+    from tdqsim.client import RemoteUnitOfWork  # noqa: PLC0415
     from tdqsim.facts import Resp  # noqa: PLC0415
 
-    with using(place, start=True) as found, behind(found) as outcome:
-        with ceci_session(found) if isinstance(found, Region) else found.session() as session:
+    with (
+        using(place, start=True) as found,
+        behind(found) as outcome,
+        ceci_session(found) if isinstance(found, Region) else found.unit_of_work() as session,
+    ):
 
-            def act(request: str) -> bool:
-                try:
-                    result = session.execute(request)
-                except TranslationError as error:
-                    raise InputError(str(error)) from error
-                if as_json:
-                    emit_json(result.as_dict())
-                else:
-                    emit(result.text)
-                return result.response is Resp.NORMAL
+        def act(request: str) -> bool:
+            if isinstance(session, RemoteUnitOfWork):
+                answer = session.ceci(request)
+                _emit_screen({**answer}, as_json=as_json)
+                return answer["response"] == "NORMAL"
+            try:
+                result = session.execute(request)
+            except TranslationError as error:
+                raise InputError(str(error)) from error
+            _emit_screen({"text": result.text, **result.as_dict()}, as_json=as_json)
+            return result.response is Resp.NORMAL
 
-            well = act(text) if text is not None else _session("CECI", act)
-        found.run()
+        well = act(text) if text is not None else _session("CECI", act)
     outcome.tell()
     if not well:
         raise typer.Exit(Exit.CONDITION)
@@ -160,7 +173,7 @@ def stats(
     found = None
     with place.served() as served:
         if served is not None:
-            found = served.statistics_now()
+            found = cast("dict[str, Any]", served.statistics())
     if found is None and place.store is not None:
         found = statistics_file.read(place.store)
     if found is None:
@@ -233,12 +246,13 @@ def _told(
     }
 
 
-def _jobs_there(served: ServedRegion) -> list[tuple[dict[str, Any], list[str]]]:
+def _jobs_there(served: RemoteRegion) -> list[tuple[dict[str, Any], list[str]]]:
     """The jobs in a server; of a long one the cards come by themselves."""
     found = []
+    zone = ZoneInfo(served.about()["time_zone"])
     for each in served.jobs():
         row = _told(
-            each["id"], each["name"], each["cards"], each["time_ns"], served.zone, each["submitter"], scan=each["scan"]
+            each["id"], each["name"], each["cards"], each["time_ns"], zone, each["submitter"], scan=each["scan"]
         )
         whole = len(each["lines"]) == each["cards"]
         found.append((row, each["lines"] if whole else served.job(each["number"])))
@@ -299,6 +313,6 @@ def _printed_here(region: Region, letter: str, number: int) -> _Printed:
     ], texts
 
 
-def _printed_there(served: ServedRegion, letter: str, number: int) -> _Printed:
-    listed = [each for each in served.sysout(letter.upper()) if number in (0, each["number"])]
-    return listed, {each["number"]: list(served.printed(each["number"])) for each in listed}
+def _printed_there(served: RemoteRegion, letter: str, number: int) -> _Printed:
+    chosen = [each for each in served.sysout(letter.upper()) if number in (0, each["number"])]
+    return [{**each} for each in chosen], {each["number"]: list(served.printed(each["number"])) for each in chosen}

@@ -27,7 +27,7 @@ from tdqsim.client.control import find
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cli.remote import ServedRegion
+    from tdqsim.client import RemoteRegion
     from tdqsim.definitions import Definitions
     from tdqsim.definitions.regionfile import RegionFile
 
@@ -238,7 +238,7 @@ class Place:
             self.require_store()
 
     @contextmanager
-    def served(self) -> Iterator[ServedRegion | None]:
+    def served(self) -> Iterator[RemoteRegion | None]:
         """The region in the server that has it, with the methods that commands use; None when none has.
 
         A store decides where one is given; else the directory does.
@@ -339,7 +339,7 @@ class Place:
 
 
 @contextmanager
-def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region | ServedRegion]:
+def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region | RemoteRegion]:
     """The region for a command that only looks: the server's that has it, else as :func:`looking_here` has it."""
     with place.served() as served:
         if served is not None:
@@ -403,12 +403,14 @@ def _own_modules(place: Place) -> AbstractContextManager[None]:
     return importable(place.directory)
 
 
-def unknown_outside(place: Place, region: Region | ServedRegion) -> frozenset[str]:
+def unknown_outside(place: Place, region: Region | RemoteRegion) -> frozenset[str]:
     """The queues whose records only the process knows that has the store; after its end they are gone.
 
     These are the non-recoverable queues of a region that is running, or that was not closed.
     """
-    if place.store is None or region.start_type != "EMERGENCY":
+    from tdqsim.client import RemoteRegion  # noqa: PLC0415  (only what the command needs)
+
+    if place.store is None or isinstance(region, RemoteRegion) or region.start_type != "EMERGENCY":
         return frozenset()
     infos = region.browse_tdqueue("TYPE", "RECOVSTATUS")
     return frozenset(
@@ -439,7 +441,7 @@ def _say_how_old(place: Place, region: Region) -> None:
 
 
 @contextmanager
-def using(place: Place, *, start: bool = False) -> Iterator[Region | ServedRegion]:
+def using(place: Place, *, start: bool = False) -> Iterator[Region | RemoteRegion]:
     """The region for a command that changes something: the server's that has it, else the store is the command's alone.
 
     Args:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -19,7 +18,7 @@ from tdqsim.core.spelling import did_you_mean
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cics.spi.rows import TdqueueInfo
-    from tdqsim.cli.remote import ServedRegion
+    from tdqsim.client import RemoteRegion, RemoteTdqueueInfo
 
 __all__ = ["app", "is_generic", "matching"]
 
@@ -53,7 +52,7 @@ def is_generic(name: str) -> bool:
     return "*" in name or "+" in name
 
 
-def matching(region: Region | ServedRegion, names: Iterable[str]) -> Iterator[str]:
+def matching(region: Region | RemoteRegion, names: Iterable[str]) -> Iterator[str]:
     """The installed queues that the names mean, in browse order; a plain name is taken as it is."""
     wanted = [name.upper() for name in names]
     if not wanted:
@@ -69,7 +68,7 @@ def matching(region: Region | ServedRegion, names: Iterable[str]) -> Iterator[st
                 yield each
 
 
-def supplied(region: Region | ServedRegion) -> frozenset[str]:
+def supplied(region: Region | RemoteRegion) -> frozenset[str]:
     """The queues of the supplied group that nobody has used: a list of queues leaves them out."""
     infos = region.browse_tdqueue("INSTALLAGENT", "DEFINESOURCE", "NUMITEMS")
     return frozenset(
@@ -142,18 +141,18 @@ def inquire(
         say_unknown(unknown & infos.keys())
 
 
-def _moment(value: int) -> str:
+def _moment(value: Any) -> str:
     """An ABSTIME, which is milliseconds from 1900 on, as date and time; nothing where there is none."""
     return f"{_EPOCH + timedelta(milliseconds=value):%Y-%m-%d %H:%M:%S}" if value > 0 else ""
 
 
-def _as_json(name: str, info: TdqueueInfo, *, unknown: bool) -> dict[str, Any]:
+def _as_json(name: str, info: TdqueueInfo | RemoteTdqueueInfo, *, unknown: bool) -> dict[str, Any]:
     values = {"TDQUEUE": name, **info.as_dict(plain=True)}
     return values | ({"NUMITEMS": None} if unknown and "NUMITEMS" in values else {})
 
 
 def _emit_infos(
-    infos: dict[str, TdqueueInfo],
+    infos: Mapping[str, TdqueueInfo | RemoteTdqueueInfo],
     options: tuple[str, ...],
     *,
     unknown: frozenset[str] = frozenset(),
@@ -168,8 +167,9 @@ def _emit_infos(
 
 def _cell(value: Any) -> str:
     """A value as people want it: nothing where an option does not apply."""
-    if isinstance(value, Enum):
-        return "" if value.name in ("NOTAPPLIC", "IGNORE") else value.name
+    name = getattr(value, "name", None)  # of a CVDA
+    if name is not None:
+        return "" if name in ("NOTAPPLIC", "IGNORE") else str(name)
     if isinstance(value, int):
         return "" if value == -1 else str(value)
     return str(value).rstrip()
@@ -197,7 +197,7 @@ def browse(
     with looking(place) as found:
         unknown = unknown_outside(place, found)
         folded = frozenset() if everything else supplied(found)
-        infos = list(found.browse_tdqueue(*options))
+        infos: list[TdqueueInfo | RemoteTdqueueInfo] = [*found.browse_tdqueue(*options)]
     if as_json:
         emit_json([_as_json(info.tdqueue, info, unknown=info.tdqueue.rstrip() in unknown) for info in infos])
         return
@@ -247,7 +247,7 @@ def peek(
 
 
 def _peek_fields(
-    place: Place, region: Region | ServedRegion, names: list[str], limit: int | None, *, as_json: bool
+    place: Place, region: Region | RemoteRegion, names: list[str], limit: int | None, *, as_json: bool
 ) -> None:
     """Records by the layouts of their queues; of a queue without one there is an error."""
     from tdqsim.report.layouts import in_a_line, queue_layouts  # noqa: PLC0415
@@ -268,7 +268,7 @@ def _peek_fields(
             emit(in_a_line(record, layouts[name]))
 
 
-def _stands_for(region: Region | ServedRegion, name: str) -> str:
+def _stands_for(region: Region | RemoteRegion, name: str) -> str:
     """The queue whose records a queue has: itself, or what an alias ends in."""
     seen = {name}
     infos = {info.tdqueue.rstrip(): info.indirectname.rstrip() for info in region.browse_tdqueue("INDIRECTNAME")}
@@ -278,12 +278,12 @@ def _stands_for(region: Region | ServedRegion, name: str) -> str:
     return name
 
 
-def _holding(region: Region | ServedRegion) -> list[str]:
+def _holding(region: Region | RemoteRegion) -> list[str]:
     """The queues that hold records."""
     return [info.tdqueue.rstrip() for info in region.browse_tdqueue("NUMITEMS") if info.numitems > 0]
 
 
-def _records(region: Region | ServedRegion, name: str, limit: int | None) -> list[bytes]:
+def _records(region: Region | RemoteRegion, name: str, limit: int | None) -> list[bytes]:
     return region.peek(name, limit=limit)
 
 
@@ -334,7 +334,8 @@ def set_queue(
     options = _settings(changes)
     with using(place) as found:
         found.set_tdqueue(name.upper(), **options)
-        _emit_infos({name.upper(): found.inquire_tdqueue(name.upper(), *_SUMMARY)}, _SUMMARY)
+        info = found.inquire_tdqueue(name.upper(), *_SUMMARY)
+        _emit_infos({name.upper(): info}, _SUMMARY)
 
 
 _SETTABLE: Final = ("ATIFACILITY", "ATITERMID", "ATITRANID", "ATIUSERID", "ENABLESTATUS", "OPENSTATUS", "TRIGGERLEVEL")

@@ -16,6 +16,7 @@ from tdqsim.cli.output import emit, emit_json, record_value, shown_record
 from tdqsim.cli.place import Place, at_place, checked_queues, using
 from tdqsim.cli.watch import behind
 from tdqsim.core.links import stays_here
+from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,22 +61,23 @@ def read(
 ) -> None:
     """READQ TD: take records off a queue. Exit code 1 with QZERO when there are fewer."""
     from tdqsim.cics import Condition  # noqa: PLC0415  (a command imports what it uses)
+    from tdqsim.client import RemoteError  # noqa: PLC0415
     from tdqsim.core.codepage import codepage  # noqa: PLC0415
-    from tdqsim.facts import Cvda, Resp  # noqa: PLC0415
+    from tdqsim.facts import Resp  # noqa: PLC0415
 
-    short: Condition | None = None
+    short: Condition | RemoteError | None = None
     taken = 0
     place.require_records()
     with using(place) as found, nullcontext() if output is None else stays_here(output).open("wb") as file:
         table = codepage(page or found.codepage)
-        if found.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus is Cvda.CLOSED:
+        if found.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus.name == "CLOSED":
             found.set_tdqueue(queue.upper(), openstatus="OPEN")  # an input data set; the others stay as they are
         values = []
         while everything or taken < count:
             try:
                 record = found.readq_td(queue.upper())
-            except Condition as condition:
-                if condition.resp is not Resp.QZERO:
+            except (Condition, RemoteError) as condition:
+                if condition.resp != Resp.QZERO:
                     raise
                 short = condition
                 break
@@ -113,8 +115,10 @@ def write(
     """
     with using(place, start=True) as found, behind(found) as outcome:
         incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
-        written = found.writeq_td_all(queue.upper(), incoming)
-        found.run()
+        try:
+            written = found.writeq_td_all(queue.upper(), incoming)
+        except UsageError as error:  # more records than one request to a server carries
+            raise InputError(str(error)) from None
     emit(f"{queue.upper()}: {written} written")
     outcome.tell()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tdqsim.cli.errors import InputError
-from tdqsim.cli.remote import PAGE, client_elsewhere, client_here
+from tdqsim.cli.remote import client_elsewhere, client_here
 from tdqsim.client import Client, RemoteEntry, RemoteError, RemoteSystem
 from tdqsim.core.codepage import codepage
 
@@ -54,11 +54,11 @@ class ServedJob:
 
     def data_queue_info(self, library: str) -> list[dict[str, Any]]:
         """The rows of DATA_QUEUE_INFO."""
-        return list(self._system.data_queue_info(library))
+        return [{**row} for row in self._system.data_queue_info(library)]
 
     def qmhqrdqd(self, name: str, library: str, form: Literal["RDQD0100", "RDQD0200"]) -> dict[str, Any]:
         """The fields of a description."""
-        return self._system.qmhqrdqd(name, library, form)
+        return {**self._system.qmhqrdqd(name, library, form)}
 
     def qsnddtaq(self, name: str, library: str, data: bytes, key: bytes | None) -> None:
         """Send an entry."""
@@ -80,9 +80,7 @@ class ServedJob:
 
     def seed_entries(self, name: str, library: str, entries: Iterable[SeedEntry]) -> int:
         """Send entries: a thousand at a time, of which all are sent or none."""
-        several = list(entries)  # a line that is none is found before anything is sent
-        pages = (several[at : at + PAGE] for at in range(0, len(several), PAGE))
-        return sum(self._system.seed_entries(name, library, page) for page in pages)
+        return self._system.seed_entries(name, library, entries)
 
     def dump_entries(self, name: str, library: str) -> Iterator[dict[str, Any]]:
         """Every entry as the object of one line."""

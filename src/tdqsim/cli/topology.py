@@ -121,7 +121,7 @@ def _site(client: Client, name: str, kind: str) -> Site:
 
     if kind == "system":
         rows = RemoteSystem(client, name).data_queue_info()
-        return Site(name, "", Definitions.of(_data_queue(row) for row in rows))
+        return Site(name, "", Definitions.of(_data_queue({**row}) for row in rows))
     region = RemoteRegion(client, name)
     found = region.definitions()
     return Site(name, region.about()["sysid"], parse_definitions(found["yaml"], file=name), found["data_sets"])

@@ -13,7 +13,7 @@ from tdqsim.cli.errors import Exit, warn
 from tdqsim.testing.outcome import Outcomes
 
 if TYPE_CHECKING:
-    from tdqsim.cli.remote import ServedRegion
+    from tdqsim.client import RemoteRegion
 
 __all__ = ["Behind", "behind"]
 
@@ -38,16 +38,17 @@ class Behind:
 
 
 @contextmanager
-def behind(region: Region | ServedRegion) -> Iterator[Behind]:
-    """Watch the tasks of a region while a command works."""
+def behind(region: Region | RemoteRegion) -> Iterator[Behind]:
+    """Watch the tasks of a region while a command works; then run those that are ready."""
     told = Behind()
     if not isinstance(region, Region):
-        yield told  # in a server, whose log tells
+        yield told  # in a server, which runs its tasks and logs what becomes of them
         return
     told.outcomes.watch(region)
     region.dispatcher.on_dispatch = told.outcomes.dispatched
     try:
         yield told
+        region.run()
     finally:
         told.outcomes.dispatched(None)
         region.dispatcher.on_dispatch = None

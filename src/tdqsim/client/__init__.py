@@ -22,17 +22,21 @@ from tdqsim.late import load_late
 if TYPE_CHECKING:
     from tdqsim.client._client import Client
     from tdqsim.client._http import LostConnection, RemoteError
+    from tdqsim.client._info import RemoteCvda
     from tdqsim.client._region import RemoteRegion, RemoteUnitOfWork
     from tdqsim.client._system import RemoteEntry, RemoteSystem
+    from tdqsim.client._tdqueue_info import RemoteTdqueueInfo
 
 
 __all__ = [
     "Client",
     "LostConnection",
+    "RemoteCvda",
     "RemoteEntry",
     "RemoteError",
     "RemoteRegion",
     "RemoteSystem",
+    "RemoteTdqueueInfo",
     "RemoteUnitOfWork",
 ]  # fmt: skip
 
@@ -41,7 +45,9 @@ __getattr__, __dir__ = load_late(
     {
         "._client": ("Client",),
         "._http": ("LostConnection", "RemoteError"),
+        "._info": ("RemoteCvda",),
         "._region": ("RemoteRegion", "RemoteUnitOfWork"),
         "._system": ("RemoteEntry", "RemoteSystem"),
+        "._tdqueue_info": ("RemoteTdqueueInfo",),
     },
 )

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from tdqsim.client._http import TIMEOUT, ServerConnection
+from tdqsim.client._http import TIMEOUT
+from tdqsim.client._operations import Operations
 from tdqsim.client._region import RemoteRegion
 from tdqsim.client._system import RemoteSystem
+
+if TYPE_CHECKING:
+    from tdqsim.client.answers.ibmi import SystemSummary
+    from tdqsim.client.answers.process import ClockState, SessionToken
+    from tdqsim.client.answers.regions import RegionSummary
 
 __all__ = ["Client"]
 
 
-class Client(ServerConnection):
+class Client(Operations):
     """One connection to a server; lost, it is opened again, but a request that changes something is never repeated.
+
+    Every operation of the API is a method too, by its id in the OpenAPI document: ``client.get_clock()``.
 
     Args:
         url: such as ``http://127.0.0.1:8470``, ``https://HOST:PORT`` or ``unix:PATH``.
@@ -23,7 +31,7 @@ class Client(ServerConnection):
         certificate: a certificate file to trust, for ``https``; the machine's own unless given.
 
     Raises:
-        TdqError: the address is none, or the certificate cannot be read.
+        UsageError: the address is none, or the certificate cannot be read.
     """
 
     @classmethod
@@ -53,20 +61,20 @@ class Client(ServerConnection):
             RemoteError: user and password are not right, or too many sign-ons have failed.
         """
         with cls(url, "", timeout=timeout, certificate=certificate) as nobody:
-            found = nobody.request("POST", "/session", {"user": user, "password": password})
+            found: SessionToken = nobody.request("POST", "/session", {"user": user, "password": password})
         return cls(url, found["token"], timeout=timeout, certificate=certificate)
 
-    def regions(self) -> list[dict[str, Any]]:
+    def regions(self) -> list[RegionSummary]:
         """The regions that are served."""
-        return self.request("GET", "/regions")  # type: ignore[no-any-return]
+        return self.list_regions()
 
     def region(self, applid: str) -> RemoteRegion:
         """One region."""
         return RemoteRegion(self, applid)
 
-    def systems(self) -> list[dict[str, Any]]:
+    def systems(self) -> list[SystemSummary]:
         """The IBM i systems that are served."""
-        return self.request("GET", "/systems")  # type: ignore[no-any-return]
+        return self.list_systems()
 
     def system(self, name: str, *, profile: str = "") -> RemoteSystem:
         """One IBM i system.
@@ -77,6 +85,6 @@ class Client(ServerConnection):
         """
         return RemoteSystem(self, name, profile=profile)
 
-    def advance(self, seconds: float) -> dict[str, Any]:
+    def advance(self, seconds: float) -> ClockState:
         """Move the server's clock forward."""
-        return self.request("POST", "/clock", advance=seconds)  # type: ignore[no-any-return]
+        return self.set_clock(advance=seconds)

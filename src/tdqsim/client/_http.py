@@ -17,17 +17,20 @@ from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
-from urllib.parse import urlencode, urlsplit
+from typing import Any, Final, Self, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 
-__all__ = ["TIMEOUT", "LostConnection", "RemoteError", "ServerConnection"]
+__all__ = ["TIMEOUT", "LostConnection", "RemoteError", "ServerConnection", "part"]
+
+T = TypeVar("T")
 
 TIMEOUT: Final = 60.0
 """Seconds that a request may take, unless somebody says another time."""
 _SAFE: Final = frozenset({"GET", "HEAD"})
 _AT_ONCE: Final = 65536
+_NONE: Final[Mapping[str, object]] = {}
 
 
 class RemoteError(TdqError):
@@ -80,21 +83,21 @@ class _UnixConnection(HTTPConnection):
 def _connection(url: str, timeout: float, certificate: Path | str | None) -> HTTPConnection:
     if url.startswith("unix:"):
         if not hasattr(socket, "AF_UNIX"):
-            raise TdqError(f"url {url!r}: there are no Unix sockets here")
+            raise UsageError(f"url {url!r}: there are no Unix sockets here")
         return _UnixConnection(url.removeprefix("unix:"), timeout)
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise TdqError(f"url {url!r}: {error}") from error
+        raise UsageError(f"url {url!r}: {error}") from error
     if parts.scheme not in ("http", "https") or parts.hostname is None:
-        raise TdqError(f"url {url!r}: it must be http://HOST:PORT, https://HOST:PORT or unix:PATH")
+        raise UsageError(f"url {url!r}: it must be http://HOST:PORT, https://HOST:PORT or unix:PATH")
     if parts.scheme == "http":
         return HTTPConnection(parts.hostname, port or 80, timeout=timeout)
     try:
         context = ssl.create_default_context(cafile=None if certificate is None else str(certificate))
     except OSError as error:
-        raise TdqError(f"certificate {certificate}: {error.strerror or error}") from error
+        raise UsageError(f"certificate {certificate}: {error.strerror or error}") from error
     return HTTPSConnection(parts.hostname, port or 443, timeout=timeout, context=context)
 
 
@@ -108,7 +111,7 @@ class ServerConnection:
         certificate: a certificate file to trust, for ``https``; the machine's own unless given.
 
     Raises:
-        TdqError: the address is none, or the certificate cannot be read.
+        UsageError: the address is none, or the certificate cannot be read.
     """
 
     def __init__(
@@ -132,7 +135,7 @@ class ServerConnection:
         """Close the connection; the next request opens it again."""
         self._connection.close()
 
-    def request(self, method: str, path: str, body: Any = None, *, patience: float = 0, **query: Any) -> Any:
+    def request(self, method: str, path: str, body: object = None, *, patience: float = 0, **query: object) -> Any:
         """One request; gives what it answers.
 
         Args:
@@ -145,6 +148,12 @@ class ServerConnection:
         Raises:
             RemoteError: the server refused. LostConnection: it cannot be reached, or the connection was lost.
         """
+        return self.ask(method, path, body, query=query, patience=patience)
+
+    def ask(
+        self, method: str, path: str, body: object = None, *, query: Mapping[str, object] = _NONE, patience: float = 0
+    ) -> T:  # type: ignore[type-var]  # the type of the answer is the caller's: that of the operation
+        """The same as :meth:`request`, as what the caller says that it answers."""
         data = None if body is None else json.dumps(body).encode()
         try:
             status, text = self._ask(method, _target(path, query), data, patience)
@@ -152,7 +161,8 @@ class ServerConnection:
             if method not in _SAFE or not lost.sent or isinstance(lost.__cause__, TimeoutError):
                 raise
             status, text = self._ask(method, _target(path, query), data, patience)
-        return _found(status, text)
+        found: T = _found(status, text)
+        return found
 
     def _ask(self, method: str, target: str, data: bytes | None, patience: float) -> tuple[int, bytes]:
         with _losing(self._connection) as sent:
@@ -172,7 +182,7 @@ class ServerConnection:
         self._connection.sock.settimeout(timeout)
 
     @contextmanager
-    def stream(self, path: str, headers: Mapping[str, str] | None = None, **query: Any) -> Iterator[Iterator[str]]:
+    def stream(self, path: str, *, query: Mapping[str, object] = _NONE) -> Iterator[Iterator[str]]:
         """What a request answers, line by line as it comes, on a connection of its own.
 
         Raises:
@@ -182,7 +192,7 @@ class ServerConnection:
         try:
             with _losing(connection) as sent:
                 sent.append(True)
-                connection.request("GET", _target(path, query), headers={**self._headers, **(headers or {})})
+                connection.request("GET", _target(path, query), headers=self._headers)
                 answer = connection.getresponse()
                 refused = answer.read() if answer.status >= 400 else b""
             if answer.status >= 400:
@@ -231,7 +241,12 @@ def _readable(sock: socket.socket) -> bool:
         return True
 
 
-def _target(path: str, query: Mapping[str, Any]) -> str:
+def part(name: object) -> str:
+    """A name as a part of a path; an empty one has a place there too."""
+    return quote(str(name) or " ", safe="")
+
+
+def _target(path: str, query: Mapping[str, object]) -> str:
     given = {name: value for name, value in query.items() if value is not None}
     return f"/api/v1{path}" + (f"?{urlencode(given)}" if given else "")
 
@@ -242,7 +257,9 @@ def _found(status: int, text: bytes) -> Any:
     except ValueError:
         found = None
         if status < 400:
-            raise TdqError(f"the server has answered with what is no JSON: {text[:40]!r}") from None
+            raise RemoteError(
+                status, {"detail": f"the server has answered with what is no JSON: {text[:40]!r}"}
+            ) from None
     if status >= 400:
         raise RemoteError(status, found if isinstance(found, dict) else {"detail": text.decode("utf-8", "replace")})
     return found

@@ -1,24 +1,46 @@
-"""A region of a server: the names of a task's methods. Each command is a task of its own, or is in a unit of work.
+"""A region of a server: the names of a task's and a region's methods, which take and give the same.
 
-What a command takes and gives is what the task's method does: bytes as bytes, text in the region's code page, a
-condition as :class:`~tdqsim.client.RemoteError` with its name. What a task gives as a record comes as a dictionary.
+Each command is a task of its own, or is in a unit of work. Bytes are bytes, text is in the region's code page, and a
+condition is a :class:`~tdqsim.client.RemoteError` with its name. Lists of any length come a page at a time.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from http import HTTPStatus
+from itertools import islice
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, Unpack
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, cast
 
-from tdqsim.client._http import LostConnection, RemoteError, ServerConnection
-from tdqsim.client._option_words import TdqueueOption
+from tdqsim.client._http import LostConnection, RemoteError
+from tdqsim.client._info import info_values
+from tdqsim.client._operations import Operations
+from tdqsim.client._tdqueue_info import RemoteTdqueueInfo, TdqueueOption
 from tdqsim.errors import UsageError
+
+if TYPE_CHECKING:
+    from tdqsim.client.answers.operating import (
+        InstalledDefinitions,
+        RegionStatistics,
+        SubmittedJobInfo,
+        SysoutDatasetInfo,
+    )
+    from tdqsim.client.answers.regions import (
+        BytesValue,
+        DecodedRecord,
+        QueueExplanation,
+        RegionSummary,
+        Snapshot,
+        TdqueueState,
+    )
+    from tdqsim.client.answers.work import CeciAnswer, CemtAnswer, CommandResult, TaskEntry, UnitOfWorkState
 
 __all__ = ["RemoteRegion", "RemoteUnitOfWork"]
 
+PAGE: Final = 1000
+"""Records or queues in one request, or one answer, at most."""
 _Data = bytes | bytearray | str
 Purgetype = Literal["PURGE", "purge", "FORCEPURGE", "forcepurge"]
 Uowstate = Literal["COMMIT", "commit", "BACKOUT", "backout", "FORCE", "force"]
@@ -40,33 +62,24 @@ def _record(data: _Data) -> dict[str, str]:
     return {"hex": bytes(data).hex()} if not isinstance(data, str) else {"text": data}
 
 
-def _variables(variables: Mapping[str, Any] | None) -> dict[str, Any]:
-    given = (variables or {}).items()
-    return {name: _record(value) if isinstance(value, (bytes, bytearray)) else value for name, value in given}
+def _variables(variables: Mapping[str, object]) -> dict[str, object]:
+    return {
+        name: _record(value) if isinstance(value, (bytes, bytearray)) else value for name, value in variables.items()
+    }
 
 
 class _Commands:
-    """What a region and a unit of work have in common: EXEC CICS commands.
+    """What a region and a unit of work have in common: EXEC CICS commands."""
 
-    Args:
-        client: signed on.
-        path: of the resource that carries them out.
-    """
-
-    def __init__(self, client: ServerConnection, path: str) -> None:
-        self._client = client
-        self._path = path
-
-    def execute(self, text: str, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
         """An EXEC CICS command as text: its RESP and RESP2, what it received, and the variables behind it.
 
         Raises:
             RemoteError: a condition that the text does not take by RESP, an abend, or the text is no command.
         """
-        body = {"text": text, "variables": _variables(variables)}
-        return self._client.request("POST", f"{self._path}/exec", body)  # type: ignore[no-any-return]
+        raise NotImplementedError
 
-    def _given(self, text: str, variables: dict[str, Any], **options: Any) -> dict[str, Any]:
+    def _given(self, text: str, variables: dict[str, object], **options: object) -> CommandResult:
         """A command with the options that are given, by the names of their variables."""
         there = {name.upper(): value for name, value in options.items() if value is not None and value is not False}
         words = [name if value is True else f"{name}({name})" for name, value in there.items()]
@@ -80,7 +93,7 @@ class _Commands:
         found = self._given(
             "READQ TD QUEUE(Q) INTO(REC)", {"Q": queue}, LENGTH=length, SYSID=sysid, NOSUSPEND=nosuspend
         )
-        return bytes.fromhex(found["received"]["INTO"]["hex"])
+        return bytes.fromhex(cast("BytesValue", found["received"]["INTO"])["hex"])
 
     def writeq_td(self, queue: str, from_: _Data, length: int | None = None, *, sysid: str | None = None) -> None:
         """WRITEQ TD; text is in the region's code page."""
@@ -112,67 +125,108 @@ class RemoteRegion(_Commands):
         applid: which.
     """
 
-    def __init__(self, client: ServerConnection, applid: str) -> None:
-        super().__init__(client, f"/regions/{quote(applid, safe='')}")
+    def __init__(self, client: Operations, applid: str) -> None:
+        self._client = client
+        self._name = applid
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> RegionSummary:
         """APPLID, SYSID, code page and the like."""
-        return self._client.request("GET", self._path)  # type: ignore[no-any-return]
+        return self._client.get_region(self._name)
 
-    def queues(self, prefix: str = "") -> Iterator[dict[str, Any]]:
+    @cached_property
+    def applid(self) -> str:
+        """Its APPLID."""
+        return self.about()["applid"]
+
+    @cached_property
+    def sysid(self) -> str:
+        """Its SYSID."""
+        return self.about()["sysid"]
+
+    @cached_property
+    def codepage(self) -> str:
+        """The name of its code page."""
+        return self.about()["codepage"]
+
+    def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
+        """An EXEC CICS command as a task of its own: RESP and RESP2, what it received, and the variables behind it.
+
+        Raises:
+            RemoteError: a condition that the text does not take by RESP, an abend, or the text is no command.
+        """
+        return self._client.execute_command(self._name, {"text": text, "variables": _variables(variables or {})})
+
+    # -- queues and their records -------------------------------------------------------------------------------------
+
+    def queues(self, prefix: str = "") -> Iterator[TdqueueState]:
         """All queues, each with what INQUIRE TDQUEUE tells, in the order of their names."""
         after: str | None = None
         while True:
-            query: dict[str, Any] = {"prefix": prefix or None, "after": after, "limit": 1000}
-            page = self._client.request("GET", f"{self._path}/queues", **query)
+            page = self._client.list_tdqueues(self._name, prefix=prefix or None, after=after, limit=PAGE)
             yield from page["queues"]
             after = page["next"]
             if after is None:
                 return
 
-    def _queue(self, queue: str) -> str:
-        return f"{self._path}/queues/{quote(queue or ' ', safe='')}"  # an empty name has a place in the path too
+    def writeq_td_all(self, queue: str, records: Iterable[_Data]) -> int:
+        """WRITEQ TD of each record, in one task; how many.
 
-    def writeq_td_all(self, queue: str, records: Iterable[bytes | str]) -> int:
-        """WRITEQ TD of each record, in one task; at most 1000."""
-        body = [_record(each) for each in records]
-        self._client.request("POST", f"{self._queue(queue)}/records", body)
+        Raises:
+            UsageError: there are more than one request carries.
+        """
+        body = [_record(each) for each in islice(records, PAGE + 1)]
+        if len(body) > PAGE:
+            raise UsageError(f"at most {PAGE} records are written in one task through a server; seed takes any number")
+        self._client.write_records(self._name, queue, body)
         return len(body)
 
-    def seed(self, queue: str, records: Iterable[bytes | str]) -> int:
-        """Put records on a queue without a task; at most 1000."""
-        body = [_record(each) for each in records]
-        return self._client.request("POST", f"{self._queue(queue)}/seed", body)["seeded"]  # type: ignore[no-any-return]
+    def seed(self, name: str, records: Iterable[_Data]) -> int:
+        """Put records on a queue without a task; how many."""
+        source, count = map(_record, records), 0
+        while page := list(islice(source, PAGE)):
+            count += self._client.seed_records(self._name, name, page)["seeded"]
+        return count
 
-    def peek(self, queue: str, *, position: int = 0, limit: int = 100) -> list[bytes]:
-        """Look at records without taking them."""
-        found = self._client.request(
-            "GET", f"{self._queue(queue)}/records", position=position, limit=limit, encoding="hex"
-        )
-        return [bytes.fromhex(record) for record in found["records"]]
+    def peek(self, name: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
+        """The records of a queue in order, without taking them.
 
-    def decoded(self, queue: str, *, position: int = 0, limit: int = 100) -> list[dict[str, Any]]:
+        Args:
+            name: the queue; an alias stands for its target.
+            limit: at most so many; all unless given.
+            skip: so many are passed over first.
+            uncommitted: with what units of work have written and not committed.
+        """
+        found: list[bytes] = []
+        while limit is None or len(found) < limit:
+            size = PAGE if limit is None else min(limit - len(found), PAGE)
+            page = self._client.peek_records(
+                self._name, name, position=skip + len(found), limit=size, encoding="hex", uncommitted=uncommitted
+            )["records"]
+            found += map(bytes.fromhex, page)
+            if len(page) < size:
+                break
+        return found
+
+    def decoded(self, queue: str, *, position: int = 0, limit: int = 100) -> list[DecodedRecord]:
         """Look at records by the layout that region.yaml gives to the queue.
 
         Each is ``values`` by field, and ``problem`` where something is no value; numbers with a decimal point as text.
         """
-        path = f"{self._queue(queue)}/records/decoded"
-        return self._client.request("GET", path, position=position, limit=limit)["records"]  # type: ignore[no-any-return]
+        return self._client.peek_decoded_records(self._name, queue, position=position, limit=limit)["records"]
 
     def depth(self, queue: str) -> list[tuple[int, int]]:
         """NUMITEMS over time: (nanoseconds, depth), since when the queue has had which; true to the second."""
-        found = self._client.request("GET", f"{self._queue(queue)}/depth")
-        return [(time_ns, items) for time_ns, items in found["samples"]]
+        return [(time_ns, items) for time_ns, items in self._client.get_depth_history(self._name, queue)["samples"]]
 
-    def inquire_tdqueue(self, tdqueue: str, *options: TdqueueOption) -> dict[str, Any]:
-        """INQUIRE TDQUEUE: with all options, or with those that are named; CVDAs as ``{"cvda": ..., "value": ...}``."""
-        return _of(self._client.request("GET", self._queue(tdqueue)), options)
+    def inquire_tdqueue(self, tdqueue: str, *options: TdqueueOption) -> RemoteTdqueueInfo:
+        """INQUIRE TDQUEUE: with all options, or with those that are named."""
+        return _info(self._client.inquire_tdqueue(self._name, tdqueue), options)
 
-    def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[dict[str, Any]]:
-        """INQUIRE TDQUEUE of all queues, in the order of their names."""
-        return (_of(each, options) for each in self.queues())
+    def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[RemoteTdqueueInfo]:
+        """INQUIRE TDQUEUE of all queues, in the order of their names, each with its name as TDQUEUE."""
+        return (_info(each, options, named=True) for each in self.queues())
 
-    def set_tdqueue(self, tdqueue: str, **options: Unpack[SetTdqueueOptions]) -> dict[str, Any]:
+    def set_tdqueue(self, tdqueue: str, **options: Unpack[SetTdqueueOptions]) -> RemoteTdqueueInfo:
         """SET TDQUEUE; gives what INQUIRE tells then.
 
         Args:
@@ -183,80 +237,81 @@ class RemoteRegion(_Commands):
             RemoteError: a condition of SET TDQUEUE, with its name, RESP and RESP2.
         """
         given = {name.lower(): value for name, value in options.items()}
-        return self._client.request("PATCH", self._queue(tdqueue), given)  # type: ignore[no-any-return]
-
-    def explain(self, queue: str, *, size: int = 1) -> dict[str, Any]:
-        """Why a queue is as it is, and what each request would meet."""
-        return self._client.request("GET", f"{self._queue(queue)}/explain", size=size)  # type: ignore[no-any-return]
-
-    def statistics(self) -> dict[str, Any]:
-        """The statistics of this moment."""
-        return self._client.request("GET", f"{self._path}/statistics")  # type: ignore[no-any-return]
-
-    def tasks(self) -> list[dict[str, Any]]:
-        """The tasks that have begun and not ended."""
-        return self._client.request("GET", f"{self._path}/tasks")  # type: ignore[no-any-return]
-
-    def units_of_work(self) -> list[dict[str, Any]]:
-        """The units of work."""
-        return self._client.request("GET", f"{self._path}/units-of-work")  # type: ignore[no-any-return]
-
-    def snapshot(self) -> dict[str, Any]:
-        """The intrapartition queues with their records, for :meth:`restore`."""
-        return self._client.request("GET", f"{self._path}/snapshot")  # type: ignore[no-any-return]
-
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Give the queues of a snapshot its records and states."""
-        self._client.request("PUT", f"{self._path}/snapshot", snapshot)
-
-    def install(self, definitions: str) -> list[str]:
-        """Install the text of a definition file; gives the names."""
-        found = self._client.request("POST", f"{self._path}/definitions", {"text": definitions})
-        return found["names"]  # type: ignore[no-any-return]
-
-    def definitions(self) -> dict[str, Any]:
-        """What is installed now: ``yaml`` is the text of a definition file, ``data_sets`` the file of each DD name."""
-        return self._client.request("GET", f"{self._path}/definitions")  # type: ignore[no-any-return]
+        return _info(self._client.set_tdqueue(self._name, tdqueue, given))
 
     def discard_tdqueue(self, tdqueue: str) -> None:
         """DISCARD TDQUEUE."""
-        self._client.request("DELETE", self._queue(tdqueue))
+        self._client.discard_tdqueue(self._name, tdqueue)
+
+    def explain(self, name: str, *, size: int = 1) -> QueueExplanation:
+        """Why a queue is as it is, and what each request would meet."""
+        return self._client.explain_tdqueue(self._name, name, size=size)
+
+    # -- the region ---------------------------------------------------------------------------------------------------
+
+    def statistics(self) -> RegionStatistics:
+        """The statistics of this moment."""
+        return self._client.get_statistics(self._name)
+
+    def tasks(self) -> list[TaskEntry]:
+        """The tasks that have begun and not ended."""
+        return self._client.list_tasks(self._name)
+
+    def units_of_work(self) -> list[UnitOfWorkState]:
+        """The units of work."""
+        return self._client.list_units_of_work(self._name)
+
+    def snapshot(self) -> Snapshot:
+        """The intrapartition queues with their records, for :meth:`restore`."""
+        return self._client.take_snapshot(self._name)
+
+    def restore(self, snapshot: Mapping[str, object]) -> None:
+        """Give the queues of a snapshot its records and states."""
+        self._client.restore_snapshot(self._name, snapshot)
+
+    def install(self, definitions: str) -> list[str]:
+        """Install the text of a definition file; gives the names."""
+        return self._client.install_definitions(self._name, {"text": definitions})["names"]
+
+    def definitions(self) -> InstalledDefinitions:
+        """What is installed now: ``yaml`` is the text of a definition file, ``data_sets`` the file of each DD name."""
+        return self._client.get_definitions(self._name)
 
     def set_task(self, task: int, *, purgetype: Purgetype) -> None:
         """SET TASK: PURGE or FORCEPURGE."""
-        self._client.request("DELETE", f"{self._path}/tasks/{task}", how=purgetype.upper())
+        self._client.purge_task(self._name, task, how=cast('Literal["PURGE", "FORCEPURGE"]', purgetype.upper()))
 
     def set_uow(self, uow: bytes, *, uowstate: Uowstate) -> None:
         """SET UOW: end one that is in doubt by COMMIT, BACKOUT or FORCE."""
-        self._client.request("POST", f"{self._path}/units-of-work/{uow.hex().upper()}/end", how=uowstate.upper())
+        how = cast('Literal["COMMIT", "BACKOUT", "FORCE"]', uowstate.upper())
+        self._client.end_unit_of_work(self._name, uow.hex().upper(), how=how)
 
     def faults(self, plan: str) -> None:
         """Put a fault plan to work, as FaultPlan.to_json writes it; an empty list takes it away."""
-        self._client.request("PUT", f"{self._path}/faults", json.loads(plan))
+        self._client.set_faults(self._name, json.loads(plan))
 
-    def jobs(self) -> Iterator[dict[str, Any]]:
+    def jobs(self) -> Iterator[SubmittedJobInfo]:
         """The jobs that were submitted through the internal reader, in order; of a long one the first lines."""
         position = 0
-        while page := self._client.request("GET", f"{self._path}/jobs", position=position):
+        while page := self._client.list_jobs(self._name, position=position):
             yield from page
             position += len(page)
 
     def job(self, number: int) -> list[str]:
         """The cards of a job."""
-        with self._client.stream(f"{self._path}/jobs/{number}") as lines:
+        with self._client.get_job_cards(self._name, number) as lines:
             return list(lines)
 
-    def sysout(self, letter: str = "") -> Iterator[dict[str, Any]]:
+    def sysout(self, letter: str = "") -> Iterator[SysoutDatasetInfo]:
         """The SYSOUT data sets, all or those of a class, in the order of their numbers."""
         after = 0
-        query: dict[str, Any] = {"class": letter or None}
-        while page := self._client.request("GET", f"{self._path}/sysout", after=after, **query):
+        while page := self._client.list_sysout_datasets(self._name, class_=letter or None, after=after):
             yield from page
             after = page[-1]["number"]
 
     def printed(self, number: int) -> Iterator[str]:
         """The lines of a SYSOUT data set as it is printed, as they come."""
-        with self._client.stream(f"{self._path}/sysout/{number}") as lines:
+        with self._client.print_sysout_dataset(self._name, number) as lines:
             yield from lines
 
     def history(self, position: int = 0, *, follow: bool = True) -> Iterator[dict[str, Any]]:
@@ -274,7 +329,7 @@ class RemoteRegion(_Commands):
         """
         while True:
             try:
-                with self._client.stream(f"{self._path}/history", position=position, follow=follow) as lines:
+                with self._client.stream_history(self._name, position=position, follow=follow) as lines:
                     for event in _events(lines):
                         yield event
                         position = event.get("position", position - 1) + 1
@@ -284,9 +339,9 @@ class RemoteRegion(_Commands):
             else:
                 return
 
-    def cemt(self, text: str) -> dict[str, Any]:
+    def cemt(self, text: str) -> CemtAnswer:
         """A CEMT request: its rows, and the screen as ``text``."""
-        return self._client.request("POST", f"{self._path}/cemt", {"text": text})  # type: ignore[no-any-return]
+        return self._client.execute_cemt(self._name, {"text": text})
 
     def wait(self, queue: str, items: int | None = None, *, at_most: int | None = None, seconds: float = 30) -> None:
         """Wait until a queue has so many items.
@@ -320,23 +375,23 @@ class RemoteRegion(_Commands):
         """Wait until all tasks have ended."""
         self._wait({"tasks_ended": True}, seconds)
 
-    def _wait(self, what: dict[str, Any], seconds: float) -> None:
+    def _wait(self, what: dict[str, object], seconds: float) -> None:
         body = {name: value for name, value in what.items() if value is not None} | {"seconds": seconds}
-        self._client.request("POST", f"{self._path}/wait", body, patience=seconds)
+        self._client.wait_for_state(self._name, body, patience=seconds)
 
     def unit_of_work(self, *, idle_seconds: float | None = None) -> RemoteUnitOfWork:
         """Begin a unit of work that stays open between requests."""
-        found = self._client.request("POST", f"{self._path}/units-of-work", idle_seconds=idle_seconds)
+        found = self._client.begin_unit_of_work(self._name, idle_seconds=idle_seconds)
         return RemoteUnitOfWork(self._client, found["id"])
 
 
-def _of(found: dict[str, Any], options: tuple[str, ...]) -> dict[str, Any]:
-    if not options:
-        return found
+def _info(found: TdqueueState, options: tuple[str, ...] = (), *, named: bool = False) -> RemoteTdqueueInfo:
+    values = info_values(found)
     for option in options:
-        if option.upper() not in found:
-            raise UsageError(f"{option} is no option of INQUIRE TDQUEUE; allowed are {', '.join(sorted(found))}")
-    return {"name": found["name"], **{option.upper(): found[option.upper()] for option in options}}
+        if option.upper() not in values:
+            raise UsageError(f"{option} is no option of INQUIRE TDQUEUE; allowed are {', '.join(sorted(values))}")
+    wanted = {option.upper(): values[option.upper()] for option in options} if options else values
+    return RemoteTdqueueInfo({"TDQUEUE": found["name"], **wanted} if named else wanted)
 
 
 def _events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
@@ -354,8 +409,9 @@ class RemoteUnitOfWork(_Commands):
         unit: its id.
     """
 
-    def __init__(self, client: ServerConnection, unit: str) -> None:
-        super().__init__(client, f"/units-of-work/{unit}")
+    def __init__(self, client: Operations, unit: str) -> None:
+        self._client = client
+        self._unit = unit
 
     def __enter__(self) -> Self:
         return self
@@ -372,14 +428,19 @@ class RemoteUnitOfWork(_Commands):
             if gone.status != HTTPStatus.NOT_FOUND:
                 raise
 
-    def ceci(self, text: str) -> dict[str, Any]:
+    def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
+        """An EXEC CICS command in the unit of work; see the region's method."""
+        body = {"text": text, "variables": _variables(variables or {})}
+        return self._client.execute_command_in_unit_of_work(self._unit, body)
+
+    def ceci(self, text: str) -> CeciAnswer:
         """A command as it is typed into CECI: its parts, and the screen as ``text``."""
-        return self._client.request("POST", f"{self._path}/ceci", {"text": text})  # type: ignore[no-any-return]
+        return self._client.execute_ceci(self._unit, {"text": text})
 
     def syncpoint(self) -> None:
         """Commit, which ends it."""
-        self._client.request("POST", f"{self._path}/commit")
+        self._client.commit_unit_of_work(self._unit)
 
     def syncpoint_rollback(self) -> None:
         """Back out, which ends it."""
-        self._client.request("DELETE", self._path)
+        self._client.back_out_unit_of_work(self._unit)

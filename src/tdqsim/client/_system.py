@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Final, Literal
 
-from tdqsim.client._http import ServerConnection
+from tdqsim.client._operations import Operations
+
+if TYPE_CHECKING:
+    from tdqsim.client.answers.ibmi import (
+        BrowsedEntry,
+        DataQueueDescription,
+        DataQueueInfo,
+        DdmDataQueueDescription,
+        IbmiSystemState,
+        ReceivedEntry,
+    )
 
 __all__ = ["RemoteEntry", "RemoteSystem"]
 
@@ -41,10 +50,19 @@ def _data(data: _Data) -> dict[str, str]:
     return {"text": data} if isinstance(data, str) else {"hex": bytes(data).hex()}
 
 
-def _entry(found: dict[str, Any]) -> RemoteEntry:
+def _received(found: ReceivedEntry) -> RemoteEntry:
     key = None if found["key"] is None else bytes.fromhex(found["key"])
-    rest = {name: found[name] for name in ("position", "enqueued", "current_user") if name in found}
-    return RemoteEntry(bytes.fromhex(found["data"]), key, found["sender"], **rest)
+    return RemoteEntry(bytes.fromhex(found["data"]), key, found["sender"])
+
+
+def _browsed(found: BrowsedEntry) -> RemoteEntry:
+    seen = (found["position"], found["enqueued"], found["current_user"])
+    entry = _received(found)
+    return RemoteEntry(entry.data, entry.key, entry.sender, *seen)
+
+
+def _sent(data: _Data, key: _Data | None) -> dict[str, object]:
+    return {"data": _data(data), "key": None if key is None else _data(key)}
 
 
 class RemoteSystem:
@@ -58,30 +76,28 @@ class RemoteSystem:
         profile: of its jobs; the user's own, or QSECOFR for the server's owner.
     """
 
-    def __init__(self, client: ServerConnection, name: str, *, profile: str = "") -> None:
+    def __init__(self, client: Operations, name: str, *, profile: str = "") -> None:
         self._client = client
-        self._path = f"/systems/{quote(name, safe='')}"
+        self._name = name
         self._profile = profile or None
 
-    def _ask(self, method: str, path: str = "", body: Any = None, **query: Any) -> Any:
-        return self._client.request(method, f"{self._path}{path}", body, profile=self._profile, **query)
+    def _at(self, name: str, library: str) -> tuple[str, str, str]:
+        return self._name, library or "*LIBL", name
 
-    @staticmethod
-    def _queue(name: str, library: str) -> str:
-        return f"/queues/{quote(library or '*LIBL', safe='')}/{quote(name or ' ', safe='')}"
-
-    def about(self) -> dict[str, Any]:
+    def about(self) -> IbmiSystemState:
         """Name, CCSID, libraries, active jobs."""
-        return self._client.request("GET", self._path)  # type: ignore[no-any-return]
+        return self._client.get_system(self._name)
 
     def qsnddtaq(self, name: str, library: str, data: _Data, key: _Data | None = None) -> None:
         """Send an entry."""
-        self._ask("POST", f"{self._queue(name, library)}/entries", _sent(data, key))
+        self._client.send_entries(*self._at(name, library), _sent(data, key), profile=self._profile)
 
     def seed_entries(self, name: str, library: str, entries: Iterable[tuple[_Data, _Data | None]]) -> int:
-        """Send several, all or none, at most 1000; how many."""
-        body = [_sent(*each) for each in entries]
-        return self._ask("POST", f"{self._queue(name, library)}/entries", body)["entries"]  # type: ignore[no-any-return]
+        """Send several, a thousand at a time, of which all are sent or none; how many."""
+        several = [_sent(*each) for each in entries]  # a line that is none is found before anything is sent
+        for at in range(0, len(several), _PAGE):
+            self._client.send_entries(*self._at(name, library), several[at : at + _PAGE], profile=self._profile)
+        return len(several)
 
     def qrcvdtaq(
         self,
@@ -95,23 +111,25 @@ class RemoteSystem:
     ) -> RemoteEntry | None:
         """Receive an entry; None when there was none in so many seconds, at most 300."""
         body = {"wait": wait, "order": key_order, "remove": remove, "key": None if key is None else _data(key)}
-        path = f"{self._queue(name, library)}/receive"
-        found = self._ask("POST", path, body, encoding="hex", patience=wait)["entry"]
-        return None if found is None else _entry(found)
+        found = self._client.receive_entry(
+            *self._at(name, library), body, encoding="hex", profile=self._profile, patience=wait
+        )["entry"]
+        return None if found is None else _received(found)
 
     def qclrdtaq(self, name: str, library: str = "", key_order: KeyOrder = "EQ", key: bytes | None = None) -> int:
         """Clear a queue, or of a keyed one the entries of such keys; how many there were."""
-        query = {} if key is None else {"key": key.hex(), "order": key_order}
-        return self._ask("DELETE", f"{self._queue(name, library)}/entries", **query)["cleared"]  # type: ignore[no-any-return]
+        digits, order = (None, None) if key is None else (key.hex(), key_order)
+        place = self._at(name, library)
+        return self._client.clear_data_queue(*place, key=digits, order=order, profile=self._profile)["cleared"]
 
     def qmhqrdqd(
         self,
         name: str,
         library: str = "",
         format: Literal["RDQD0100", "RDQD0200"] = "RDQD0100",  # noqa: A002  (a job's word)
-    ) -> dict[str, Any]:
+    ) -> DataQueueDescription | DdmDataQueueDescription:
         """The description of a data queue: the fields of RDQD0100 or RDQD0200; what are bytes in hexadecimal."""
-        return self._ask("GET", self._queue(name, library), format=format)  # type: ignore[no-any-return]
+        return self._client.describe_data_queue(*self._at(name, library), format_=format, profile=self._profile)
 
     def qmhqcdq(
         self,
@@ -120,29 +138,31 @@ class RemoteSystem:
         *,
         automatic_reclaim: bool | None = None,
         enforce_data_queue_locks: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> DataQueueDescription:
         """Change attributes of a data queue, None leaves one as it is; gives its description."""
         body = {"automatic_reclaim": automatic_reclaim, "enforce_data_queue_locks": enforce_data_queue_locks}
-        return self._ask("PATCH", self._queue(name, library), body)  # type: ignore[no-any-return]
+        return self._client.change_data_queue(*self._at(name, library), body, profile=self._profile)
 
     def dltdtaq(self, dtaq: str, library: str = "") -> list[str]:
         """Delete a data queue; the messages."""
-        return self._ask("DELETE", self._queue(dtaq, library))["messages"]  # type: ignore[no-any-return]
+        return self._client.delete_data_queue(*self._at(dtaq, library), profile=self._profile)["messages"]
 
     def command(self, text: str) -> list[str]:
         """A CL command; its messages."""
-        return self._ask("POST", "/commands", {"text": text})["messages"]  # type: ignore[no-any-return]
+        return self._client.execute_cl_command(self._name, {"text": text}, profile=self._profile)["messages"]
 
     def install(self, definitions: str, *, create_libraries: bool = False) -> list[str]:
         """Create the data queues of a definition file's text, all or none; their names."""
         body = {"text": definitions, "create_libraries": create_libraries}
-        return self._ask("POST", "/definitions", body)["names"]  # type: ignore[no-any-return]
+        return self._client.install_data_queues(self._name, body, profile=self._profile)["names"]
 
-    def data_queue_info(self, data_queue_library: str = "*") -> Iterator[dict[str, Any]]:
+    def data_queue_info(self, data_queue_library: str = "*") -> Iterator[DataQueueInfo]:
         """The rows of DATA_QUEUE_INFO, by library and name."""
         after: str | None = None
         while True:
-            page = self._ask("GET", "/queues", library=data_queue_library, after=after, limit=_PAGE)
+            page = self._client.list_data_queues(
+                self._name, library=data_queue_library, after=after, limit=_PAGE, profile=self._profile
+            )
             yield from page["queues"]
             after = page["next"]
             if after is None:
@@ -158,18 +178,15 @@ class RemoteSystem:
         limit: int | None = None,
     ) -> Iterator[RemoteEntry]:
         """The entries in the queue's order, or those of such keys; none is removed."""
-        position, left = 0, limit
-        query = {} if key is None else {"key": key.hex(), "order": key_order}
-        while left is None or left > 0:
-            size = _PAGE if left is None else min(left, _PAGE)
-            path = f"{self._queue(name, library)}/entries"
-            page = self._ask("GET", path, position=position, limit=size, encoding="hex", **query)["entries"]
-            yield from map(_entry, page)
+        digits, order = (None, None) if key is None else (key.hex(), key_order)
+        position = 0
+        while limit is None or position < limit:
+            size = _PAGE if limit is None else min(limit - position, _PAGE)
+            page = self._client.browse_entries(
+                *self._at(name, library), position=position, limit=size, encoding="hex", key=digits, order=order,
+                profile=self._profile,
+            )["entries"]  # fmt: skip
+            yield from map(_browsed, page)
+            position += len(page)
             if len(page) < size:
                 return
-            position += size
-            left = None if left is None else left - size
-
-
-def _sent(data: _Data, key: _Data | None) -> dict[str, Any]:
-    return {"data": _data(data), "key": None if key is None else _data(key)}

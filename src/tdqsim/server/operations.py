@@ -1,14 +1,14 @@
-"""Which role each operation needs: the table ``facts/operations.tsv``, for every way by which an operation can come.
+"""The table of operations, ``facts/operations.tsv``: the role, the route and the audit text of each.
 
-A route of the API is an operation by its method and path. EXEC CICS text, CECI and CEMT name a command; its CVDA may
-decide, as FORCEPURGE of SET TASK does. Where a CVDA is in a variable, the command needs the highest role of its rows.
+A route of the API names its operation by its id. EXEC CICS text, CECI and CEMT name a command; its CVDA may decide, as
+FORCEPURGE of SET TASK does. Where a CVDA is in a variable, the command needs the highest role of its rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from tdqsim.cics.text.cemt_request import CemtRequest
 from tdqsim.cics.text.translator import Resolved
@@ -16,12 +16,13 @@ from tdqsim.facts import table
 from tdqsim.server.users import Role
 
 __all__ = [
+    "Route",
     "ServerOperation",
     "operation",
-    "operation_id",
     "operation_of_command",
+    "operation_of_id",
     "operation_of_request",
-    "operation_of_route",
+    "route_of",
 ]
 
 
@@ -31,29 +32,54 @@ class ServerOperation(NamedTuple):
     Attributes:
         name: the command, or the name of what is no command.
         role: the role that it needs.
+        audit: the text of its audit line, with the names of its parts in braces.
     """
 
     name: str
     role: Role
+    audit: str = ""
+
+    def text(self, **parts: object) -> str:
+        """The text of its audit line; its name where the table has none."""
+        return self.audit.format(**parts) or self.name
+
+
+class Route(NamedTuple):
+    """A route of the API.
+
+    Attributes:
+        method: such as ``GET``.
+        path: below ``/api/v1``, with the parameters as ``{name}``.
+        tag: the group of the OpenAPI document that it is in.
+    """
+
+    method: str
+    path: str
+    tag: str
 
 
 @cache
-def _rows() -> dict[str, dict[str, Role]]:
-    """The role by operation and value; the value is empty for all that have no row of their own."""
-    found: dict[str, dict[str, Role]] = {}
+def _rows() -> dict[str, dict[str, ServerOperation]]:
+    """The operations by name and value; the value is empty for all that have no row of their own."""
+    found: dict[str, dict[str, ServerOperation]] = {}
     for row in table("operations"):
-        role = Role(row["role"])
-        if found.setdefault(row["operation"], {}).setdefault(row["value"], role) is not role:
-            raise ValueError(f"facts/operations.tsv: {row['operation']} has two roles")
+        one = ServerOperation(row["operation"], Role(row["role"]), row["audit"])
+        if found.setdefault(row["operation"], {}).setdefault(row["value"], one) != one:
+            raise ValueError(f"facts/operations.tsv: {row['operation']} has two roles, or two audit texts")
     return found
 
 
 @cache
-def _routes() -> dict[str, Mapping[str, str]]:
-    return {row["route"]: row for row in table("operations") if row["route"]}
+def _ids() -> dict[str, tuple[Route, ServerOperation]]:
+    found = {}
+    for row in table("operations"):
+        if row["id"]:
+            method, path = row["route"].split(" ")
+            found[row["id"]] = Route(method, path, row["tag"]), operation(row["operation"])
+    return found
 
 
-def _fitting(name: str) -> dict[str, Role]:
+def _fitting(name: str) -> dict[str, ServerOperation]:
     rows = _rows()
     if name in rows:
         return rows[name]
@@ -69,32 +95,26 @@ def operation(name: str, values: Collection[str] | None = ()) -> ServerOperation
         values: the CVDAs that are given, such as ``FORCEPURGE``; None when they are not known.
     """
     rows = _fitting(name)
-    if values is None:
-        return ServerOperation(name, _highest(rows.values()))
-    return ServerOperation(name, _highest([rows[each] for each in values if each in rows] or [rows[""]]))
+    given = rows.values() if values is None else [rows[each] for each in values if each in rows] or [rows[""]]
+    return max(given, key=lambda each: tuple(Role).index(each.role))._replace(name=name)
 
 
-def _highest(roles: Collection[Role]) -> Role:
-    return max(roles, key=tuple(Role).index)
-
-
-def operation_of_route(method: str, path: str) -> ServerOperation:
-    """What a route does.
-
-    Args:
-        method: such as ``GET``.
-        path: below ``/api/v1``, with the parameters as ``{name}``.
+def operation_of_id(operation_id: str) -> ServerOperation:
+    """What the route with this operationId does.
 
     Raises:
-        KeyError: the table has no such route.
+        KeyError: the table has no such id.
     """
-    return operation(_routes()[f"{method} {path}"]["operation"])
+    return _ids()[operation_id][1]
 
 
-def operation_id(method: str, path: str) -> str | None:
-    """The operationId of a route in the OpenAPI document; None for a route that is not in the table."""
-    row = _routes().get(f"{method} {path}")
-    return None if row is None else row["id"]
+def route_of(operation_id: str) -> Route:
+    """The route with this operationId.
+
+    Raises:
+        KeyError: the table has no such id.
+    """
+    return _ids()[operation_id][0]
 
 
 def operation_of_command(resolved: Resolved) -> ServerOperation:
@@ -104,12 +124,9 @@ def operation_of_command(resolved: Resolved) -> ServerOperation:
     return operation(name, None if by_variable else [cvda.name for _option, cvda in resolved.keywords])
 
 
-_NOTHING: Final = ServerOperation("CEMT", Role.look)
-
-
 def operation_of_request(request: CemtRequest) -> ServerOperation:
     """What a CEMT request does; with a ``?`` it only shows what could be asked for."""
     if request.syntax_only:
-        return _NOTHING
+        return operation("CEMT")
     given = [str(getattr(each, "name", each)) for each in request.values.values()]
-    return operation(f"{request.verb} {request.resource}", given)
+    return operation(f"{request.verb} {request.resource}", given)._replace(audit=operation("CEMT").audit)

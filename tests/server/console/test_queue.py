@@ -101,7 +101,7 @@ def test_set_says_before_what_the_vendor_would_say(browser, server):
     page.get_by_text("ATITRANID can be changed only while").wait_for()
     page.get_by_role("button", name="SET TDQUEUE DISABLED").click()
     browser.status("SET TDQUEUE(TRGQ) ENABLESTATUS(DISABLED): NORMAL")
-    assert server.region.inquire_tdqueue("TRGQ")["ENABLESTATUS"]["cvda"] == "DISABLED"
+    assert server.region.inquire_tdqueue("TRGQ").enablestatus.name == "DISABLED"
     page.get_by_role("table", name="INQUIRE TDQUEUE(TRGQ)").get_by_text("DISABLED").wait_for()
     page.get_by_text("WRITEQ TD would get DISABLED").wait_for()
     assert page.get_by_role("button", name="WRITEQ TD").is_disabled()
@@ -118,7 +118,7 @@ def test_a_data_set_is_closed_and_opened(browser, server):
     page = browser.open("regions/PAYREGN/queues/OUTQ", "Queue OUTQ")
     page.get_by_role("button", name="SET TDQUEUE CLOSED").click()
     browser.status("SET TDQUEUE(OUTQ) OPENSTATUS(CLOSED): NORMAL")
-    assert server.region.inquire_tdqueue("OUTQ")["OPENSTATUS"]["cvda"] == "CLOSED"
+    assert server.region.inquire_tdqueue("OUTQ").openstatus.name == "CLOSED"
     page.get_by_role("button", name="SET TDQUEUE OPEN").click()
     browser.status("SET TDQUEUE(OUTQ) OPENSTATUS(OPEN): NORMAL")
 

@@ -119,7 +119,7 @@ def test_a_cemt_line_inquires_sets_and_is_refused_in_words(browser, server):
     page.get_by_label("CEMT line", exact=True).fill("SET TDQ(PAYQ) DISABLED")
     page.get_by_label("CEMT line", exact=True).press("Enter")
     browser.status("CEMT SET TDQ(PAYQ) DISABLED: NORMAL")
-    assert server.region.inquire_tdqueue("PAYQ")["ENABLESTATUS"]["cvda"] == "DISABLED"
+    assert server.region.inquire_tdqueue("PAYQ").enablestatus.name == "DISABLED"
     page.get_by_label("CEMT line", exact=True).fill("MAKE <b>COFFEE</b>")
     page.get_by_label("CEMT line", exact=True).press("Enter")
     screen.get_by_text("MAKE <b>COFFEE</b>").first.wait_for()

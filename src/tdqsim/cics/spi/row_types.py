@@ -2,7 +2,7 @@
 
 Type checkers read source and do not run it, so the table's options are written out as classes:
 ``python -m tdqsim.cics.spi.row_types`` writes ``rows.py`` and, as the thin client imports nothing of regions, the
-client's ``_option_words.py``. A test sees that the files are what the table says.
+client's ``_tdqueue_info.py``. A test sees that the files are what the table says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tdqsim.facts import INQUIRE_OPTIONS, Cvda, InquireOption
 __all__ = ["option_words_source", "row_types_source"]
 
 _FILE: Final = Path(__file__).with_name("rows.py")
-_CLIENTS_FILE: Final = Path(__file__).parents[2] / "client" / "_option_words.py"
+_CLIENTS_FILE: Final = Path(__file__).parents[2] / "client" / "_tdqueue_info.py"
 _HEAD: Final = '''\
 """What each INQUIRE is asked and returns, word by word; :mod:`tdqsim.cics.spi.row_types` writes it."""
 
@@ -30,13 +30,15 @@ from tdqsim.facts import Cvda
 
 '''
 _CLIENTS_HEAD: Final = '''\
-"""The options of INQUIRE, word by word; :mod:`tdqsim.cics.spi.row_types` writes it."""
+"""What INQUIRE TDQUEUE is asked and returns, word by word; :mod:`tdqsim.cics.spi.row_types` writes it."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["TdqueueOption"]
+from tdqsim.client._info import RemoteCvda, RemoteInfo
+
+__all__ = ["RemoteTdqueueInfo", "TdqueueOption"]
 
 '''
 _TYPES: Final = {
@@ -73,7 +75,16 @@ def _said(resource: str) -> tuple[str, ...]:
 
 def option_words_source() -> str:
     """The source of the client's file."""
-    return f"{_CLIENTS_HEAD}{_words_name('TDQUEUE')} = {_words('TDQUEUE')}\n"
+    options = INQUIRE_OPTIONS["TDQUEUE"].values()
+    types = ("RemoteCvda" if option.receiver == "CVDA" else _TYPES[option.receiver] for option in options)
+    attributes = (f"    {option.name.lower()}: {type_}" for option, type_ in zip(options, types, strict=True))
+    lines = [
+        f"{_words_name('TDQUEUE')} = {_words('TDQUEUE')}", "", "",
+        "class RemoteTdqueueInfo(RemoteInfo):",
+        '    """What INQUIRE TDQUEUE returned: those options that were asked for; attributes are in lower case."""',
+        "", "    __slots__ = ()", "", "    tdqueue: str", *attributes,
+    ]  # fmt: skip
+    return _CLIENTS_HEAD + "\n".join(lines) + "\n"
 
 
 def _words_name(resource: str) -> str:

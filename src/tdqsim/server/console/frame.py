@@ -121,17 +121,18 @@ class Visit:
 
     # -- doing something ------------------------------------------------------------------------------------------
 
-    async def do(self, operation: ServerOperation, what: str, call: Callable[[], T]) -> T | ActionRefused:
+    async def do(self, operation: ServerOperation, call: Callable[[], T], **parts: object) -> T | ActionRefused:
         """Have something done in the engine's thread for the user, and tell what came of it.
 
         Args:
-            operation: what it is, with the role that it needs.
-            what: for people, such as ``WRITEQ TD PAYQ``.
+            operation: what it is, with the role that it needs and its audit text.
             call: done as a strand, so it may wait.
+            parts: of the audit text, such as ``queue``.
 
         Returns:
             What the call gave, or :data:`REFUSED`.
         """
+        what = operation.text(**parts)
         caller = self.console.door.who(self.request)
         if caller is None or not caller.may(operation.role):
             self.say(f"{what}: refused, the role {operation.role} is needed; sign on again", "bad")
@@ -173,10 +174,10 @@ class Visit:
             asked.cancel()
 
     async def task(
-        self, operation: ServerOperation, what: str, region: Region, action: Callable[[Task], T]
+        self, operation: ServerOperation, region: Region, action: Callable[[Task], T], **parts: object
     ) -> T | ActionRefused:
         """Have something done as a task of its own with the user's authority."""
-        return await self.do(operation, what, partial(_as_a_task, region, self.caller.userid, action))
+        return await self.do(operation, partial(_as_a_task, region, self.caller.userid, action), **parts)
 
     async def ask(self, call: Callable[[], T]) -> T:
         """Have something looked at in the engine's thread between the turns of others; it must not wait.

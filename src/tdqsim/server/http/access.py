@@ -33,7 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tdqsim.server.http.guard import same_site
 from tdqsim.server.http.problems import problem
 from tdqsim.server.http.sessions import Session, Sessions
-from tdqsim.server.operations import ServerOperation, operation_of_route
+from tdqsim.server.operations import ServerOperation, operation_of_id
 from tdqsim.server.users import Role, User, Users
 
 __all__ = ["OPEN", "PREFIX", "Caller", "Gate", "check_may", "has_signed_on", "one_line", "signed_on"]
@@ -163,8 +163,7 @@ async def _caller(request: HTTPConnection) -> User:
         HTTPException: 401: nobody has signed on. 403: the user has not the role.
     """
     user = signed_on(request)
-    path: str = request.scope["route"].path
-    check_may(user, operation_of_route(request.scope["method"], path.removeprefix(PREFIX)))
+    check_may(user, operation_of_id(request.scope["route"].operation_id))
     return user
 
 

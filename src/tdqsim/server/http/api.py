@@ -13,22 +13,26 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
+from fastapi.routing import APIRoute
 
 from tdqsim import __version__
+from tdqsim.client.answers.process import ServerHealth, ServerReadiness
 from tdqsim.errors import TdqError
 from tdqsim.server.host import Host
-from tdqsim.server.http import data_queues, ibmi, operating, output, queues, records, work
+from tdqsim.server.http import data_queues, events, ibmi, operating, output, queues, records, work
 from tdqsim.server.http.access import Gate
-from tdqsim.server.http.answers.process import ServerHealth, ServerReadiness
-from tdqsim.server.http.common import BOUNDS, PREFIX, route_id
+from tdqsim.server.http.common import BOUNDS, PREFIX
 from tdqsim.server.http.document import describe, page_of
-from tdqsim.server.http.events import Streams, add_events
+from tdqsim.server.http.events import Streams
 from tdqsim.server.http.guard import install_guard
 from tdqsim.server.http.metrics import exposition
 from tdqsim.server.http.problems import DOCUMENTED, answer_for, not_valid
 from tdqsim.server.http.signon import add_sign_on
 
-__all__ = ["application"]
+__all__ = ["MODULES", "application"]
+
+MODULES: Final = (queues, records, work, operating, output, ibmi, data_queues, events)
+"""Each with ``routes`` that are in ``facts/operations.tsv``."""
 
 _ABOUT: Final = (
     "CICS regions with transient data queues, IBM i systems with data queues: commands, records, tasks, time."
@@ -49,7 +53,7 @@ def application(
     app = FastAPI(
         title="tdqsim", version=__version__, openapi_url=f"{PREFIX}/openapi.json", docs_url=None, redoc_url=None,
         description=_ABOUT, responses=DOCUMENTED, redirect_slashes=False,
-        generate_unique_id_function=route_id,
+        generate_unique_id_function=_id_of,
     )  # fmt: skip
     app.openapi = partial(describe, app)  # type: ignore[method-assign]  # as FastAPI documents it
     app.state.streams = Streams()
@@ -61,10 +65,15 @@ def application(
     add_sign_on(app, gate)
     _add_process(app, host, gate)
     app.state.host = host
-    for module in (queues, records, work, operating, output, ibmi, data_queues):
+    for module in MODULES:
         app.router.routes.extend(module.routes.routes)
-    add_events(app, host, app.state.streams)
     return app
+
+
+def _id_of(route: APIRoute) -> str:
+    """The operationId of a route that is not in ``facts/operations.tsv``: the function's name in camel case."""
+    first, *others = route.name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def _add_process(app: FastAPI, host: Host, gate: Gate) -> None:

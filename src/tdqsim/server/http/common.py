@@ -6,23 +6,22 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi.routing import APIRoute
 
 from tdqsim.cics import Region, Task
 from tdqsim.cics.kernel.conditions import TaskReturn
+from tdqsim.client.answers.work import CommandResult
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import PREFIX, Caller
-from tdqsim.server.http.answers.work import CommandResult
 from tdqsim.server.http.problems import DOCUMENTED
 from tdqsim.server.http.values import Statement, values_in, values_out
 from tdqsim.server.open_units import API_TRANSID
-from tdqsim.server.operations import operation_id
+from tdqsim.server.operations import route_of
 from tdqsim.server.users import User
 
 __all__ = [
@@ -30,29 +29,30 @@ __all__ = [
     "PREFIX",
     "PathRegion",
     "PathSystem",
+    "Routes",
     "Served",
-    "api_routes",
     "as_task",
     "attended",
     "executed",
     "in_a_task",
-    "route_id",
 ]
+
+F = TypeVar("F", bound=Callable[..., object])
 
 BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _SOON: Final = 0.02  # most requests are answered by then; a request that takes longer is watched
 
 
-def route_id(route: APIRoute) -> str:
-    """The operationId: that of ``facts/operations.tsv``, or the function's name in camel case."""
-    (method,) = route.methods or {""}
-    first, *others = route.name.split("_")
-    return operation_id(method, route.path.removeprefix(PREFIX)) or first + "".join(map(str.capitalize, others))
+class Routes(APIRouter):
+    """The routes of a module, below ``/api/v1``, with the refusals that each may answer with."""
 
+    def __init__(self) -> None:
+        super().__init__(prefix=PREFIX, responses=DOCUMENTED)
 
-def api_routes() -> APIRouter:
-    """For the routes of a module: below ``/api/v1``, with the refusals that each may answer with."""
-    return APIRouter(prefix=PREFIX, responses=DOCUMENTED, generate_unique_id_function=route_id)
+    def operation(self, operation_id: str, **options: Any) -> Callable[[F], F]:
+        """Have a function carry out an operation of ``facts/operations.tsv``, which has its method, path and group."""
+        method, path, tag = route_of(operation_id)
+        return self.api_route(path, methods=[method], operation_id=operation_id, tags=[tag], **options)
 
 
 async def _served(request: Request) -> Host:

@@ -6,13 +6,12 @@ A receive that nobody waits for any more is given up, and takes nothing.
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Literal, cast
 
 from fastapi import Body, Query, Request
 from pydantic import Field
 
-from tdqsim.ibmi import RDQD0100, RDQD0200, DataQueueEntriesRow, Job, SeedEntry, seed_entries
-from tdqsim.server.http.answers.ibmi import (
+from tdqsim.client.answers.ibmi import (
     BrowsedEntry,
     ClearResult,
     CommandMessages,
@@ -23,15 +22,15 @@ from tdqsim.server.http.answers.ibmi import (
     ReceiveResult,
     SendResult,
 )
-from tdqsim.server.http.common import BOUNDS, PathSystem, Served, api_routes, attended
+from tdqsim.ibmi import RDQD0100, RDQD0200, DataQueueEntriesRow, Job, SeedEntry, seed_entries
+from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served, attended
 from tdqsim.server.http.in_jobs import JobUser, ObjectName, in_a_job, plain
 from tdqsim.server.http.values import HEX, WHOLE, Encoding, Position, Record, RequestBody, bytes_of, shown_bytes
 
 __all__ = ["routes"]
 
-routes = api_routes()
+routes = Routes()
 
-_BASE: Final = "/systems/{name}/queues/{library}/{queue}"
 _Order = Literal["EQ", "GT", "LT", "NE", "GE", "LE"]
 _Ordered = Annotated[_Order, Query(description="how its key is to be to the one given")]
 _HexKey = Annotated[
@@ -69,7 +68,7 @@ class DataQueueAttributes(RequestBody):
     enforce_data_queue_locks: bool | None = None
 
 
-@routes.get(_BASE, tags=["systems"])
+@routes.operation("describeDataQueue")
 async def describe(
     host: Served,
     system: PathSystem,
@@ -91,7 +90,7 @@ async def describe(
     return cast("DataQueueDescription | DdmDataQueueDescription", plain(row._asdict()))
 
 
-@routes.patch(_BASE, tags=["systems"])
+@routes.operation("changeDataQueue")
 async def change(
     host: Served, system: PathSystem, library: ObjectName, queue: ObjectName, given: DataQueueAttributes, user: JobUser
 ) -> DataQueueDescription:
@@ -105,7 +104,7 @@ async def change(
     return cast("DataQueueDescription", plain(row._asdict()))
 
 
-@routes.delete(_BASE, tags=["systems"])
+@routes.operation("deleteDataQueue")
 async def delete(
     host: Served, system: PathSystem, library: ObjectName, queue: ObjectName, user: JobUser
 ) -> CommandMessages:
@@ -118,7 +117,7 @@ async def delete(
     return {"messages": await host.ask(lambda: in_a_job(system, user, act))}
 
 
-@routes.get(f"{_BASE}/entries", tags=["systems"])
+@routes.operation("browseEntries")
 async def look(
     host: Served,
     system: PathSystem,
@@ -143,7 +142,7 @@ async def look(
     return {"position": position, "entries": entries}
 
 
-@routes.delete(f"{_BASE}/entries", tags=["systems"])
+@routes.operation("clearDataQueue")
 async def clear(
     host: Served,
     system: PathSystem,
@@ -161,7 +160,7 @@ async def clear(
     return {"cleared": gone}
 
 
-@routes.post(f"{_BASE}/entries", tags=["systems"], status_code=201)
+@routes.operation("sendEntries", status_code=201)
 async def send(
     host: Served,
     system: PathSystem,
@@ -182,7 +181,7 @@ async def send(
     return await host.ask(lambda: in_a_job(system, user, act))
 
 
-@routes.post(f"{_BASE}/receive", tags=["systems"])
+@routes.operation("receiveEntry")
 async def receive(
     host: Served,
     request: Request,

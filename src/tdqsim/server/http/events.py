@@ -1,6 +1,6 @@
 """What happens, as server-sent events."""
 
-# Annotations are objects here, not text: FastAPI reads them, and they name what is local to a function.
+from __future__ import annotations
 
 import asyncio
 import json
@@ -8,15 +8,17 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Annotated, Any, Final
 
-from fastapi import FastAPI, Header, Query, Request
+from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.common import PREFIX
+from tdqsim.server.http.common import PathRegion, Routes, Served
 from tdqsim.server.http.values import Position
 
-__all__ = ["Streams", "add_events"]
+__all__ = ["Streams", "routes"]
+
+routes = Routes()
 
 _STILL_HERE: Final = 15
 
@@ -51,44 +53,43 @@ class Streams:
             there.set()
 
 
-def add_events(app: FastAPI, host: Host, streams: Streams) -> None:
-    """Add the routes."""
-
-    @app.get(f"{PREFIX}/events", tags=["events"], response_class=_EventStream)
-    async def events(
-        request: Request,
-        _user: Caller,
-        region: Annotated[str, Query(max_length=8, description="only of this region")] = "",
-        queue: Annotated[str, Query(max_length=4, description="only of this queue")] = "",
-    ) -> StreamingResponse:
-        """What happens, as server-sent events: commands, units of work, tasks, seeds; how many were lost."""
-
-        def wanted(event: dict[str, Any]) -> bool:
-            return (not region or event.get("region") == region.upper()) and (not queue or event.get("queue") == queue)
-
-        return _answer(_live(request, host, streams, wanted, -1))
-
-    @app.get(f"{PREFIX}/regions/{{name}}/history", tags=["events"], response_class=_EventStream)
-    async def history(
-        request: Request,
-        name: str,
-        _user: Caller,
-        position: Position = 0,
-        follow: Annotated[bool, Query(description="go on with what happens from now on")] = True,
-        last_event_id: Annotated[str, Header(pattern="^[0-9]{0,18}$", description="go on behind this one")] = "",
-    ) -> StreamingResponse:
-        """What has happened in a region, as far as it is kept, as server-sent events with their positions as ids."""
-        applid = host.region(name).applid
-        begin = int(last_event_id) + 1 if last_event_id else position
-        if not follow:
-            return _answer(_told(await host.ask(lambda: list(host.recent[applid])), begin))
-        return _answer(_live(request, host, streams, lambda event: event.get("region") == applid, begin, applid))
-
-
 class _EventStream(StreamingResponse):
     """Server-sent events."""
 
     media_type = "text/event-stream"
+
+
+@routes.operation("streamEvents", response_class=_EventStream)
+async def events(
+    host: Served,
+    request: Request,
+    _user: Caller,
+    region: Annotated[str, Query(max_length=8, description="only of this region")] = "",
+    queue: Annotated[str, Query(max_length=4, description="only of this queue")] = "",
+) -> StreamingResponse:
+    """What happens, as server-sent events: commands, units of work, tasks, seeds; how many were lost."""
+
+    def wanted(event: dict[str, Any]) -> bool:
+        return (not region or event.get("region") == region.upper()) and (not queue or event.get("queue") == queue)
+
+    return _answer(_live(request, host, wanted, -1))
+
+
+@routes.operation("streamHistory", response_class=_EventStream)
+async def history(
+    host: Served,
+    request: Request,
+    region: PathRegion,
+    position: Position = 0,
+    follow: Annotated[bool, Query(description="go on with what happens from now on")] = True,
+    last_event_id: Annotated[str, Header(pattern="^[0-9]{0,18}$", description="go on behind this one")] = "",
+) -> StreamingResponse:
+    """What has happened in a region, as far as it is kept, as server-sent events with their positions as ids."""
+    applid = region.applid
+    begin = int(last_event_id) + 1 if last_event_id else position
+    if not follow:
+        return _answer(_told(await host.ask(lambda: list(host.recent[applid])), begin))
+    return _answer(_live(request, host, lambda event: event.get("region") == applid, begin, applid))
 
 
 def _answer(stream: AsyncIterator[str]) -> StreamingResponse:
@@ -105,12 +106,12 @@ async def _told(kept: list[dict[str, Any]], begin: int) -> AsyncIterator[str]:
 async def _live(
     request: Request,
     host: Host,
-    streams: Streams,
     wanted: Callable[[dict[str, Any]], bool],
     begin: int,
     applid: str = "",
 ) -> AsyncIterator[str]:
     """What happens from now on; with a region, what is kept of it from a position on before that."""
+    streams: Streams = request.app.state.streams
     there = streams.open()
     loop = asyncio.get_running_loop()
     subscription = host.engine.subscribe(wake=partial(loop.call_soon_threadsafe, there.set))

@@ -12,10 +12,7 @@ from typing import Annotated, cast
 from fastapi import Query
 from pydantic import Field
 
-from tdqsim.definitions import parse_definitions
-from tdqsim.ibmi import DataQueueInfoRow, Job, System
-from tdqsim.server.http.access import Caller
-from tdqsim.server.http.answers.ibmi import (
+from tdqsim.client.answers.ibmi import (
     ActiveJob,
     CommandMessages,
     CreatedDataQueues,
@@ -24,13 +21,16 @@ from tdqsim.server.http.answers.ibmi import (
     IbmiSystemState,
     SystemSummary,
 )
-from tdqsim.server.http.common import BOUNDS, PathSystem, Served, api_routes
+from tdqsim.definitions import parse_definitions
+from tdqsim.ibmi import DataQueueInfoRow, Job, System
+from tdqsim.server.http.access import Caller
+from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served
 from tdqsim.server.http.in_jobs import JobUser, in_a_job, plain
 from tdqsim.server.http.values import Line, RequestBody
 
 __all__ = ["routes"]
 
-routes = api_routes()
+routes = Routes()
 
 
 class DataQueueDefinitions(RequestBody):
@@ -40,13 +40,13 @@ class DataQueueDefinitions(RequestBody):
     create_libraries: Annotated[bool, Field(description="create libraries that are not there")] = False
 
 
-@routes.get("/systems", tags=["systems"])
+@routes.operation("listSystems")
 async def systems(host: Served, _user: Caller) -> list[SystemSummary]:
     """The IBM i systems that are served."""
     return await host.ask(lambda: [_about(system) for system in host.systems.values()])
 
 
-@routes.get("/systems/{name}", tags=["systems"])
+@routes.operation("getSystem")
 async def system(host: Served, system: PathSystem, _user: Caller) -> IbmiSystemState:
     """One system, with its libraries and its active jobs."""
 
@@ -57,7 +57,7 @@ async def system(host: Served, system: PathSystem, _user: Caller) -> IbmiSystemS
     return await host.ask(look)
 
 
-@routes.get("/systems/{name}/queues", tags=["systems"])
+@routes.operation("listDataQueues")
 async def queues(
     host: Served,
     system: PathSystem,
@@ -90,7 +90,7 @@ def _about(system: System) -> SystemSummary:
     return {"name": system.name, "ccsid": system.ccsid, "libraries": len(system.libraries), "jobs": len(system.jobs)}
 
 
-@routes.post("/systems/{name}/commands", tags=["systems"])
+@routes.operation("executeClCommand")
 async def command(host: Served, system: PathSystem, line: Line, user: JobUser) -> CommandMessages:
     """A CL command, such as CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80); its messages."""
 
@@ -101,7 +101,7 @@ async def command(host: Served, system: PathSystem, line: Line, user: JobUser) -
     return {"messages": await host.ask(lambda: in_a_job(system, user, act))}
 
 
-@routes.post("/systems/{name}/definitions", tags=["systems"], status_code=201)
+@routes.operation("installDataQueues", status_code=201)
 async def install(host: Served, system: PathSystem, given: DataQueueDefinitions, user: JobUser) -> CreatedDataQueues:
     """Create the data queues of definitions, all or none."""
     definitions = await to_thread(parse_definitions, given.text, file="text")

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends, HTTPException, Path, Query
 
+from tdqsim.client.answers.work import OptionValue
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import Job, ParameterError, System
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.answers.work import OptionValue
 from tdqsim.server.users import User
 
 __all__ = ["JobUser", "ObjectName", "in_a_job", "plain"]

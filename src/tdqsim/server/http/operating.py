@@ -13,15 +13,15 @@ from pydantic import ConfigDict, Field
 from tdqsim.cics import Region
 from tdqsim.cics.kernel.security import Access, may_access
 from tdqsim.cics.look.installed import installed
+from tdqsim.client.answers.operating import FaultState, InstalledDefinitions, InstallResult
+from tdqsim.client.answers.process import ClockState
+from tdqsim.client.answers.regions import RestoreResult, Snapshot, SnapshotQueue
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.definitions import Definitions, dump_definitions, parse_csd, parse_dct, parse_definitions
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.answers.operating import FaultState, InstalledDefinitions, InstallResult
-from tdqsim.server.http.answers.process import ClockState
-from tdqsim.server.http.answers.regions import RestoreResult, Snapshot, SnapshotQueue
-from tdqsim.server.http.common import BOUNDS, PathRegion, Served, api_routes
+from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 from tdqsim.server.http.values import Record, RequestBody
 from tdqsim.server.looking import check_readable, probe
 from tdqsim.server.open_units import API_TRANSID
@@ -29,7 +29,7 @@ from tdqsim.testing.faults import CrashPoint, FaultPlan, TornWrite
 
 __all__ = ["routes"]
 
-routes = api_routes()
+routes = Routes()
 
 
 class DefinitionText(RequestBody):
@@ -42,7 +42,7 @@ class DefinitionText(RequestBody):
     install: Annotated[bool, Field(description="False only reads them")] = True
 
 
-@routes.post("/regions/{name}/definitions", tags=["definitions"], status_code=201)
+@routes.operation("installDefinitions", status_code=201)
 async def install(host: Served, region: PathRegion, given: DefinitionText, user: Caller) -> InstallResult:
     """Install definitions into the running region, all or none; from CSD or DCT text they are imported first."""
     read: Callable[[str], Any] = {"yaml": _from_yaml, "csd": _from_csd, "dct": _from_dct}[given.form]
@@ -58,7 +58,7 @@ async def install(host: Served, region: PathRegion, given: DefinitionText, user:
     return {"installed": given.install, "names": names, "yaml": dump_definitions(definitions), "reports": reports}
 
 
-@routes.get("/regions/{name}/definitions", tags=["definitions"])
+@routes.operation("getDefinitions")
 async def definitions(host: Served, region: PathRegion, user: Caller) -> InstalledDefinitions:
     """What is installed now as a definition file, triggers as they are SET, and the data sets of the DD cards.
 
@@ -114,13 +114,13 @@ class SnapshotToRestore(RequestBody):
     queues: Annotated[dict[str, QueueToRestore], Field(max_length=BOUNDS["snapshot_records"])]
 
 
-@routes.get("/regions/{name}/snapshot", tags=["records"])
+@routes.operation("takeSnapshot")
 async def snapshot(host: Served, region: PathRegion, user: Caller) -> Snapshot:
     """The intrapartition queues with their records, for restore; refused where there are too many for an answer."""
     return await host.ask(lambda: _taken(region, user.id))
 
 
-@routes.put("/regions/{name}/snapshot", tags=["records"])
+@routes.operation("restoreSnapshot")
 async def restore(host: Served, region: PathRegion, given: SnapshotToRestore, user: Caller) -> RestoreResult:
     """Give the queues of a snapshot its records and its ENABLESTATUS; nothing is done where one cannot have it."""
     wanted = {queue: [each.bytes_for(region) for each in kept.records] for queue, kept in given.queues.items()}
@@ -185,7 +185,7 @@ def _enable(region: Region, name: str, state: _Enable, userid: str) -> None:
 # -- faults and the clock ---------------------------------------------------------------------------------------------
 
 
-@routes.get("/regions/{name}/faults", tags=["faults"])
+@routes.operation("getFaults")
 async def faults(host: Served, region: PathRegion) -> FaultState:
     """The faults that are at work, of the API and of the console, and what has happened by them."""
     applid = region.applid
@@ -198,7 +198,7 @@ async def faults(host: Served, region: PathRegion) -> FaultState:
     return await host.ask(look)
 
 
-@routes.put("/regions/{name}/faults", tags=["faults"])
+@routes.operation("setFaults")
 async def put(
     host: Served, region: PathRegion, faults: Annotated[list[dict[str, Any]], Body(max_length=100)]
 ) -> FaultState:
@@ -213,7 +213,7 @@ async def put(
     return {"faults": json.loads(plan.to_json()), "happened": []}
 
 
-@routes.delete("/regions/{name}/faults", tags=["faults"], status_code=204)
+@routes.operation("removeFaults", status_code=204)
 async def remove(host: Served, region: PathRegion) -> None:
     """Take all faults away."""
     await host.ask(lambda: host.switch_off(region))
@@ -234,13 +234,13 @@ def _shown_clock(clock: Clock) -> ClockState:
     return {"time_ns": clock.time_ns(), "frozen": clock.frozen}
 
 
-@routes.get("/clock", tags=["clock"])
+@routes.operation("getClock")
 async def clock(host: Served, _user: Caller) -> ClockState:
     """The time, and whether it stands still."""
     return await host.ask(lambda: _shown_clock(host.engine.dispatcher.clock))
 
 
-@routes.post("/clock", tags=["clock"])
+@routes.operation("setClock")
 async def move(
     host: Served,
     _user: Caller,

@@ -15,20 +15,20 @@ from fastapi import HTTPException, Query
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from tdqsim.cics import Region
+from tdqsim.client.answers.operating import RegionStatistics, SubmittedJobInfo, SysoutDatasetInfo
 from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool, render
 from tdqsim.server.host import Host
-from tdqsim.server.http.answers.operating import RegionStatistics, SubmittedJobInfo, SysoutDatasetInfo
-from tdqsim.server.http.common import BOUNDS, PathRegion, Served, api_routes
+from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 
 __all__ = ["routes"]
 
-routes = api_routes()
+routes = Routes()
 
 _LINES: Final = BOUNDS["page_records"]
 _Number = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 
-@routes.get("/regions/{name}/statistics", tags=["regions"])
+@routes.operation("getStatistics")
 async def statistics(host: Served, region: PathRegion) -> RegionStatistics:
     """The statistics of this moment."""
     return await host.ask(lambda: cast("RegionStatistics", region.statistics.now().as_dict()))
@@ -37,7 +37,7 @@ async def statistics(host: Served, region: PathRegion) -> RegionStatistics:
 # -- jobs -------------------------------------------------------------------------------------------------------------
 
 
-@routes.get("/regions/{name}/jobs", tags=["regions"])
+@routes.operation("listJobs")
 async def jobs(
     host: Served,
     region: PathRegion,
@@ -49,7 +49,7 @@ async def jobs(
     return await host.ask(lambda: [_job(each) for each in _some_jobs(region, position)])
 
 
-@routes.get("/regions/{name}/jobs/{number}", tags=["regions"], response_class=PlainTextResponse)
+@routes.operation("getJobCards", response_class=PlainTextResponse)
 async def cards(host: Served, region: PathRegion, number: int) -> PlainTextResponse:
     """The cards of a job as text, a line each."""
 
@@ -85,7 +85,7 @@ def _job(job: SubmittedJob) -> SubmittedJobInfo:
 # -- SYSOUT -----------------------------------------------------------------------------------------------------------
 
 
-@routes.get("/regions/{name}/sysout", tags=["regions"])
+@routes.operation("listSysoutDatasets")
 async def sysout(
     host: Served,
     region: PathRegion,
@@ -101,7 +101,7 @@ async def sysout(
     return await host.ask(look)
 
 
-@routes.get("/regions/{name}/sysout/{number}", tags=["regions"], response_class=PlainTextResponse)
+@routes.operation("printSysoutDataset", response_class=PlainTextResponse)
 async def printed(host: Served, region: PathRegion, number: int) -> StreamingResponse:
     """A SYSOUT data set as it is printed, as text."""
     spool = region.data_sets.spool

@@ -12,16 +12,16 @@ from pydantic import BeforeValidator, ConfigDict, model_validator
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.look.explain import explain as explained
+from tdqsim.client.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary, TdqueueState
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary, TdqueueState
-from tdqsim.server.http.common import BOUNDS, PathRegion, Served, api_routes, as_task
+from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task
 from tdqsim.server.http.values import RequestBody, Whole, values_out
 from tdqsim.server.looking import inquired, probe
 from tdqsim.server.users import User
 
 __all__ = ["routes"]
 
-routes = api_routes()
+routes = Routes()
 
 _NOT_THIS_QUEUE = 101  # RESP2 of NOTAUTH
 
@@ -48,13 +48,13 @@ class SetTdqueue(RequestBody):
         return self
 
 
-@routes.get("/regions", tags=["regions"])
+@routes.operation("listRegions")
 async def regions(host: Served, _user: Caller) -> list[RegionSummary]:
     """The regions that are served."""
     return await host.ask(lambda: [_about(region) for region in host.regions.values()])
 
 
-@routes.get("/regions/{name}", tags=["regions"])
+@routes.operation("getRegion")
 async def region(host: Served, region: PathRegion) -> RegionSummary:
     """One region."""
     found = region
@@ -89,7 +89,7 @@ def _readable(region: Region, names: Iterable[str], user: User) -> Iterator[Tdqu
                 raise
 
 
-@routes.get("/regions/{name}/queues", tags=["queues"])
+@routes.operation("listTdqueues")
 async def queues(
     host: Served,
     region: PathRegion,
@@ -109,13 +109,13 @@ async def queues(
     return await host.ask(look)
 
 
-@routes.get("/regions/{name}/queues/{queue}", tags=["queues"])
+@routes.operation("inquireTdqueue")
 async def inquire(host: Served, region: PathRegion, queue: str, user: Caller) -> TdqueueState:
     """INQUIRE TDQUEUE with all options."""
     return await host.ask(lambda: _queue(region, queue, user))
 
 
-@routes.patch("/regions/{name}/queues/{queue}", tags=["queues"])
+@routes.operation("setTdqueue")
 async def set_queue(host: Served, region: PathRegion, queue: str, given: SetTdqueue, user: Caller) -> TdqueueState:
     """SET TDQUEUE, with the options by name, such as ``{"enablestatus": "DISABLED"}``."""
     options = given.model_dump(exclude_unset=True)
@@ -123,13 +123,13 @@ async def set_queue(host: Served, region: PathRegion, queue: str, given: SetTdqu
     return await host.ask(lambda: _queue(region, queue, user))
 
 
-@routes.delete("/regions/{name}/queues/{queue}", tags=["definitions"], status_code=204)
+@routes.operation("discardTdqueue", status_code=204)
 async def discard(host: Served, region: PathRegion, queue: str, user: Caller) -> None:
     """DISCARD TDQUEUE."""
     await as_task(host, region, user, lambda task: task.discard_tdqueue(queue))
 
 
-@routes.get("/regions/{name}/queues/{queue}/depth", tags=["queues"])
+@routes.operation("getDepthHistory")
 async def depth(host: Served, region: PathRegion, queue: str, user: Caller) -> QueueDepth:
     """NUMITEMS of an intrapartition queue over time: since when it has had which, true to the second."""
 
@@ -141,7 +141,7 @@ async def depth(host: Served, region: PathRegion, queue: str, user: Caller) -> Q
     return await host.ask(look)
 
 
-@routes.get("/regions/{name}/queues/{queue}/explain", tags=["queues"])
+@routes.operation("explainTdqueue")
 async def explain(
     host: Served,
     region: PathRegion,

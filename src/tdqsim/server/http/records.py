@@ -5,27 +5,26 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import Body, HTTPException, Query, Request
 
 from tdqsim.cics import Condition, Task
+from tdqsim.client.answers.regions import DecodedPage, PeekPage, ReadRecord, ReadRecords, SeedResult, WriteResult
 from tdqsim.facts import Resp
 from tdqsim.server.http.access import Caller
-from tdqsim.server.http.answers.regions import DecodedPage, PeekPage, ReadRecord, ReadRecords, SeedResult, WriteResult
-from tdqsim.server.http.common import BOUNDS, PathRegion, Served, api_routes, as_task, attended, in_a_task
+from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task, attended, in_a_task
 from tdqsim.server.http.values import Decoding, Encoding, Position, Record, decoded, shown
 from tdqsim.server.looking import peek as look
 
 __all__ = ["routes"]
 
-routes = api_routes()
+routes = Routes()
 
-_BASE: Final = "/regions/{name}/queues/{queue}"
 _Limit = Annotated[int, Query(ge=1, le=BOUNDS["page_records"])]
 
 
-@routes.get(f"{_BASE}/records", tags=["records"])
+@routes.operation("peekRecords")
 async def peek(
     host: Served,
     region: PathRegion,
@@ -41,7 +40,7 @@ async def peek(
     return {"position": position, "records": [shown(record, region, encoding) for record in records]}
 
 
-@routes.get(f"{_BASE}/records/decoded", tags=["records"])
+@routes.operation("peekDecodedRecords")
 async def peek_by_own_layout(
     host: Served, region: PathRegion, queue: str, user: Caller, position: Position = 0, limit: _Limit = 100
 ) -> DecodedPage:
@@ -54,7 +53,7 @@ async def peek_by_own_layout(
     return {"layout": made.name, "position": position, "records": found}
 
 
-@routes.post(f"{_BASE}/records/decoded", tags=["records"])
+@routes.operation("peekRecordsByLayout")
 async def peek_decoded(
     host: Served,
     region: PathRegion,
@@ -71,7 +70,7 @@ async def peek_decoded(
     return {"position": position, "records": found}
 
 
-@routes.post(f"{_BASE}/read", tags=["records"])
+@routes.operation("readRecords")
 async def read(
     host: Served,
     request: Request,
@@ -92,7 +91,7 @@ async def read(
     return {"record": shown(record, region, encoding), "length": len(record)}
 
 
-@routes.post(f"{_BASE}/records", tags=["records"], status_code=201)
+@routes.operation("writeRecords", status_code=201)
 async def write(
     host: Served,
     region: PathRegion,
@@ -115,13 +114,13 @@ async def write(
     return found
 
 
-@routes.delete(f"{_BASE}/records", tags=["records"], status_code=204)
+@routes.operation("deleteRecords", status_code=204)
 async def clear(host: Served, region: PathRegion, queue: str, user: Caller) -> None:
     """DELETEQ TD."""
     await as_task(host, region, user, lambda task: task.deleteq_td(queue))
 
 
-@routes.post(f"{_BASE}/seed", tags=["records"], status_code=201)
+@routes.operation("seedRecords", status_code=201)
 async def seed(
     host: Served,
     region: PathRegion,

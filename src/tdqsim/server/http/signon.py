@@ -17,9 +17,9 @@ from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import Field
 
+from tdqsim.client.answers.process import SessionState, SessionToken
 from tdqsim.facts import table
 from tdqsim.server.http.access import Caller, Gate, has_signed_on, session_of, signed_on
-from tdqsim.server.http.answers.process import SessionState, SessionToken
 from tdqsim.server.http.guard import same_site
 from tdqsim.server.http.values import RequestBody
 from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User
@@ -129,7 +129,7 @@ def _add_session(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
         csrf = session.csrf if session is not None and session.cookie else None
         return {"user": user.id, "roles": _roles(user), "groups": list(user.groups), "csrf": csrf}
 
-    @app.delete("/api/v1/session", tags=["session"], status_code=204)
+    @app.delete("/api/v1/session", tags=["session"], status_code=204, operation_id="signOff")
     async def end(request: Request, _user: Caller) -> None:
         """Sign off; the token of the run stays."""
         session = session_of(request)

@@ -13,13 +13,13 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.json_schema import SkipJsonSchema
 
 from tdqsim.cics import Region
+from tdqsim.client.answers.regions import DecodedRecord
+from tdqsim.client.answers.work import OptionValue
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 from tdqsim.layouts import Layout, Rules, parse_copybook, parse_layout_yaml
-from tdqsim.server.http.answers.regions import DecodedRecord
-from tdqsim.server.http.answers.work import OptionValue
 
 __all__ = [
     "HEX",

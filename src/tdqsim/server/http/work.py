@@ -13,11 +13,7 @@ from tdqsim.cics.text.ceci import session as ceci_session
 from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import parse_cemt
 from tdqsim.cics.text.translator import resolve
-from tdqsim.errors import TdqError
-from tdqsim.server import blocking
-from tdqsim.server.host import Host
-from tdqsim.server.http.access import Caller, check_may
-from tdqsim.server.http.answers.work import (
+from tdqsim.client.answers.work import (
     CeciAnswer,
     CemtAnswer,
     CommandResult,
@@ -27,11 +23,15 @@ from tdqsim.server.http.answers.work import (
     UnitOfWorkState,
     WaitResult,
 )
+from tdqsim.errors import TdqError
+from tdqsim.server import blocking
+from tdqsim.server.host import Host
+from tdqsim.server.http.access import Caller, check_may
 from tdqsim.server.http.common import (
     BOUNDS,
     PathRegion,
+    Routes,
     Served,
-    api_routes,
     as_task,
     attended,
     executed,
@@ -43,12 +43,12 @@ from tdqsim.server.users import User
 
 __all__ = ["routes"]
 
-routes = api_routes()
+routes = Routes()
 
 _Uow = Annotated[str, Path(pattern="^[0-9A-Fa-f]{16}$", description="as INQUIRE UOW tells it, in hexadecimal")]
 
 
-@routes.post("/regions/{name}/exec", tags=["commands"])
+@routes.operation("executeCommand")
 async def execute(
     host: Served, request: Request, region: PathRegion, statement: Statement, user: Caller
 ) -> CommandResult:
@@ -59,7 +59,7 @@ async def execute(
     return found
 
 
-@routes.post("/regions/{name}/cemt", tags=["commands"])
+@routes.operation("executeCemt")
 async def operate(host: Served, region: PathRegion, line: Line, user: Caller) -> CemtAnswer:
     """A CEMT request, with its abbreviations: rows, and the screen as text. It needs the role of the request."""
     check_may(user, operation_of_request(parse_cemt(line.text)))
@@ -67,7 +67,7 @@ async def operate(host: Served, region: PathRegion, line: Line, user: Caller) ->
     return cast("CemtAnswer", {"text": found.text, **found.as_dict()})
 
 
-@routes.post("/regions/{name}/wait", tags=["commands"])
+@routes.operation("waitForState")
 async def wait(host: Served, request: Request, region: PathRegion, what: AwaitedState) -> WaitResult:
     """Wait for the number of items of a queue, a condition, or the end of tasks; a client's time is real."""
     if what.queue is not None:
@@ -81,7 +81,7 @@ async def wait(host: Served, request: Request, region: PathRegion, what: Awaited
     return {"met": True}
 
 
-@routes.post("/regions/{name}/units-of-work", tags=["units of work"], status_code=201)
+@routes.operation("beginUnitOfWork", status_code=201)
 async def begin(
     host: Served,
     region: PathRegion,
@@ -93,7 +93,7 @@ async def begin(
     return {"id": unit, "region": region.applid}
 
 
-@routes.post("/units-of-work/{unit}/exec", tags=["units of work"])
+@routes.operation("executeCommandInUnitOfWork")
 async def execute_in_unit(
     host: Served, request: Request, unit: str, statement: Statement, user: Caller
 ) -> CommandResult:
@@ -104,7 +104,7 @@ async def execute_in_unit(
     return found
 
 
-@routes.post("/units-of-work/{unit}/ceci", tags=["units of work"])
+@routes.operation("executeCeci")
 async def ceci(host: Served, request: Request, unit: str, line: Line, user: Caller) -> CeciAnswer:
     """A command as it is typed into CECI, in an open unit of work: its parts, and the screen as text.
 
@@ -124,7 +124,7 @@ async def ceci(host: Served, request: Request, unit: str, line: Line, user: Call
     return found
 
 
-@routes.post("/units-of-work/{unit}/commit", tags=["units of work"])
+@routes.operation("commitUnitOfWork")
 async def commit(host: Served, request: Request, unit: str, user: Caller) -> CommitResult:
     """Commit an open unit of work, which ends it."""
     ended = _in_unit(host, unit, user, lambda task: task.syncpoint(), last=True)
@@ -132,7 +132,7 @@ async def commit(host: Served, request: Request, unit: str, user: Caller) -> Com
     return {"committed": True}
 
 
-@routes.delete("/units-of-work/{unit}", tags=["units of work"], status_code=204)
+@routes.operation("backOutUnitOfWork", status_code=204)
 async def back_out(host: Served, request: Request, unit: str, user: Caller) -> None:
     """Back an open unit of work out, which ends it."""
     await attended(request, _in_unit(host, unit, user, lambda task: task.syncpoint_rollback(), last=True))
@@ -148,7 +148,7 @@ def _region_of(task: Task) -> Region:
     return region  # type: ignore[no-any-return]
 
 
-@routes.get("/regions/{name}/tasks", tags=["tasks"])
+@routes.operation("listTasks")
 async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
     """The tasks that have begun and not ended, with what each waits for and who has that."""
 
@@ -159,7 +159,7 @@ async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
     return await host.ask(look)
 
 
-@routes.delete("/regions/{name}/tasks/{number}", tags=["tasks"], status_code=204)
+@routes.operation("purgeTask", status_code=204)
 async def purge(
     host: Served, region: PathRegion, number: int, user: Caller, how: Literal["PURGE", "FORCEPURGE"] = "PURGE"
 ) -> None:
@@ -179,7 +179,7 @@ def _task(task: Any, wait: blocking.Wait | None) -> TaskEntry:
     }
 
 
-@routes.get("/regions/{name}/units-of-work", tags=["units of work"])
+@routes.operation("listUnitsOfWork")
 async def units(host: Served, region: PathRegion) -> list[UnitOfWorkState]:
     """The units of work of a region."""
 
@@ -197,7 +197,7 @@ async def units(host: Served, region: PathRegion) -> list[UnitOfWorkState]:
     return await host.ask(look)
 
 
-@routes.post("/regions/{name}/units-of-work/{uow}/end", tags=["units of work"], status_code=204)
+@routes.operation("endUnitOfWork", status_code=204)
 async def force(
     host: Served, region: PathRegion, uow: _Uow, user: Caller, how: Literal["COMMIT", "BACKOUT", "FORCE"]
 ) -> None:

@@ -66,7 +66,7 @@ class _Clock:
 
     async def _move(self, what: str, call: Callable[[Dispatcher], object]) -> None:
         clock = self.visit.console.host.engine.dispatcher
-        await self.visit.do(operation("SET CLOCK"), what, lambda: call(clock))
+        await self.visit.do(operation("SET CLOCK"), lambda: call(clock), what=what)
         await self.refresh()
 
     async def freeze(self) -> None:

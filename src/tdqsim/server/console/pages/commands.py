@@ -79,7 +79,7 @@ class _Cemt:
             return
         userid = self.visit.caller.userid or self.region.default_user
         found = await self.visit.do(
-            operation_of_request(request), f"CEMT {text}", lambda: cemt(self.region, text, userid=userid)
+            operation_of_request(request), lambda: cemt(self.region, text, userid=userid), text=text
         )
         if found is not REFUSED:
             self.screen.say("\n".join(found.text.split("\n")[: _KEPT * 5]))
@@ -138,7 +138,7 @@ class _Ceci:
             if caller is None or not caller.may(needed.role):
                 self.visit.say(f"CECI {needed.name}: refused, the role {needed.role} is needed; sign on again", "bad")
                 return False
-        self.visit.audit(f"CECI {command.name}")
+        self.visit.audit(operation("CECI").text(command=command.name))
         if not self.unit:
             begin = self.visit.console.host.units.begin(self.region, self._user, _IDLE, transid=CONSOLE_TRANSID)
             self.unit = await asyncio.wrap_future(begin)

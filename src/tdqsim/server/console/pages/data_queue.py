@@ -197,7 +197,7 @@ class _DataQueue:
     async def _do(self, what: str, action: Callable[[Job], T]) -> T | ActionRefused:
         userid = self.visit.caller.userid
         found = await self.visit.do(
-            operation(what), f"{what} {self.library}/{self.name}", lambda: as_job(self.system, userid, action)
+            operation(what), lambda: as_job(self.system, userid, action), library=self.library, queue=self.name
         )
         await self.refresh()
         return found

@@ -114,14 +114,14 @@ class _Faults:
         def attach() -> None:
             self.visit.console.host.switch_on(self.region, FaultPlan(self._fault()))
 
-        if await self.visit.do(operation("SET FAULTS"), "Switch a fault on", attach) is not REFUSED:
+        if await self.visit.do(operation("SET FAULTS"), attach, fault="a fault on") is not REFUSED:
             await self.refresh()
 
     async def _off(self, row: str, _act: str) -> None:
         def detach() -> None:
             self.visit.console.host.switch_off(self.region, row)
 
-        await self.visit.do(operation("SET FAULTS"), f"Switch fault {row} off", detach)
+        await self.visit.do(operation("SET FAULTS"), detach, fault=f"fault {row} off")
         await self.refresh()
 
 

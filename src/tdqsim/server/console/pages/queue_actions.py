@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Task
 from tdqsim.cics.look.explain import Prediction
 from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.server.console.controls import Block, Button, Control, Handler
 from tdqsim.server.console.dialogs import confirmed
-from tdqsim.server.console.frame import REFUSED, Visit
+from tdqsim.server.console.frame import REFUSED, ActionRefused, Visit
 from tdqsim.server.console.queue_look import SETTABLE, as_value, foresee_set
 from tdqsim.server.operations import operation
 
 __all__ = ["Actions"]
+
+T = TypeVar("T")
 
 _WAYS: Final = {"text": "text", "hex": "hexadecimal"}
 _MOST_SEEDS: Final = 1000
@@ -125,19 +127,20 @@ class Actions:
     def _bytes(self, text: str) -> bytes:
         return hex_bytes(text) if self._way.text == "hex" else self.region.codepage.encode(text)
 
+    async def _task(self, name: str, action: Callable[[Task], T], **parts: object) -> T | ActionRefused:
+        """One command on the queue as a task of its own."""
+        return await self.visit.task(operation(name), self.region, action, queue=self.name, **parts)
+
     async def write(self) -> None:
         """WRITEQ TD of the record that was typed."""
         text = self._record.text
-        await self.visit.task(
-            operation("WRITEQ TD"), f"WRITEQ TD {self.name}", self.region,
-            lambda task: task.writeq_td(self.name, self._bytes(text)),
-        )  # fmt: skip
+        await self._task("WRITEQ TD", lambda task: task.writeq_td(self.name, self._bytes(text)))
 
     async def read(self) -> None:
         """READQ TD: the first record is taken, and shown in the status line."""
-        what = f"READQ TD {self.name}"
-        record = await self.visit.task(operation("READQ TD"), what, self.region, lambda task: task.readq_td(self.name))
+        record = await self._task("READQ TD", lambda task: task.readq_td(self.name))
         if record is not REFUSED:
+            what = operation("READQ TD").text(queue=self.name)
             self.visit.say(
                 f"{what}: NORMAL, {len(record):,} bytes: {self.region.codepage.printable(record[:200])}", "ok"
             )
@@ -145,27 +148,21 @@ class Actions:
     async def clear(self) -> None:
         """DELETEQ TD, when it is meant."""
         if await confirmed(f"Delete all records of {self.name}?", "DELETEQ TD"):
-            await self.visit.task(
-                operation("DELETEQ TD"), f"DELETEQ TD {self.name}", self.region, lambda task: task.deleteq_td(self.name)
-            )
+            await self._task("DELETEQ TD", lambda task: task.deleteq_td(self.name))
 
     async def discard(self) -> None:
         """DISCARD TDQUEUE, when it is meant."""
         if await confirmed(f"Discard the definition of {self.name}, with its records?", "DISCARD TDQUEUE"):
-            await self.visit.task(
-                operation("DISCARD TDQUEUE"), f"DISCARD TDQUEUE {self.name}", self.region,
-                lambda task: task.discard_tdqueue(self.name),
-            )  # fmt: skip
+            await self._task("DISCARD TDQUEUE", lambda task: task.discard_tdqueue(self.name))
 
     async def set(self, option: str, value: str) -> None:
         """SET TDQUEUE of one option."""
-        what = f"SET TDQUEUE({self.name}) {option}({value})"
 
         def change(task: Task) -> None:
             changes: dict[str, Any] = {option.lower(): as_value(option, value)}
             task.set_tdqueue(self.name, **changes)
 
-        await self.visit.task(operation("SET TDQUEUE"), what, self.region, change)
+        await self._task("SET TDQUEUE", change, option=option, value=value)
 
     async def set_option(self) -> None:
         """SET TDQUEUE as chosen and typed."""
@@ -187,6 +184,6 @@ class Actions:
         if not 0 < len(lines) <= _MOST_SEEDS:
             self.visit.say(f"Seed {self.name}: 1 to {_MOST_SEEDS} lines are needed, {len(lines)} are there", "bad")
             return
-        count = await self.visit.do(operation("SEED"), f"Seed {self.name}", lambda: self.region.seed(self.name, lines))
+        count = await self.visit.do(operation("SEED"), lambda: self.region.seed(self.name, lines), queue=self.name)
         if count is not REFUSED:
             self.visit.say(f"Seed {self.name}: {count} records", "ok")

@@ -230,7 +230,9 @@ class _System:
             job.command(text)
             return [str(message) for message in list(job.joblog)[-100:]]
 
-        found = await self.visit.do(operation("CL"), _command_of(text), lambda: as_job(self.system, userid, act))
+        found = await self.visit.do(
+            operation("CL"), lambda: as_job(self.system, userid, act), command=_command_of(text)
+        )
         said = "\n".join(found) if found is not REFUSED else "(see below)"
         self.screen.say(f"> {text}\n{said}")
         try:

@@ -107,8 +107,8 @@ class _Tasks:
             return
         if await confirmed(f"{how.capitalize()} task {row}? What it has not committed is backed out.", how):
             await self.visit.task(
-                operation("SET TASK", [how]), f"SET TASK({row}) {how}", self.view.region,
-                lambda task: task.set_task(int(row), purgetype=Cvda[how]),
+                operation("SET TASK", [how]), self.view.region,
+                lambda task: task.set_task(int(row), purgetype=Cvda[how]), task=row, how=how,
             )  # fmt: skip
 
 

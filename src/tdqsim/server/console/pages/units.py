@@ -91,8 +91,8 @@ class _Units:
             return
         if await confirmed(f"Decide about {row} without its coordinator?", how):
             await self.visit.task(
-                operation("SET UOW"), f"SET UOW({row}) {how}", self.view.region,
-                lambda task: task.set_uow(bytes.fromhex(row), uowstate=Cvda[how]),
+                operation("SET UOW"), self.view.region,
+                lambda task: task.set_uow(bytes.fromhex(row), uowstate=Cvda[how]), uow=row, how=how,
             )  # fmt: skip
 
 

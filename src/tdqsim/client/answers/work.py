@@ -7,7 +7,7 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from tdqsim.server.http.answers.regions import BytesValue, CvdaValue
+from tdqsim.client.answers.regions import BytesValue, CvdaValue
 
 __all__ = [
     "CeciAnswer",

@@ -1,0 +1,76 @@
+"""What INQUIRE gives of a queue in a server: the same names and words as in a region of this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self, cast
+
+if TYPE_CHECKING:
+    from tdqsim.client.answers.regions import CvdaValue, TdqueueState
+
+__all__ = ["RemoteCvda", "RemoteInfo", "info_values"]
+
+
+class RemoteCvda(int):
+    """A CVDA: its number, which is that of ``tdqsim.Cvda``.
+
+    Attributes:
+        name: its name, such as ``ENABLED``.
+    """
+
+    name: str
+
+    def __new__(cls, value: CvdaValue) -> Self:
+        """The CVDA of an answer."""
+        self = super().__new__(cls, value["value"])
+        self.name = value["cvda"]
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {int(self)}>"
+
+    @property
+    def value(self) -> int:
+        """Its number."""
+        return int(self)
+
+
+class RemoteInfo(dict[str, "RemoteCvda | int | str"]):
+    """What one INQUIRE returned, by option: ``info.numitems`` and ``info["NUMITEMS"]`` are the same."""
+
+    __slots__ = ()
+
+    def __missing__(self, option: str) -> RemoteCvda | int | str:
+        if option.upper() == option:
+            raise KeyError(option)
+        return self[option.upper()]
+
+    def as_dict(self, *, plain: bool = False) -> dict[str, RemoteCvda | int | str]:
+        """The values by option name.
+
+        Args:
+            plain: CVDAs by name and text without trailing blanks, as JSON wants it.
+        """
+        return {name: _plain(value) for name, value in self.items()} if plain else dict(self)
+
+
+def _attribute(info: RemoteInfo, name: str) -> RemoteCvda | int | str:
+    try:
+        return info[name.upper()]
+    except KeyError:
+        there = ", ".join(info) or "no values"
+        raise AttributeError(f"{name.upper()} was not asked for, or is no option; there are {there}") from None
+
+
+setattr(RemoteInfo, "__getattr__", _attribute)  # noqa: B010  (type checkers are to go by the attributes of the subclass)
+
+
+def _plain(value: RemoteCvda | int | str) -> RemoteCvda | int | str:
+    if isinstance(value, RemoteCvda):
+        return value.name
+    return value.rstrip() if isinstance(value, str) else value
+
+
+def info_values(found: TdqueueState) -> dict[str, RemoteCvda | int | str]:
+    """The options of an answer, CVDAs as :class:`RemoteCvda`."""
+    values = cast("dict[str, CvdaValue | int | str]", {name: each for name, each in found.items() if name != "name"})
+    return {name: RemoteCvda(each) if isinstance(each, dict) else each for name, each in values.items()}

@@ -1,0 +1,126 @@
+"""Writes the client's methods, one for each route of the API, as a module of typed Python.
+
+``python -m tdqsim.server.http.client_source`` writes ``client/_operations.py``; a test sees that the file is what the
+routes say. The thin client imports nothing of the server, so its methods are written out: names, parameters and answers
+are those of the routes, and type checkers and editors know them.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from importlib import import_module
+from inspect import getdoc
+from json import dumps
+from keyword import iskeyword
+from pathlib import Path
+from pkgutil import iter_modules
+from re import findall, sub
+from typing import Any, Final
+
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from tdqsim.client import answers
+from tdqsim.server.http.access import PREFIX
+from tdqsim.server.http.api import MODULES
+
+__all__ = ["client_source"]
+
+_FILE: Final = Path(__file__).parents[2] / "client" / "_operations.py"
+_WAITING: Final = ("waitForState", "receiveEntry")
+_TYPES: Final = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}
+_HEAD: Final = '''\
+"""A method for each operation of the API; :mod:`tdqsim.server.http.client_source` writes it.
+
+What has no value is left out of a request, so that the server's default counts. A body is what is sent as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Literal
+
+from tdqsim.client._http import ServerConnection, part
+
+'''
+_CLASS: Final = '''
+
+__all__ = ["Body", "Operations"]
+
+Body = Mapping[str, object] | Sequence[Mapping[str, object]]
+
+
+class Operations(ServerConnection):
+    """The operations of a server, by the ids that they have in the OpenAPI document."""
+'''
+
+
+def client_source() -> str:
+    """The source of the client's module, before it is formatted."""
+    routes = [each for module in MODULES for each in module.routes.routes if isinstance(each, APIRoute)]
+    methods = [line for route in routes for line in _method(route)]
+    used = set(findall(r"\w+", "\n".join(methods)))
+    imports = ["if TYPE_CHECKING:"]
+    for module in iter_modules(answers.__path__):
+        names = [each for each in import_module(f"{answers.__name__}.{module.name}").__all__ if each in used]
+        if names:
+            listed = ", ".join(sorted(names, key=str.lower))
+            imports.append(
+                f"    from {answers.__name__}.{module.name} import {f'({listed})' if ',' in listed else listed}"
+            )
+    return _HEAD + "\n".join(imports) + _CLASS + "\n".join(methods) + "\n"
+
+
+def _method(route: APIRoute) -> Iterator[str]:
+    """The method of a route: places of its path by position, parameters of its query by name."""
+    assert route.operation_id is not None
+    ((path, methods),) = get_openapi(title="", version="", routes=[route])["paths"].items()
+    ((method, operation),) = methods.items()
+    path = path.removeprefix(PREFIX)
+    described = {each["name"]: each for each in operation.get("parameters", ()) if each["in"] != "header"}
+    places = findall(r"{(\w+)}", path)
+    query = [name for name, each in described.items() if each["in"] == "query"]
+    body = "requestBody" in operation
+    waits = route.operation_id in _WAITING
+    streams = route.response_model is None and route.status_code != HTTPStatus.NO_CONTENT
+
+    given = ["self", *(f"{name}: {_type(described[name]['schema'])}" for name in places), *["body: Body"] * body]
+    given += ["*"] * bool(query or waits)
+    given += [f"{_name(name)}: {_type(described[name]['schema'])} | None = None" for name in query]
+    given += ["patience: float = 0"] * waits
+    answer = "AbstractContextManager[Iterator[str]]" if streams else route.endpoint.__annotations__["return"]
+    yield f"    def {_snake(route.operation_id)}({', '.join(given)}) -> {answer}:"
+    yield f'        """{(getdoc(route.endpoint) or "").splitlines()[0]}"""'
+
+    filled = sub(r"{(\w+)}", r"{part(\1)}", path)
+    target = f'f"{filled}"' if places else f'"{path}"'
+    sent = [target] if streams else [f'"{method.upper()}"', target, *["body"] * body]
+    sent += ["query={" + ", ".join(f'"{name}": {_name(name)}' for name in query) + "}"] * bool(query)
+    sent += ["patience=patience"] * waits
+    word = "" if answer == "None" else "return "
+    yield f"        {word}self.{'stream' if streams else 'ask'}({', '.join(sent)})"
+    yield ""
+
+
+def _snake(words: str) -> str:
+    return sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", words)
+
+
+def _name(name: str) -> str:
+    """A name of the API as Python can have it."""
+    return f"{name}_" if iskeyword(name) or hasattr(builtins, name) else name
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return next(_type(each) for each in schema["anyOf"] if each["type"] != "null")
+    if "enum" in schema:
+        return f"Literal[{', '.join(map(dumps, schema['enum']))}]"
+    return _TYPES[schema["type"]]
+
+
+if __name__ == "__main__":
+    _FILE.write_text(client_source(), "utf-8")  # ruff formats it
