@@ -15,9 +15,9 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 __all__ = ["Address", "announce", "control_folder", "find", "withdraw"]
 
@@ -93,13 +93,13 @@ def announce(places: Iterable[Path], address: Address) -> list[Path]:
     """Leave a file for each place; gives the files.
 
     Raises:
-        TdqError: there is no folder that is this user's own.
+        UsageError: there is no folder that is this user's own.
     """
     import json  # noqa: PLC0415  (a server's)
 
     folder = control_folder(make=True)
     if folder is None:
-        raise TdqError("there is no folder of this user's own for control addresses; set XDG_RUNTIME_DIR")
+        raise UsageError("there is no folder of this user's own for control addresses; set XDG_RUNTIME_DIR")
     _sweep(folder)
     left = []
     for place in places:
@@ -159,11 +159,12 @@ def find(place: Path) -> Address | None:
     for folder in filter(_is_private, _candidates()):
         found = _read(_file_of(folder, place))
         if found.get("place") == str(place.resolve()) and found.keys() >= set(Address._fields):
-            return Address(*(found[name] for name in Address._fields))
+            url, token, name, kind = (str(found[word]) for word in ("url", "token", "name", "kind"))
+            return Address(url, token, int(str(found["pid"])), name, kind)
     return None
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read(file: Path) -> dict[str, object]:
     try:
         with file.open("rb") as source:
             text = source.read(_MOST)

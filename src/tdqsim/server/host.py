@@ -28,6 +28,7 @@ from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.layouts import Layout
 from tdqsim.report.layouts import queue_layouts
 from tdqsim.server.depths import DepthHistory
+from tdqsim.server.errors import ServeError
 from tdqsim.server.hostservers import Accounts
 from tdqsim.server.latency import Latency
 from tdqsim.server.open_units import OpenUnits
@@ -223,7 +224,7 @@ class Host:
     @staticmethod
     def _check_free(kind: str, name: str, there: Container[str]) -> None:
         if name in there:
-            raise TdqError(f"a {kind} {name} is served already; give each a name of its own")
+            raise ServeError(f"a {kind} {name} is served already; give each a name of its own")
 
     def add_directory(self, path: Path, store: Path | None = None) -> Region | System:
         """Serve the region that ``region.yaml`` in a directory describes, or the system of its ``system.yaml``.

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.server._yamlfile import read_model, read_plain
 from tdqsim.server.linkfile import ServedLinks, check_names_once
 
@@ -154,7 +154,7 @@ def serve_file(directories: Sequence[Path], store: Path | None = None) -> ServeF
         TdqError: a store is given where there are several directories.
     """
     if store is not None and len(directories) != 1:
-        raise TdqError("a store is given where one directory is served; serve.yaml gives each its own")
+        raise UsageError("a store is given where one directory is served; serve.yaml gives each its own")
     places = [ServedPlace(path=str(each), store="" if store is None else str(store)) for each in directories]
     return ServeFile(directories=tuple(places), faces=Faces(ibmi=True))
 
@@ -179,7 +179,7 @@ def changed(
         try:
             update["address"] = _check_address(address)
         except ValueError as error:
-            raise TdqError(f"address {address[:45]!r}: {error}") from None
+            raise UsageError(f"address {address[:45]!r}: {error}") from None
     if port is not None:
         update["faces"] = config.faces.model_copy(update={"http": port})
     if users is not None:

@@ -26,10 +26,10 @@ from fastapi import FastAPI
 
 from tdqsim.client.control import Address, announce, control_folder, withdraw
 from tdqsim.core.portable import alive
-from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.server import tls
 from tdqsim.server.connections import Connections
+from tdqsim.server.errors import ServeError
 from tdqsim.server.host import Host
 from tdqsim.server.hostservers import UserAccounts
 from tdqsim.server.hostservers.serving import host_servers
@@ -167,7 +167,7 @@ def _check_exposure(config: ServeFile, *, insecure: bool) -> None:
         return
     missing = [word for word, there in (("users", config.users), ("TLS", config.tls)) if not there]
     if missing:
-        raise TdqError(
+        raise ServeError(
             f"address {config.address}: beyond loopback a server needs users and TLS, and it has no "
             f"{' and no '.join(missing)}; --insecure listens all the same"
         )
@@ -199,7 +199,7 @@ def _listen(address: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return socket.create_server((address, port), family=family, backlog=1024)
     except OSError as error:
-        raise TdqError(f"{address} port {port} cannot be listened to: {error.strerror}") from error
+        raise ServeError(f"{address} port {port} cannot be listened to: {error.strerror}") from error
 
 
 # -- in the loop ------------------------------------------------------------------------------------------------------
@@ -272,11 +272,11 @@ def _make_ready(path: Path) -> None:
     That of a server which runs stays until everything listens: this one may not come so far.
     """
     if path.is_dir():
-        raise TdqError(f"ready file {path}: is a directory")
+        raise ServeError(f"ready file {path}: is a directory")
     try:
         _write_private(path, None, only_try=True)
     except OSError as error:
-        raise TdqError(f"ready file {path}: cannot be written: {error.strerror}") from error
+        raise ServeError(f"ready file {path}: cannot be written: {error.strerror}") from error
     pid = _pid_of(path)
     if pid is not None and not alive(pid):
         path.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tdqsim.core.clock import Clock
-from tdqsim.errors import TdqError
+from tdqsim.server.errors import ServeError
 
 __all__ = ["Certificate", "given", "made"]
 
@@ -49,7 +49,7 @@ class Certificate:
             context.load_cert_chain(self.certificate, self.key, password=lambda: "")
         except (OSError, ssl.SSLError, ValueError) as error:
             reason = getattr(error, "strerror", None) or getattr(error, "reason", None) or error
-            raise TdqError(f"certificate {self.certificate} with key {self.key}: {reason}") from error
+            raise ServeError(f"certificate {self.certificate} with key {self.key}: {reason}") from error
         return context
 
 
@@ -61,9 +61,9 @@ def given(certificate: Path, key: Path) -> Certificate:
     """
     for path in (certificate, key):
         if not path.is_file():
-            raise TdqError(f"{path}: there is no such file")
+            raise ServeError(f"{path}: there is no such file")
     if key.stat().st_mode & 0o077 and os.name == "posix":
-        raise TdqError(f"{key}: others can read the key; chmod 600 mends that")
+        raise ServeError(f"{key}: others can read the key; chmod 600 mends that")
     return Certificate(certificate, key)
 
 

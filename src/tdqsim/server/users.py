@@ -39,9 +39,10 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from tdqsim.core.capitals import capitals
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import table
 from tdqsim.server._yamlfile import read_model, read_private
+from tdqsim.server.errors import ServeError
 
 __all__ = ["Role", "SignOnRefused", "TooManySignOns", "User", "Users", "hashed"]
 
@@ -112,7 +113,7 @@ def hashed(password: str) -> str:
         TdqError: it is empty or too long.
     """
     if not 1 <= len(password) <= _BOUNDS["password_length"]:
-        raise TdqError(f"a password has 1 to {_BOUNDS['password_length']} characters")
+        raise UsageError(f"a password has 1 to {_BOUNDS['password_length']} characters")
     return _HASHER.hash(password)
 
 
@@ -175,7 +176,7 @@ class Users:
         except OSError as error:
             with contextlib.suppress(OSError):
                 part.unlink()
-            raise TdqError(f"{file}: cannot be written: {error.strerror}") from error
+            raise ServeError(f"{file}: cannot be written: {error.strerror}") from error
 
     @property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
@@ -202,9 +203,9 @@ class Users:
             TdqError: the id is none, or there are as many as there may be.
         """
         if not _ID.fullmatch(user.id):
-            raise TdqError(f"user id {user.id[:20]!r}: {_ID_RULE}")
+            raise UsageError(f"user id {user.id[:20]!r}: {_ID_RULE}")
         if user.id not in self._users and len(self._users) >= _BOUNDS["users"]:
-            raise TdqError(f"there are {len(self._users)} users, which is all there may be")
+            raise UsageError(f"there are {len(self._users)} users, which is all there may be")
         self._users[user.id] = user
 
     def remove(self, user_id: str) -> None:
@@ -214,7 +215,7 @@ class Users:
             TdqError: there is none of that id.
         """
         if self._users.pop(capitals(user_id), None) is None:
-            raise TdqError(f"there is no user {user_id}")
+            raise UsageError(f"there is no user {user_id}")
 
     def authenticate(self, user_id: str, password: str, origin: str = "") -> User:
         """The user who signs on. It takes some 50 ms of a processor: not for a loop's thread.

@@ -24,7 +24,7 @@ from tdqsim.cics import Region
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.engine import Engine
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 __all__ = ["ChangeWaits"]
 
@@ -69,7 +69,7 @@ class ChangeWaits:
         def there() -> bool:
             numitems = int(region.inquire_tdqueue(queue, "NUMITEMS").numitems)
             if numitems < 0:
-                raise TdqError(f"queue {queue}: only an intrapartition queue has a number of items to wait for")
+                raise UsageError(f"queue {queue}: only an intrapartition queue has a number of items to wait for")
             return numitems >= items and (at_most is None or numitems <= at_most)
 
         return self._wait(region, queue.rstrip(" "), there, seconds)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeVar
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.ibmi import DataQueueState, Job, ParameterError, System
 from tdqsim.ibmi.journals import Journal, JournalEntry
 
@@ -117,7 +117,7 @@ def as_job(system: System, userid: str, action: Callable[[Job], T]) -> T:
         with system.job("TDQCONSOLE", user=userid or _OWNER) as job:
             return action(job)
     except ParameterError as error:
-        raise TdqError(str(error)) from error
+        raise UsageError(str(error)) from error
 
 
 def attributes_of(system: System, userid: str, library: str, queue: str) -> tuple[tuple[str, str], ...]:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from tdqsim.cics import Region, Task
 from tdqsim.cics.kernel.conditions import TaskReturn
 from tdqsim.client.answers.work import CommandResult
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import table
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
@@ -133,7 +133,7 @@ def executed(task: Task, region: Region, statement: Statement) -> CommandResult:
     try:
         received = task.execute(statement.text, variables)
     except TaskReturn as error:
-        raise TdqError(
+        raise UsageError(
             "RETURN is not taken: a task of one command returns by itself, a unit of work by commit"
         ) from error
     eib = task.eib

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from html import escape
+from re import findall
 from typing import Any, Final
 
 from fastapi import FastAPI
 
+from tdqsim.server.http.access import PREFIX
 from tdqsim.server.http.problems import PROBLEM_SCHEMA
 
 __all__ = ["describe", "page_of"]
@@ -35,6 +37,24 @@ _SECURITY: Final = {
     },
 }
 
+_LINKS: Final = {
+    "listRegions": ("/regions/{name}", {"name": "/0/applid"}),
+    "listTdqueues": ("/regions/{name}/queues/{queue}", {"queue": "/queues/0/name"}),
+    "installDefinitions": ("/regions/{name}/queues/{queue}", {"queue": "/names/0"}),
+    "listTasks": ("/regions/{name}/tasks/{number}", {"number": "/0/task"}),
+    "listUnitsOfWork": ("/regions/{name}/units-of-work/{uow}", {"uow": "/0/uow"}),
+    "beginUnitOfWork": ("/units-of-work/{unit}", {"unit": "/id"}),
+    "listJobs": ("/regions/{name}/jobs/{number}", {"number": "/0/number"}),
+    "listSysoutDatasets": ("/regions/{name}/sysout/{number}", {"number": "/0/number"}),
+    "listSystems": ("/systems/{name}", {"name": "/0/name"}),
+    "listDataQueues": (
+        "/systems/{name}/queues/{library}/{queue}",
+        {"library": "/queues/0/data_queue_library", "queue": "/queues/0/data_queue_name"},
+    ),
+}
+"""What an answer names: a resource by its path, and where in the answer the parts of the path are. Parts that are not
+there are those of the request."""
+
 _STYLE = """:root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.4}
 body{max-width:60rem;margin:2rem auto;padding:0 1rem}
 code,pre{font-family:ui-monospace,monospace;overflow-wrap:anywhere}pre{white-space:pre-wrap}
@@ -54,7 +74,28 @@ def describe(app: FastAPI) -> dict[str, Any]:
                 if operation["operationId"] not in _OPEN:
                     cookie: dict[str, list[str]] = {"session": []} if method == "get" else {"session": [], "csrf": []}
                     operation["security"] = [{"bearer": []}, cookie]
+        _add_links(document["paths"])
     return app.openapi_schema or {}
+
+
+def _add_links(paths: Mapping[str, Any]) -> None:
+    """Link each answer that names a resource with the operations on that resource: clients and testers go on by them."""
+    operations = {each["operationId"]: each for methods in paths.values() for each in methods.values()}
+    for source, (resource, there) in _LINKS.items():
+        answer = next(each for status, each in operations[source]["responses"].items() if status.startswith("2"))
+        names = _places(resource)
+        values = {name: f"$response.body#{there[name]}" if name in there else f"$request.path.{name}" for name in names}
+        answer["links"] = {
+            operation["operationId"]: {"operationId": operation["operationId"], "parameters": values}
+            for path, methods in paths.items()
+            if path.startswith(f"{PREFIX}{resource}") and _places(path) == names
+            for operation in methods.values()
+        }
+
+
+def _places(path: str) -> list[str]:
+    """The names of the parameters in a path."""
+    return findall(r"{(\w+)}", path)
 
 
 def page_of(document: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeVar
 from fastapi import Depends, HTTPException, Path, Query
 
 from tdqsim.client.answers.work import OptionValue
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.ibmi import Job, ParameterError, System
 from tdqsim.server.http.access import Caller
 from tdqsim.server.users import User
@@ -57,7 +57,7 @@ def in_a_job(system: System, user: User, action: Callable[[Job], T]) -> T:
         with system.job("TDQHTTP", user=user.id) as job:
             return action(job)
     except ParameterError as error:
-        raise TdqError(str(error)) from error
+        raise UsageError(str(error)) from error
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, OptionValue]:

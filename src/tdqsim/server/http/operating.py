@@ -18,7 +18,7 @@ from tdqsim.client.answers.process import ClockState
 from tdqsim.client.answers.regions import RestoreResult, Snapshot, SnapshotQueue
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.definitions import Definitions, dump_definitions, parse_csd, parse_dct, parse_definitions
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import Cvda
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
@@ -133,7 +133,7 @@ def _taken(region: Region, userid: str) -> Snapshot:
     queues = list(region.intra_queues())
     count = sum(queue.numitems for queue in queues)
     if count > BOUNDS["snapshot_records"]:
-        raise TdqError(f"{count} records are too many for one answer; look at {BOUNDS['page_records']} at a time")
+        raise UsageError(f"{count} records are too many for one answer; look at {BOUNDS['page_records']} at a time")
     for queue in queues:
         check_readable(region, queue.name, userid)
     held: dict[str, SnapshotQueue] = {
@@ -150,9 +150,9 @@ def _restore(region: Region, wanted: dict[str, list[bytes]], states: dict[str, _
     intra = {queue.name: queue for queue in region.intra_queues()}
     for name in wanted:
         if name not in intra:
-            raise TdqError(f"queue {name[:20]!r}: the region has no intrapartition queue of that name")
+            raise UsageError(f"queue {name[:20]!r}: the region has no intrapartition queue of that name")
         if intra[name].locks and any(lock.owner is not None for lock in intra[name].locks):
-            raise TdqError(f"queue {name}: a unit of work has it; end that first")
+            raise UsageError(f"queue {name}: a unit of work has it; end that first")
     before: dict[str, tuple[list[bytes], _Enable]] = {}
     try:
         for name, records in wanted.items():
@@ -223,10 +223,10 @@ def _plan(faults: list[dict[str, Any]]) -> FaultPlan:
     try:
         plan = FaultPlan.from_json(json.dumps(faults))
     except ValueError as error:
-        raise TdqError(str(error)) from error
+        raise UsageError(str(error)) from error
     for each in plan.faults:
         if isinstance(each, CrashPoint | TornWrite):
-            raise TdqError(f"{each.kind}: it would end the server; a test kills the process instead")
+            raise UsageError(f"{each.kind}: it would end the server; a test kills the process instead")
     return plan
 
 
@@ -252,7 +252,7 @@ async def move(
     def change() -> ClockState:
         clock = host.engine.dispatcher.clock
         if clock.time_ns() / NS_PER_SECOND + advance > BOUNDS["clock_end"]:
-            raise TdqError(f"advance {advance:g}: the clock goes to the end of the year 2199")
+            raise UsageError(f"advance {advance:g}: the clock goes to the end of the year 2199")
         if frozen is not None:
             (clock.freeze if frozen else clock.thaw)()
         if advance:

@@ -17,7 +17,7 @@ from tdqsim.client.answers.regions import DecodedRecord
 from tdqsim.client.answers.work import OptionValue
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.hexadecimal import hex_bytes
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import Resp, table
 from tdqsim.layouts import Layout, Rules, parse_copybook, parse_layout_yaml
 
@@ -124,7 +124,7 @@ def bytes_of(record: Record, page: CodePage) -> bytes:
         if record.base64 is not None:
             return base64.b64decode(record.base64, validate=True)
     except (ValueError, binascii.Error) as error:
-        raise TdqError(f"the record cannot be read: {error}") from error
+        raise UsageError(f"the record cannot be read: {error}") from error
     return page.encode(record.text or "")
 
 

@@ -23,7 +23,7 @@ from tdqsim.client.answers.work import (
     UnitOfWorkState,
     WaitResult,
 )
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.server import blocking
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller, check_may
@@ -115,7 +115,7 @@ async def ceci(host: Served, request: Request, unit: str, line: Line, user: Call
 
     def act(task: Task) -> CeciAnswer:
         if command.name == "RETURN":
-            raise TdqError("RETURN is not taken: a unit of work ends by commit, or by DELETE")
+            raise UsageError("RETURN is not taken: a unit of work ends by commit, or by DELETE")
         variables = host.units.variables(unit)
         found = ceci_session(_region_of(task), variables, task=task).execute(line.text)
         return cast("CeciAnswer", {"text": found.text, **found.as_dict()})

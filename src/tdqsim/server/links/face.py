@@ -17,6 +17,7 @@ from tdqsim.core.transport import Transport
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.ibmi import System
 from tdqsim.ibmi.remote import DdmLink, DdmServer
+from tdqsim.server.errors import LinkRefused
 from tdqsim.server.links.opening import (
     DDM,
     ISC,
@@ -237,7 +238,7 @@ class Links:
     def _check_name(connection: LinkConnection, expected: str) -> None:
         found = common_name(connection.peer)
         if found != expected:
-            raise TdqError(f"the certificate there is of {found or 'nobody'}, not of {expected}")
+            raise LinkRefused(f"the certificate there is of {found or 'nobody'}, not of {expected}")
 
     # -- the other side dials -------------------------------------------------------------------------------------
 
@@ -280,5 +281,5 @@ class Links:
         self._check_name(connection, caller)
         attach = self._awaited.get((kind, caller, called))
         if attach is None:
-            raise TdqError(f"no {kind} link of {caller} to {called} is known here")
+            raise LinkRefused(f"no {kind} link of {caller} to {called} is known here")
         return attach

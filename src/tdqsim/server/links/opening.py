@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
-from tdqsim.errors import TdqError
+from tdqsim.server.errors import ServeError
 
 __all__ = ["DDM", "ISC", "Identity", "common_name", "decoder", "opening", "read_opening", "refusal", "taken"]
 
@@ -58,7 +58,7 @@ class Identity:
             made.load_verify_locations(self.authority)
         except (OSError, ssl.SSLError) as error:
             files = f"{self.certificate}, {self.key}, {self.authority}"
-            raise TdqError(f"{files}: the certificates of links cannot be used: {error}") from error
+            raise ServeError(f"{files}: the certificates of links cannot be used: {error}") from error
         return made
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from tdqsim.errors import TdqError, UsageError
+from tdqsim.errors import UsageError
 from tdqsim.server import tls
 from tdqsim.server.connections import Connections
+from tdqsim.server.errors import ServeError
 from tdqsim.server.linkfile import ServedLinks, dialled
 from tdqsim.server.links.face import Links
 from tdqsim.server.links.fault import LinkFault
@@ -73,7 +74,7 @@ async def served_links(
                 await links.start()
             except OSError as error:
                 where = f"links: {each.name}: {at} port {each.port}"
-                raise TdqError(f"{where} cannot be listened to: {error.strerror}") from error
+                raise ServeError(f"{where} cannot be listened to: {error.strerror}") from error
             cleanup.push_async_callback(links.stop)
             if links.port is not None:
                 ports[each.name] = links.port
