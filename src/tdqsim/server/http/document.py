@@ -79,7 +79,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _add_links(paths: Mapping[str, Any]) -> None:
-    """Link each answer that names a resource with the operations on that resource: clients and testers go on by them."""
+    """Link each answer that names a resource with the operations on it: clients and testers go on by them."""
     operations = {each["operationId"]: each for methods in paths.values() for each in methods.values()}
     for source, (resource, there) in _LINKS.items():
         answer = next(each for status, each in operations[source]["responses"].items() if status.startswith("2"))
