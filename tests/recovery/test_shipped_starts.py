@@ -13,6 +13,7 @@ from tdqsim.definitions import define_connection, define_terminal, define_transa
 from tdqsim.facts import Resp
 from tests.recovery.complexes import Complex
 from tests.recovery.helpers import queue
+from tests.rules import rule
 
 NEAR = (
     queue("LOCL"),
@@ -70,6 +71,7 @@ def started(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Started]
     made.two.sysplex.close()
 
 
+@pytest.mark.rule("IC-START-REMOTE")
 def test_a_remote_transaction_is_started_in_its_own_region_under_its_name_there(started: Started) -> None:
     assert started.issue("START TRANSID('RTRN') FROM(D)", b"data") is None
     assert started.seen == [("FAR", "FTRN", "SD", b"data")]
@@ -111,27 +113,30 @@ def test_names_channel_and_terminal_go_with_the_request(started: Started) -> Non
 @pytest.mark.parametrize(
     ("text", "resp", "resp2"),
     [
-        ("START TRANSID('LOST')", Resp.SYSIDERR, 0),
+        ("START TRANSID('LOST')", Resp[rule("IC-START-REMOTE").resp], 0),
         ("START TRANSID('FTRN') SYSID('NONE')", Resp.SYSIDERR, 0),
         ("START TRANSID('NOTD')", Resp.TRANSIDERR, 0),
         ("START TRANSID('RTRN') TERMID('T999')", Resp.TERMIDERR, 0),
         ("START TRANSID('RTRN') INTERVAL(70)", Resp.INVREQ, 6),
-        ("CANCEL REQID('NONE') SYSID('FAR')", Resp.NOTFND, 0),
+        ("CANCEL REQID('NONE') SYSID('FAR')", Resp[rule("IC-CANCEL-REMOTE").resp], 0),
         ("CANCEL REQID('NONE') TRANSID('RTRN')", Resp.NOTFND, 0),
         ("CANCEL REQID('NONE') SYSID('NONE')", Resp.SYSIDERR, 0),
     ],
 )
+@pytest.mark.rule("IC-START-REMOTE", "IC-CANCEL-REMOTE")
 def test_the_other_regions_answer_is_the_requesters(started: Started, text: str, resp: Resp, resp2: int) -> None:
     condition = started.issue(text)
     assert (condition.resp, condition.resp2) == (resp, resp2)
     assert started.seen == []
 
 
+@pytest.mark.rule("IC-START-NOCHECK")
 def test_nocheck_ignores_what_the_other_region_answers_but_not_a_missing_one(started: Started) -> None:
     assert started.issue("START TRANSID('NOTD') NOCHECK") is None
     assert started.issue("START TRANSID('LOST') NOCHECK").resp is Resp.SYSIDERR
 
 
+@pytest.mark.rule("IC-CANCEL-REMOTE")
 def test_a_request_that_waits_in_the_other_region_is_cancelled_there(started: Started) -> None:
     def program(task: Task) -> None:
         for reqid in ("ONE", "TWO"):

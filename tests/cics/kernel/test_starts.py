@@ -16,6 +16,7 @@ from tdqsim.cics import Region, Task
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction, define_tsmodel
 from tdqsim.facts import Resp
 from tdqsim.testing import StillClock
+from tests.rules import rule
 
 HOUR = 3600 * 10**9
 MIDNIGHT = 1_767_225_600 * 10**9
@@ -30,12 +31,13 @@ DEFINITIONS = (
 )
 
 
-def everything(task: Task, **options: Any) -> list[bytes]:
-    """All that RETRIEVE gives until ENDDATA."""
+def everything(task: Task, row: str = "IC-RETRIEVE-TERMINAL", **options: Any) -> list[bytes]:
+    """All that RETRIEVE gives until it answers as the rule says, which is ENDDATA."""
     found = []
     while True:
         data = task.retrieve(nohandle=True, **options)
-        if task.eib.eibresp is Resp.ENDDATA:
+        if task.eib.eibresp is not Resp.NORMAL:
+            assert task.eib.eibresp.name == rule(row).resp
             return found
         found.append(data)
 
@@ -59,6 +61,7 @@ def run_what_is_due(region: Region) -> None:
 # -- at a terminal ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.rule("IC-RETRIEVE-TERMINAL")
 def test_one_task_at_a_terminal_retrieves_the_data_of_all_starts_that_have_expired(region: Region) -> None:
     seen: list[tuple[str, list[bytes]]] = []
     region.register("LATE", lambda task: seen.append((task.eib.eibtrmid, everything(task))))
@@ -69,15 +72,17 @@ def test_one_task_at_a_terminal_retrieves_the_data_of_all_starts_that_have_expir
     assert seen == [("T001", [b"one", b"two", b"tri"]), ("T002", [b"elsewhere"])]
 
 
+@pytest.mark.rule("IC-RETRIEVE-OWN")
 def test_a_task_without_a_terminal_retrieves_its_own_data_only(region: Region) -> None:
     seen: list[list[bytes]] = []
-    region.register("LATE", lambda task: seen.append(everything(task)))
+    region.register("LATE", lambda task: seen.append(everything(task, "IC-RETRIEVE-OWN")))
     for data in (b"one", b"two"):
         region.execute("START TRANSID('LATE') FROM(D) AFTER SECONDS(1)", {"D": data})
     later(region, 5)
     assert seen == [[b"one"], [b"two"]]
 
 
+@pytest.mark.rule("IC-RETRIEVE-LEFT")
 def test_what_a_task_leaves_in_the_line_starts_the_next_one(region: Region) -> None:
     seen: list[list[bytes]] = []
     region.register("LATE", lambda task: seen.append([task.retrieve(), task.retrieve()]))
@@ -126,12 +131,13 @@ def test_a_start_that_expires_while_the_task_runs_is_retrieved_by_it(region: Reg
     assert seen == [[b"at once", b"meanwhile"], [b"afterwards"]]
 
 
+@pytest.mark.rule("IC-RETRIEVE-WAIT")
 def test_retrieve_wait_waits_for_the_next_start_to_expire(region: Region) -> None:
     seen: list[bytes] = []
 
     @region.transaction("LATE")
     def late(task: Task) -> None:
-        seen.extend(everything(task, wait=True))
+        seen.extend(everything(task, "IC-RETRIEVE-WAIT", wait=True))
         seen.append(b"ENDDATA")
 
     region.execute("START TRANSID('LATE') FROM(D) TERMID('T001')", {"D": b"1"})
@@ -163,13 +169,14 @@ def test_retrieve_wait_without_a_terminal_does_not_wait(region: Region) -> None:
     [
         (2, "230000", 0),  # three hours past
         (2, "195900", 17 * 3600 + 59 * 60),  # more than six hours past: today's
-        (2, "200000", 0),  # six hours past
+        (2, f"{(2 - 6) % 24:02}0000", 0),
         (12, "060000", 0),
         (12, "055900", 17 * 3600 + 59 * 60),
         (12, "130000", 3600),
         (23, "250000", 2 * 3600),  # one o'clock of the following day
     ],
 )
+@pytest.mark.rule("IC-TIME-PAST")
 def test_a_time_of_day_has_expired_when_it_is_past_by_up_to_six_hours(now: int, time: str, waits: int) -> None:
     with Region(DEFINITIONS, clock=StillClock(MIDNIGHT + now * HOUR)) as region:
         seen: list[int] = []
@@ -181,6 +188,7 @@ def test_a_time_of_day_has_expired_when_it_is_past_by_up_to_six_hours(now: int, 
         assert len(seen) == 1
 
 
+@pytest.mark.rule("IC-SHUTDOWN")
 def test_shutdown_neither_runs_what_waits_for_its_time_nor_moves_the_clock(region: Region) -> None:
     seen: list[str] = []
     region.register("LATE", lambda _task: seen.append("run"))
@@ -233,6 +241,7 @@ def ask(region: Region, text: str, data: bytes = b"") -> None:
     region.execute(f"START TRANSID('LATE') {text}", {"D": data})
 
 
+@pytest.mark.rule("IC-RESTART-WARM")
 def test_all_requests_are_there_after_a_warm_start_and_run_when_their_time_has_come(runs: Runs) -> None:
     region = runs.begin()
     ask(region, "AFTER MINUTES(1)")
@@ -297,6 +306,7 @@ def test_the_names_given_to_retrieve_and_the_channel_are_there_after_a_warm_star
     )  # fmt: skip
 
 
+@pytest.mark.rule("IC-RESTART-EMERGENCY")
 def test_after_a_failure_only_requests_with_recoverable_data_are_there(runs: Runs) -> None:
     region = runs.begin()
     ask(region, "AFTER MINUTES(1)")
@@ -332,6 +342,7 @@ def test_a_cancelled_recoverable_request_does_not_come_back(runs: Runs) -> None:
 
 
 @pytest.mark.parametrize("syncpoint", [False, True])
+@pytest.mark.rule("IC-RESTART-TAKEN")
 def test_a_recoverable_request_is_done_when_its_task_has_committed(runs: Runs, syncpoint: bool) -> None:
     region = Region(DEFINITIONS, store=runs.path, clock=runs.clock)
     got: list[bytes] = []
@@ -354,6 +365,7 @@ def test_a_recoverable_request_is_done_when_its_task_has_committed(runs: Runs, s
 
 
 @pytest.mark.parametrize("commit", [False, True])
+@pytest.mark.rule("IC-RESTART-EMERGENCY")
 def test_a_protected_start_of_a_unit_of_work_in_doubt_waits_for_its_decision(runs: Runs, commit: bool) -> None:
     region = runs.begin()
     with region.task() as task:
@@ -373,6 +385,7 @@ def test_a_protected_start_of_a_unit_of_work_in_doubt_waits_for_its_decision(run
 
 
 @pytest.mark.parametrize("start", ["COLD", "INITIAL"])
+@pytest.mark.rule("IC-RESTART-COLD")
 def test_a_cold_start_loses_all_requests(runs: Runs, start: Any) -> None:
     region = runs.begin()
     ask(region, "AFTER MINUTES(1) FROM(D) REQID('RECOVER')", b"x")
