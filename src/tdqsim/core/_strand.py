@@ -44,46 +44,49 @@ class WaitQueue:
 
     Args:
         name: what is waited for, as people should read it, such as ``TD_READ PAYQ``.
-        holders: called when a wait can never end, to say who could have ended it.
+        holders: called when a wait can never end, to name who could have ended it.
+
+    Attributes:
+        order: the waiting strands as keys, in order of arrival; only the dispatcher changes it.
     """
 
-    __slots__ = ("_waiters", "holders", "name")
+    __slots__ = ("holders", "name", "order")
 
     def __init__(self, name: str, holders: Callable[[], str] | None = None) -> None:
         self.name = name
         self.holders = holders
-        self._waiters: OrderedDict[Strand, None] = OrderedDict()
+        self.order: OrderedDict[Strand, None] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._waiters)
+        return len(self.order)
 
     def __bool__(self) -> bool:
-        return bool(self._waiters)
+        return bool(self.order)
 
     @property
     def waiters(self) -> tuple[Strand, ...]:
         """The strands that wait, first come first."""
-        return tuple(self._waiters)
+        return tuple(self.order)
 
     @property
     def first(self) -> Strand | None:
         """The strand that has waited longest, or None."""
-        return next(iter(self._waiters), None)
+        return next(iter(self.order), None)
 
     def is_first(self, strand: Strand) -> bool:
-        """Whether nobody else is in front: true for the first waiter, and for a newcomer to an empty queue."""
-        return not self._waiters or next(iter(self._waiters)) is strand
+        """Whether no other strand is in front: true for the first waiter, and for a newcomer to an empty queue."""
+        return not self.order or next(iter(self.order)) is strand
 
     def wake_one(self) -> None:
         """Let the first waiter try again."""
         first = self.first
         if first is not None:
-            first.dispatcher._make_ready(first)  # noqa: SLF001  (one mechanism in two classes)
+            first.dispatcher.make_ready(first)
 
     def wake_all(self) -> None:
         """Let every waiter try again, in order."""
-        for strand in tuple(self._waiters):
-            strand.dispatcher._make_ready(strand)  # noqa: SLF001
+        for strand in tuple(self.order):
+            strand.dispatcher.make_ready(strand)
 
 
 class Strand(Generic[T_co]):
@@ -93,19 +96,27 @@ class Strand(Generic[T_co]):
     has ended the strand, maybe before its function did anything.
 
     Attributes:
-        name: for people and traces; the text of what it was given as.
-        owner: whose strand it is (a region or a system); that one's close ends it.
-        number: order of their beginnings on its dispatcher, from 1; 0 is the program outside.
+        name: for people and traces: the text of the object that was passed as its name.
+        owner: the region or system that the strand belongs to; when that closes, the strand is ended.
+        number: start order on its dispatcher, from 1; 0 is the program outside.
         waiting_for: the queue it is parked on, or None.
-        deadline_ns: when its wait gives up, or None.
-        exception: what ended it, or None.
-        told: whether somebody has been told of that: who asked for its result, or who ended it.
-        local: a place for the owner to keep what belongs to the strand.
+        deadline_ns: when its wait times out, or None.
+        exception: the exception that ended it, or None.
+        reported: whether the exception has been passed on: raised from :meth:`result`, or set by :meth:`cancel`.
+        local: a place where the owner keeps data that belongs to the strand.
+
+    The dispatcher alone uses the other attributes:
+        call: the function to run; None once it has begun.
+        worker: the greenlet that runs it; None before it begins and after it ends.
+        in_ready: whether it is in the dispatcher's queue of ready strands.
+        thrown: an exception to raise in the strand at its next turn, or None.
+        value: the function's return value.
+        end_queue: who waits for its end; made by :attr:`ended` when first needed.
     """
 
     __slots__ = (
-        "_abandon", "_call", "_ended", "_in_ready", "_name", "_thrown", "_value", "_worker", "deadline_ns",
-        "dispatcher", "done", "exception", "local", "number", "owner", "since_ns", "told", "waiting_for",
+        "_name", "abandon", "call", "deadline_ns", "dispatcher", "done", "end_queue", "exception", "in_ready", "local",
+        "number", "owner", "reported", "since_ns", "thrown", "value", "waiting_for", "worker",
     )  # fmt: skip
 
     def __init__(
@@ -121,20 +132,20 @@ class Strand(Generic[T_co]):
         self.number = 0
         self._name = name
         self.owner = owner
-        self._call = call
+        self.call = call
         self.local = local
-        self._abandon = abandon
+        self.abandon = abandon
         self.done = False
         self.exception: BaseException | None = None
-        self.told = False
+        self.reported = False
         self.waiting_for: WaitQueue | None = None
         self.since_ns = 0
         self.deadline_ns: int | None = None
-        self._ended: WaitQueue | None = None
-        self._value: Any = None
-        self._worker: greenlet | None = None
-        self._in_ready = False
-        self._thrown: BaseException | None = None
+        self.end_queue: WaitQueue | None = None
+        self.value: Any = None
+        self.worker: greenlet | None = None
+        self.in_ready = False
+        self.thrown: BaseException | None = None
 
     def __repr__(self) -> str:
         state = "done" if self.done else f"waiting for {self.waiting_for.name}" if self.waiting_for else "active"
@@ -148,9 +159,9 @@ class Strand(Generic[T_co]):
     @property
     def ended(self) -> WaitQueue:
         """Where others wait for its end."""
-        if self._ended is None:
-            self._ended = WaitQueue(f"the end of {self.name}")
-        return self._ended
+        if self.end_queue is None:
+            self.end_queue = WaitQueue(f"the end of {self.name}")
+        return self.end_queue
 
     def result(self) -> T_co:
         """Run what is needed for the strand to end, then give its return value.
@@ -164,9 +175,9 @@ class Strand(Generic[T_co]):
         if not self.done:
             self.dispatcher.wait(lambda: None if self.done else WAIT, self.ended)
         if self.exception is not None:
-            self.told = True
+            self.reported = True
             raise self.exception
-        value: T_co = self._value
+        value: T_co = self.value
         return value
 
     def cancel(self, exception: BaseException) -> bool:
@@ -178,14 +189,14 @@ class Strand(Generic[T_co]):
         self.dispatcher.check_thread()
         if self.done or self.waiting_for is None:
             return False
-        self._thrown = exception
-        self.told = True
-        self.dispatcher._make_ready(self)  # noqa: SLF001
+        self.thrown = exception
+        self.reported = True
+        self.dispatcher.make_ready(self)
         return True
 
 
 class Timer:
-    """Something to be called at a moment on the clock; ``passive`` ones never make the clock jump by themselves."""
+    """A callback at a moment on the clock; a ``passive`` one never makes the clock jump by itself."""
 
     __slots__ = ("callback", "deadline_ns", "dispatcher", "passive")
 

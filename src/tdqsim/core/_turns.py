@@ -1,4 +1,4 @@
-"""Turns: who runs next, on which greenlet, and what is left of it all when something was raised.
+"""Turns: which strand runs next, on which greenlet, and what holds after an exception at any line.
 
 The lower half of a :class:`~tdqsim.core.dispatch.Dispatcher`, whose module has the theory: strands that are ready get
 their turns here, one at a time, and end; waiting and time are the upper half's.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from _thread import get_ident
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Any, Final, TypeVar
+from random import Random
+from typing import Final, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -41,7 +42,7 @@ class Turns:
         self.seed = seed
         self.on_idle: list[Callable[[], None]] = []
         self.on_dispatch: Callable[[Strand], None] | None = None
-        self._random: Any = None if seed == 0 else _random(seed)
+        self._random = Random(seed)  # noqa: S311  (repeatable on purpose)
         self.ready: deque[Strand] = deque()
         self.chooser = None
         self._live: dict[int, Strand] = {}
@@ -85,12 +86,12 @@ class Turns:
 
     # -- the loop -------------------------------------------------------------------------------------------------
 
-    def _make_ready(self, strand: Strand) -> None:
+    def make_ready(self, strand: Strand) -> None:
         self.check_thread()
-        if not strand._in_ready:  # noqa: SLF001
+        if not strand.in_ready:
             if strand is not self.outside:
                 self.ready.append(strand)
-            strand._in_ready = True  # noqa: SLF001  (not before: to be there twice does no harm, to be missing would)
+            strand.in_ready = True  # not before: to be there twice does no harm, to be missing would
 
     def _settle(self) -> None:
         """Run strands until none is ready, idle hooks included."""
@@ -133,7 +134,7 @@ class Turns:
 
     def _begin_turn(self, strand: Strand, hub: greenlet) -> greenlet:
         """A strand is about to run: its worker, to be switched to; one that has ended meanwhile gives way at once."""
-        strand._in_ready = False  # noqa: SLF001
+        strand.in_ready = False
         if strand.done:
             return hub
         if not self._asking:
@@ -141,10 +142,10 @@ class Turns:
             if self.on_dispatch is not None:
                 self.on_dispatch(strand)
         self.current = strand
-        worker = strand._worker  # noqa: SLF001
+        worker = strand.worker
         if worker is None:
             worker = self._idle_workers.pop() if self._idle_workers else greenlet(self._work)
-            strand._worker = worker  # noqa: SLF001
+            strand.worker = worker
         if worker.parent is not hub:
             worker.parent = hub
         return worker
@@ -155,8 +156,9 @@ class Turns:
         Not without a worker in reserve: the next strand may need one, and a greenlet that is begun by another begins at
         that one's depth of calls. Nothing here names a strand: a worker that waits here for work keeps nobody alive.
         """
-        hub: Any = worker.parent
-        alone = self.deadlines or self._rounds or self.outside._in_ready  # noqa: SLF001  (only the loop sees to these)
+        hub = worker.parent
+        assert hub is not None, "only the main greenlet has no parent"
+        alone = self.deadlines or self._rounds or self.outside.in_ready  # only the loop sees to these
         if self._flows and self.ready and self._idle_workers and not alone:
             next_ready = self._next_ready  # what an attribute holds costs more when it is called by its name
             self._begin_turn(next_ready(), hub).switch()
@@ -164,7 +166,7 @@ class Turns:
             hub.switch()
 
     def _switch_out(self, strand: Strand) -> None:
-        worker = strand._worker  # noqa: SLF001
+        worker = strand.worker
         assert worker is not None, strand
         try:
             self._hand_over(worker)
@@ -179,16 +181,16 @@ class Turns:
         worker = getcurrent()
         while True:
             strand = self.current
-            call: Any = strand._call  # noqa: SLF001
-            strand._call = None  # noqa: SLF001  (it has begun)
+            call, strand.call = strand.call, None  # without a call it has begun
+            assert call is not None, strand
             try:
-                strand._value = call()  # noqa: SLF001
+                strand.value = call()
             except GreenletExit:
                 raise
             except Exception as error:  # noqa: BLE001  (whatever left the function is the strand's result)
                 strand.exception = error  # what is none, an interrupt, belongs to the program outside: see _recover
-                if strand._abandon is not None:  # noqa: SLF001
-                    strand._abandon()  # noqa: SLF001  (no memory, say, before the function did anything)
+                if strand.abandon is not None:
+                    strand.abandon()  # no memory, say, before the function did anything
             self._finish(strand)
             del call, strand  # who waits for work keeps nothing alive
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
@@ -199,9 +201,9 @@ class Turns:
     def _finish(self, strand: Strand) -> None:
         """End a strand; after the first line it is over, and the rest can be done again."""
         strand.done = True
-        strand._call = strand._worker = None  # noqa: SLF001
-        if strand._ended is not None:  # noqa: SLF001
-            strand._ended.wake_all()  # noqa: SLF001
+        strand.call = strand.worker = None
+        if strand.end_queue is not None:
+            strand.end_queue.wake_all()
         self._live.pop(strand.number, None)
 
     # -- after whatever was raised --------------------------------------------------------------------------------
@@ -219,13 +221,13 @@ class Turns:
         self._agenda.recover(error)
         over = []
         for strand in tuple(self._live.values()):
-            worker = strand._worker  # noqa: SLF001
+            worker = strand.worker
             if worker is not None and worker.dead:
-                if strand._call is None:  # noqa: SLF001
+                if strand.call is None:
                     strand.exception = strand.exception or error
                     strand.done = True
                 else:
-                    strand._worker = None  # noqa: SLF001  (it had not begun)
+                    strand.worker = None  # it had not begun
             if strand.done:
                 self._finish(strand)
                 over.append(strand)
@@ -234,12 +236,12 @@ class Turns:
         running = _running()
         known = set(self.ready)
         for strand in self._live.values():
-            if strand not in known and strand._worker not in running:  # noqa: SLF001
+            if strand not in known and strand.worker not in running:
                 self.ready.append(strand)
-            strand._in_ready = strand._worker not in running or strand in known  # noqa: SLF001
+            strand.in_ready = strand.worker not in running or strand in known
         for strand in over:
-            if strand._abandon is not None:  # noqa: SLF001
-                strand._abandon()  # noqa: SLF001
+            if strand.abandon is not None:
+                strand.abandon()
 
     def _keep_ready(self, strands: Collection[Strand]) -> None:
         """These alone are ready. They are there twice for a moment, which does no harm; to be missing would."""
@@ -247,12 +249,6 @@ class Turns:
         self.ready.extend(strands)
         for _ in range(before):
             self.ready.popleft()
-
-
-def _random(seed: int) -> Any:
-    from random import Random  # noqa: PLC0415  (an order of its own is for few)
-
-    return Random(seed)  # noqa: S311  (repeatable on purpose)
 
 
 def _running() -> set[greenlet]:

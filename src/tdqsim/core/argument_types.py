@@ -8,15 +8,14 @@ them, contradicts its annotation. If none does, the error is somebody else's (a 
 
 from __future__ import annotations
 
+import dis
+import inspect
 import types
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
-
-if TYPE_CHECKING:
-    import inspect
+from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 __all__ = ["BARE", "tell_wrong_type", "types_told"]
 
@@ -32,8 +31,6 @@ _ALSO: dict[type, tuple[type, ...]] = {bytes: (bytearray, memoryview), float: (i
 
 @cache
 def _declared(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
-    import inspect  # noqa: PLC0415  (dear to import, and only a mistake needs it)
-
     names = inspect.unwrap(function).__globals__  # of the module where the annotations were written
     hints: dict[str, Any] = {}
     for each, hint in function.__annotations__.items():
@@ -80,8 +77,6 @@ def _wrong(place: str, value: Any, hint: Any) -> tuple[str, Any, str] | None:
 
 def _is_ours(error: BaseException) -> bool:
     """Whether a statement of the package raised it, which then has said what is wrong."""
-    import dis  # noqa: PLC0415
-
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -263,7 +263,7 @@ def _displayable(character: str) -> bool:
     return character.isprintable() and character != _UNDEFINED
 
 
-def _extended(row: _Row, byte: int, character: str) -> str:  # noqa: ARG001 - one signature for all ways
+def _extended(_row: _Row, _byte: int, character: str) -> str:
     return " " if "\x80" <= character <= "\x9f" and character != _NEL else character
 
 
@@ -274,7 +274,7 @@ def _text(row: _Row, byte: int, character: str) -> str:
     return " " if unseen and f"{byte:02X}" not in row["kept"].split() else character
 
 
-def _common(row: _Row, byte: int, character: str) -> str:  # noqa: ARG001
+def _common(_row: _Row, _byte: int, character: str) -> str:
     if character == _SOFT_HYPHEN:
         return "-"
     return character if (character.isascii() and character.isprintable()) or character in _ALSO_COMMON else " "

@@ -94,7 +94,7 @@ class Dispatcher(Turns):
         self.clock = clock if clock is not None else Clock()
         self.clock.check_thread()
         belongs_here(self.clock)
-        super().__init__(Strand(self, "the program outside"), seed, agenda(self.clock, self._make_ready))
+        super().__init__(Strand(self, "the program outside"), seed, agenda(self.clock, self.make_ready))
         self._numbers = count(1)
         self._waiting_outside = False
         self._asked = 0  # how many turns there had been when all were asked once more
@@ -132,7 +132,7 @@ class Dispatcher(Turns):
             strand.number = next(self._numbers)
             self._live[strand.number] = strand
             self.ready.append(strand)
-            strand._in_ready = True  # noqa: SLF001
+            strand.in_ready = True
             return strand  # noqa: TRY300  (an exception on this line counts as well)
         except BaseException as error:
             strand.done = True
@@ -256,9 +256,9 @@ class Dispatcher(Turns):
         if strand is self.outside:
             self._guarded(self._settle)
         elif self.ready or self._rounds or always:
-            if not strand._in_ready:  # noqa: SLF001
+            if not strand.in_ready:
                 self.ready.append(strand)
-                strand._in_ready = True  # noqa: SLF001
+                strand.in_ready = True
             self._switch_out(strand)
 
     def call_after_round(self, callback: Callable[[], None]) -> None:
@@ -306,7 +306,7 @@ class Dispatcher(Turns):
                 self._end_wait(strand, queue)
                 queue.wake_one()
             if strand is self.outside:
-                self._waiting_outside = strand._in_ready = False  # noqa: SLF001
+                self._waiting_outside = strand.in_ready = False
             raise
 
     def _try_until(self, attempt: Callable[[], T | WaitMark], strand: Strand, queue: WaitQueue) -> T:
@@ -322,7 +322,7 @@ class Dispatcher(Turns):
 
     def _begin_wait(self, strand: Strand, queue: WaitQueue, timeout_ns: int | None) -> None:
         strand.waiting_for = queue
-        queue._waiters[strand] = None  # noqa: SLF001
+        queue.order[strand] = None
         strand.since_ns = now = self.clock.time_ns()
         if timeout_ns is not None:
             strand.deadline_ns = now + timeout_ns
@@ -335,7 +335,7 @@ class Dispatcher(Turns):
     def _end_wait(strand: Strand, queue: WaitQueue) -> None:
         """End a wait; ``waiting_for`` goes last, so that an end that was interrupted can be told."""
         was_first = queue.first is strand
-        queue._waiters.pop(strand, None)  # noqa: SLF001
+        queue.order.pop(strand, None)
         strand.deadline_ns = None
         if was_first:
             queue.wake_one()  # whoever is first now may have been held up by the place in the queue alone
@@ -348,7 +348,7 @@ class Dispatcher(Turns):
         else:
             self._switch_out(strand)
         asked, self._asking = self._asking, False
-        thrown, strand._thrown = strand._thrown, None  # noqa: SLF001
+        thrown, strand.thrown = strand.thrown, None
         if thrown is not None:
             raise thrown
         return asked
@@ -360,7 +360,7 @@ class Dispatcher(Turns):
             found = self._guarded(self._until_outside_is_ready)
         finally:
             self._waiting_outside = False
-            outside._in_ready = False  # noqa: SLF001
+            outside.in_ready = False
         if not found:
             raise WouldWaitForever(self._why_for_ever(queue))
 
@@ -368,7 +368,7 @@ class Dispatcher(Turns):
         """Run strands until the program outside has a reason to try again; False when there will be none."""
         while True:
             progress = self._settle_one()
-            if self.outside._in_ready:  # noqa: SLF001
+            if self.outside.in_ready:
                 return True
             if progress or self._ask_again():
                 continue
@@ -391,7 +391,7 @@ class Dispatcher(Turns):
         before = self._turns
         for strand in tuple(self._live.values()):
             queue = strand.waiting_for
-            if queue is None or strand.done or strand._in_ready:  # noqa: SLF001  (it may have ended meanwhile)
+            if queue is None or strand.done or strand.in_ready:  # it may have ended meanwhile
                 continue
             self._asking = True
             self._dispatch(strand)
@@ -484,11 +484,11 @@ class Dispatcher(Turns):
 
     def _end_strand(self, strand: Strand, why: Callable[[], BaseException]) -> None:
         while not strand.done:
-            if strand._worker is None:  # noqa: SLF001  (it has not started)
+            if strand.worker is None:  # it has not started
                 strand.exception = why()
                 self._finish(strand)
             else:
-                strand._thrown = why()  # noqa: SLF001
+                strand.thrown = why()
                 self._dispatch(strand)
 
     def release_workers(self) -> None:

@@ -30,16 +30,18 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread, get_ident
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeVar, cast
+from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar, cast
 
 from tdqsim.core.clock import NS_PER_SECOND, Clock
-from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitQueue
+from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitMark, WaitQueue
 from tdqsim.errors import TdqError, WrongThread
 
 __all__ = ["CallCancelled", "Engine", "EngineFault", "EngineStopped", "Stopped", "Subscription"]
 
 T = TypeVar("T")
 M = TypeVar("M", bound="_Closable")
+_Pending: TypeAlias = Future[Any]
+"""The future of a call, whatever the call returns."""
 _GRACE: Final = 5.0
 """Seconds that closing may take beyond the time given for tasks to end, before the engine's thread is given up."""
 _EVENTS_KEPT: Final = 10_000
@@ -164,7 +166,7 @@ class Engine:
         self._clock = clock if clock is not None else Clock(simulated=False)
         self._seed = seed
         self._inbox: deque[Callable[[], None]] = deque()
-        self._calls: dict[Future[Any], Strand] = {}
+        self._calls: dict[_Pending, Strand] = {}
         self._given_up: set[Strand] = set()
         self._members: list[_Closable] = []
         self._listeners: tuple[Subscription, ...] = ()
@@ -215,7 +217,7 @@ class Engine:
         answer.add_done_callback(self._noticed)
         return answer
 
-    def make(self, factory: Callable[..., M], *args: Any, **options: Any) -> M:
+    def make(self, factory: Callable[..., M], *args: object, **options: object) -> M:
         """Make a region or system in the engine's thread, which closes it when it stops.
 
         Args:
@@ -269,7 +271,7 @@ class Engine:
             EngineStopped: the engine is being stopped, or has been.
         """
 
-        def attempt() -> Any:
+        def attempt() -> T | WaitMark:
             return found() or WAIT
 
         limit = None if timeout is None else round(timeout * NS_PER_SECOND)
@@ -328,7 +330,7 @@ class Engine:
         if self._thread.ident == get_ident():
             raise WrongThread(f"{what}: the engine's own thread cannot wait for the engine")
 
-    def _post(self, act: Callable[[], None], answer: Future[Any]) -> None:
+    def _post(self, act: Callable[[], None], answer: _Pending) -> None:
         if self.dispatcher.thread != self._thread.ident:
             raise WrongThread("the engine's thread is not in this process, which was forked")
         if self._stop_at is not None:
@@ -379,11 +381,11 @@ class Engine:
         self._watched.wake_all()
         return True
 
-    def _begin(self, answer: Future[Any], call: Callable[[], Any], name: str) -> None:
+    def _begin(self, answer: _Pending, call: Callable[[], object], name: str) -> None:
         strand = self.dispatcher.spawn(partial(self._carry_out, answer, call), name=name, owner=self)
         self._calls[answer] = strand
 
-    def _carry_out(self, answer: Future[Any], call: Callable[[], Any]) -> None:
+    def _carry_out(self, answer: _Pending, call: Callable[[], object]) -> None:
         try:
             if not answer.cancelled():
                 _answer_by(answer, partial(_result_of, call))
@@ -392,14 +394,14 @@ class Engine:
             if strand is not None:
                 self._given_up.discard(strand)
 
-    def _noticed(self, answer: Future[Any]) -> None:
+    def _noticed(self, answer: _Pending) -> None:
         """A future is done, in whatever thread; one that was cancelled has to be noticed by its strand."""
         if answer.cancelled():
             answer.set_running_or_notify_cancel()  # those who wait for several futures hear of it by this alone
             self._inbox.append(partial(self._give_up, answer))
             self._clock.wake()
 
-    def _give_up(self, answer: Future[Any]) -> None:
+    def _give_up(self, answer: _Pending) -> None:
         strand = self._calls.get(answer)
         if strand is not None:
             self._given_up.add(strand)
@@ -438,21 +440,21 @@ class Engine:
         self.publish(self._ended)
 
 
-_NOBODY: Final[Future[Any]] = Future()
+_NOBODY: Final[_Pending] = Future()
 """The answer of what has none."""
 
 
-def _unless_cancelled(answer: Future[Any], act: Callable[[], None]) -> None:
+def _unless_cancelled(answer: _Pending, act: Callable[[], None]) -> None:
     if not answer.cancelled():
         act()
 
 
-def _result_of(call: Callable[[], Any]) -> Any:
+def _result_of(call: Callable[[], object]) -> object:
     value = call()
     return value.result() if isinstance(value, Strand) else value
 
 
-def _answer_by(answer: Future[Any], call: Callable[[], Any]) -> None:
+def _answer_by(answer: _Pending, call: Callable[[], object]) -> None:
     """Let a future have a call's result, or what it raises; it may be cancelled until then."""
     try:
         value = call()
@@ -464,6 +466,6 @@ def _answer_by(answer: Future[Any], call: Callable[[], Any]) -> None:
             answer.set_result(value)
 
 
-def _fail(answer: Future[Any]) -> None:
+def _fail(answer: _Pending) -> None:
     with suppress(InvalidStateError):
         answer.set_exception(EngineStopped("the engine has stopped"))

@@ -1,8 +1,9 @@
-"""Names that somebody misspelt, and what was probably meant."""
+"""Suggestions for misspelt names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 __all__ = ["close_names", "did_you_mean"]
 
@@ -10,9 +11,7 @@ _LONGEST = 40
 
 
 def close_names(written: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """The known names that a misspelt one is like, the likest first; capitals do not matter."""
-    from difflib import get_close_matches  # noqa: PLC0415  (only who misspells needs it)
-
+    """The known names most similar to a misspelt one, most similar first; upper and lower case are the same."""
     names = {name.lower(): name for name in sorted(known)}
     return [names[each] for each in get_close_matches(written[:_LONGEST].lower(), names, n=most)]
 

@@ -7,10 +7,10 @@ command and stands before the next one, or waits inside the command for somethin
 
 from __future__ import annotations
 
-from typing import Any, Generic
+from typing import Generic
 
 from tdqsim.core._strand import T_co
-from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitQueue
+from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
 
 __all__ = ["Stepped"]
@@ -62,7 +62,7 @@ class Stepped(Generic[T_co]):
             return
         self.before = command
 
-        def attempt() -> Any:
+        def attempt() -> WaitMark | None:
             return None if self._free or self._credit else WAIT
 
         self._dispatcher.wait(attempt, self._gate)

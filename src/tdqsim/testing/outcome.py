@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
     @property
     def told(self) -> bool:
         """Whether somebody has been told: by ``result()`` of its handle, or who ended it."""
-        return self.strand is not None and self.strand.told
+        return self.strand is not None and self.strand.reported
 
 
 class Outcomes:

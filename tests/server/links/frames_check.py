@@ -64,7 +64,7 @@ class World:
 
     def failed(self) -> list[BaseException]:
         """What strands have ended by that nobody is told of: a requester would wait for ever."""
-        found = [one.exception for one in self.strands if one.done and one.exception is not None and not one.told]
+        found = [one.exception for one in self.strands if one.done and one.exception is not None and not one.reported]
         self.strands = [one for one in self.strands if not one.done]
         return [one for one in found if not isinstance(one, LinkDown)]
 
