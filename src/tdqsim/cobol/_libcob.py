@@ -7,6 +7,7 @@ program's wish to end the process ends its run.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import locale
@@ -205,8 +206,6 @@ def _shim() -> Path:
 def _folder_of_the_process() -> Path:
     """A folder that only this user can write, for the process's life."""
     folder = Path(tempfile.mkdtemp(prefix="tdqsim-shim-"))
-    import atexit  # noqa: PLC0415  (only where a shim is made)
-
     owner = os.getpid()
     atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == owner else None)
     return folder

@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics import Condition
 from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.kernel.eib import NO_COMMAND
-from tdqsim.cics.text.exec_text import AddressOf, Reference, TextLiteral, TranslationError
+from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
 from tdqsim.cobol.mismatch import over, unfit
 from tdqsim.cobol.own import OWN, Unserved, options_of, own_command, own_name, refused
 from tdqsim.cobol.own_events import quiet
+from tdqsim.cobol.pages import Conversion
 from tdqsim.cobol.translate import ExecCommand
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Plan:
     def __init__(self, declared: ExecCommand) -> None:
         self.declared = declared
         self.plain = False
-        self.rows: Callable[[Any, int], tuple[int, ...]] = Struct(f"{5 * declared.passed}q").unpack_from
+        self.rows: Callable[[memoryview, int], tuple[int, ...]] = Struct(f"{5 * declared.passed}q").unpack_from
         own = own_name(declared)
         reason = refused(own, declared) if own else ""
         self.issue: Issue
@@ -109,7 +110,7 @@ class _Call:
         self.declared = declared
         self.method = command.method
         self.constants: dict[str, Any] = {each.parameter: cvda for each, cvda in resolved.keywords}
-        self.values: list[tuple[str, int, Callable[[Area], Any]]] = []
+        self.values: list[tuple[str, int, Callable[[Area], str | int]]] = []
         self.numbers: list[tuple[str, int]] = []
         self.lengths: list[tuple[str, int]] = []  # halfwords that are areas: read, and written afterwards
         self.data: list[tuple[str, int, str, str]] = []
@@ -149,7 +150,7 @@ class _Call:
         self.resource = next((name for name in ("queue", "file") if name in given), "")
 
     def issue(self, level: Level, rows: Sequence[int]) -> None:
-        task: Any = level.task
+        task = level.task
         if self not in level.checked:
             level.checked.add(self)
             unfit(level, self.declared, self.checks, self._areas(level, rows))
@@ -223,7 +224,7 @@ class _Call:
         room = max(level.room_from(area.address), area.size)
         return area.read(min(length, room)).ljust(length, b"\0")
 
-    def _deliver(self, level: Level, areas: Areas, result: Any, pages: Any) -> None:
+    def _deliver(self, level: Level, areas: Areas, result: object, pages: Conversion | None) -> None:
         if result is None:
             return
         values = self._received(result)
@@ -250,7 +251,7 @@ class _Call:
             data = data[: max(level.room_from(area.address), area.size)]
         area.fill(data)
 
-    def _received(self, result: Any) -> Mapping[str, Any]:
+    def _received(self, result: object) -> Mapping[str, Any]:
         """What a command gives back, by option."""
         if isinstance(result, bytes | bytearray):
             size = len(result)
@@ -266,7 +267,7 @@ class _Call:
         return {word: result for _at, word, _w in self.receivers[:1]}
 
 
-def _record(receivers: Sequence[tuple[int, str, Any]], *, plain: bool) -> tuple[int, int] | None:
+def _record(receivers: Sequence[tuple[int, str, object]], *, plain: bool) -> tuple[int, int] | None:
     """Where INTO and LENGTH (else -1) are, of a command that gives a record and nothing else; None of others."""
     words = {word: at for at, word, _store in receivers}
     if not plain or "INTO" not in words or words.keys() - {"INTO", "LENGTH"}:
@@ -347,16 +348,18 @@ def _fixed(declared: ExecCommand, at: int) -> bool:
     return _VALUE.match(declared.written[at]) is not None
 
 
-def _at(option: Any) -> int:
+def _at(option: Option) -> int:
     """Which argument an option of the resolved text names: A3 is the third."""
-    argument = getattr(option.argument, "reference", option.argument)
-    return int(argument.name[1:]) - 1
+    argument = option.argument
+    reference = argument.reference if isinstance(argument, AddressOf | LengthOf) else argument
+    assert isinstance(reference, Reference), option
+    return int(reference.name[1:]) - 1
 
 
 # -- by kind ---------------------------------------------------------------------------------------------------------
 
 
-def _literal(written: str, kind: str, length: int) -> Any:
+def _literal(written: str, kind: str, length: int) -> str | int | None:
     """The value of an argument that is a plain literal; None for others."""
     if kind == "name" and len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
         text = written[1:-1].replace(written[0] * 2, written[0])
@@ -366,11 +369,11 @@ def _literal(written: str, kind: str, length: int) -> Any:
     return None
 
 
-def _constant(text: str, kind: str, length: int) -> Any:
+def _constant(text: str, kind: str, length: int) -> str | int:
     return int(text) if kind in ("halfword", "fullword") else text[:length] if length else text
 
 
-def _reader(kind: str, length: int) -> Callable[[Area], Any]:
+def _reader(kind: str, length: int) -> Callable[[Area], str | int]:
     if kind == "name" and length:
         return lambda area: area.read(min(area.size, length)).decode("latin-1").rstrip(" ")
     if kind == "name":  # a text, of which another option says how long it is
@@ -402,7 +405,7 @@ def _writer(kind: str, length: int) -> Callable[[Area, Any], None] | None:
     return None
 
 
-def _name(value: Any, length: int) -> bytes:
+def _name(value: str | bytes, length: int) -> bytes:
     data = value.encode("latin-1", "replace") if isinstance(value, str) else bytes(value)
     return data[:length].ljust(length)
 

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cobol.compiler import Module, entry_symbol
 
@@ -27,7 +27,7 @@ class Copies:
         self._module = module
         self._numbers = count(1)
         self._free: list[int] = []
-        self._loaded: list[Any] = []
+        self._loaded: list[ctypes.PyDLL] = []
         self._folder = Path(tempfile.mkdtemp(prefix="tdqsim-copies-"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 

@@ -10,7 +10,7 @@ import ctypes
 import struct
 from datetime import tzinfo
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.eib import EIB_LENGTH, NO_COMMAND, Completion, Eib
@@ -36,9 +36,9 @@ class EibArea:
         self._buffer = ctypes.create_string_buffer(EIB_LENGTH)
         self.address = ctypes.addressof(self._buffer)
         self._shown = memoryview(self._buffer).cast("B")
-        self._key: tuple[Any, ...] = ()
+        self._key: tuple[object, ...] = ()
         self._blank = bytes(EIB_LENGTH)
-        self._fields: tuple[Any, ...] = ()
+        self._fields: tuple[object, ...] = ()
         self.last = NO_COMMAND
 
     def begin(self, eib: Eib) -> bytes:
@@ -83,7 +83,7 @@ _COMPLETED: Final[dict[int, tuple[Completion, bytes, bytes, bytes]]] = {}
 """How commands have ended, as bytes, by the identity of the end."""
 
 
-def _fields(eib: Eib) -> tuple[Any, ...]:
+def _fields(eib: Eib) -> tuple[object, ...]:
     """What commands rarely change."""
     return eib.moment_ns, eib.eibcalen, eib.eibaid, eib.eibcposn, eib.eibds, eib.eibreqid, eib.eibtrmid
 

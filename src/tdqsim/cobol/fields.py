@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final, Literal
 
 from tdqsim.cics import Abend
 from tdqsim.cobol._libcob import Libcob
@@ -107,10 +107,10 @@ class Area:
         """Its value as a number, moved by its usage; of a group or text the binary number in its bytes."""
         kind = self._kind
         if kind & 0xFFFF in _BINARY and not kind >> 32:
-            order: Any = "big" if kind >> 16 & _SWAPPED else "little"
+            order: Literal["big", "little"] = "big" if kind >> 16 & _SWAPPED else "little"
             return int.from_bytes(self.read(), order, signed=bool(kind >> 16 & _SIGNED))
         if kind & 0xFFFF in _NUMERIC:
-            self.address  # noqa: B018  (a null area is met here)
+            _ = self.address  # raises for an area that is not there
             return int(self._libcob.number(self._item))
         return int.from_bytes(self.read(), "big", signed=True)
 

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 from tdqsim.cics import Region
 from tdqsim.cobol.pages import Conversion
-from tdqsim.cobol.programs import CobolPrograms
+from tdqsim.cobol.programs import CobolPrograms, Program
 from tdqsim.cobol.toolchain import default_cache
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.layouts import load_copybook
@@ -34,7 +34,7 @@ class CobolResolver:
     def __init__(self) -> None:
         self._programs: WeakKeyDictionary[Region, CobolPrograms] = WeakKeyDictionary()
 
-    def handler(self, region: Region, name: str) -> Any:
+    def handler(self, region: Region, name: str) -> Program:
         """The handler of a transaction with ``handler: cobol:PROGRAM``.
 
         Raises:
@@ -43,7 +43,7 @@ class CobolResolver:
         """
         return self.programs(region).handler(name)
 
-    def find(self, region: Region, name: str) -> Any:
+    def find(self, region: Region, name: str) -> Program | None:
         """The program of a transaction; None when there is no source of that name."""
         return self.programs(region).find(name)
 

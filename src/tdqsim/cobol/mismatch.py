@@ -8,8 +8,9 @@ once for each command and option, as a :class:`CobolWarning` that pytest shows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from tdqsim.cics.kernel.command import CommandOption
 from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.translate import ExecCommand
 
@@ -37,7 +38,7 @@ def over(level: Level, declared: ExecCommand, word: str, area: Area, length: int
     )
 
 
-def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[Any, int]], areas: Areas) -> None:
+def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[CommandOption, int]], areas: Areas) -> None:
     """Tell of each option whose area is not what CICS takes it for."""
     for option, at in options:
         area = areas[at]
@@ -57,7 +58,7 @@ def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[Any, int]
             _tell(level, declared, option.word, f"{_named(option, area)}; CICS writes {option.length} bytes")
 
 
-def _named(option: Any, area: Area) -> str:
+def _named(option: CommandOption, area: Area) -> str:
     usage = "binary" if area.binary else "packed" if area.packed else "DISPLAY digits" if area.numeric else "characters"
     return f"{option.word}({area.written}) has {area.size} bytes, {usage}"
 

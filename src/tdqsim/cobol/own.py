@@ -197,14 +197,12 @@ def _commarea(level: Level, area: Area, length: int | None, declared: ExecComman
 
 def _link(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     program, given = _given(level, options, declared)
-    task: Any = level.task
-    task.link(program, **given)
+    level.task.link(program, **given)
 
 
 def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     program, given = _given(level, options, declared)
-    task: Any = level.task
-    task.xctl(program, **given)
+    level.task.xctl(program, **given)
 
 
 def _address(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
@@ -246,8 +244,7 @@ def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand
         given["length"] = length.number
     if area is not None:
         given["commarea"] = _commarea(level, area, given.get("length"), declared)
-    task: Any = level.task  # which goes on where a condition is not raised
-    task.return_(**given)
+    level.task.return_(**given)
 
 
 _PASSED: Final = frozenset(["PROGRAM", "COMMAREA", "LENGTH", "CHANNEL"])

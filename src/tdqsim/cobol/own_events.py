@@ -16,15 +16,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Container
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from tdqsim.cics import Condition
+from tdqsim.cics import Condition, Task
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.kernel.interval import interval_ns, moment_of_day
 from tdqsim.cics.text.translator import COMMON_OPTIONS
 from tdqsim.cobol.fields import FLOOR, Area
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.core.dispatch import WAIT
+from tdqsim.core.dispatch import WAIT, WaitMark
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _number(options: _Options, word: str) -> int:
 def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     """POST: an area that is posted when an interval is over, or at a time of the day."""
     del declared
-    task: Any = level.task
+    task = level.task
     try:
         moment = _moment(task, options)
     except Condition as met:
@@ -97,7 +97,7 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     task.eib.last = completion("POST")
 
 
-def _moment(task: Any, options: _Options) -> int:
+def _moment(task: Task, options: _Options) -> int:
     """When it is to be posted.
 
     Raises:
@@ -119,7 +119,7 @@ def _moment(task: Any, options: _Options) -> int:
 def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
     """WAIT EVENT: until the area is posted."""
     del declared
-    task: Any = level.task
+    task = level.task
     pointer, named = options.get("ECADDR"), options.get("NAME")
     address = 0 if pointer is None else pointer.pointer
     name = "" if named is None else named.read().decode("latin-1")[:8].rstrip(" ")
@@ -128,7 +128,7 @@ def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
         return
     first = ctypes.c_ubyte.from_address(address)
 
-    def attempt() -> Any:
+    def attempt() -> WaitMark | None:
         return None if first.value & _COMPLETE else WAIT
 
     if attempt() is WAIT:
@@ -139,7 +139,7 @@ def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
 def _load(level: Level, options: _Options, declared: ExecCommand) -> None:
     """LOAD: the address and the length of a table."""
     del declared
-    task: Any = level.task
+    task = level.task
     name = _program(options)
     tables = level.settings.tables
     if name not in tables:

@@ -10,8 +10,8 @@ Keys (RIDFLD) are converted as text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from tdqsim.cics import Abend
 from tdqsim.core.codepage import CodePage, codepage
@@ -98,13 +98,13 @@ def _byte(character: str) -> int:
     return code if code < 256 else 0x1A
 
 
-def _places(fields: Any, shift: int) -> Any:
+def _places(fields: Iterable[Field], shift: int) -> Iterator[tuple[int, int]]:
     """The places of the characters of a record, table by table."""
     for item in fields:
         yield from _places_of(item, shift)
 
 
-def _places_of(item: Field, shift: int) -> Any:
+def _places_of(item: Field, shift: int) -> Iterator[tuple[int, int]]:
     count = item.occurs.maximum if item.occurs is not None else 1
     for at in range(count):
         start = shift + at * item.length

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cics import Region, Task
 from tdqsim.cobol.compiler import Module, Options, compile_program, unchecked
@@ -15,7 +15,10 @@ from tdqsim.cobol.settings import Settings, Verb, Watcher, warned
 from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
 
-__all__ = ["CobolPrograms"]
+__all__ = ["CobolPrograms", "Program"]
+
+Program = Callable[[Task], None]
+"""A COBOL program as the handler of a transaction, and as a program of a region."""
 
 _ASCII: Final = 819
 """The code page of what terminals and these programs say to each other: they run in ASCII."""
@@ -81,10 +84,10 @@ class CobolPrograms:
         self.verbs = self.settings.verbs
         self.verbs.update(verbs or {})
         region.screens.codepage = codepage(_ASCII)
-        self._runs: dict[Module, Callable[[Task], None]] = {}
+        self._runs: dict[Module, Program] = {}
         region.programs.finders.append(self._found)
 
-    def handler(self, program: str) -> Any:
+    def handler(self, program: str) -> Program:
         """The handler of a transaction whose program this is.
 
         Raises:
@@ -96,21 +99,22 @@ class CobolPrograms:
             raise CobolError([f"program {program}: there is no source of that name in {places}"])
         return found
 
-    def find(self, program: str) -> Any:
+    def find(self, program: str) -> Program | None:
         """The program of this name as a handler; None when there is no source."""
         return self._found(program.upper())
 
-    def _found(self, name: str) -> Callable[[Task], None] | None:
+    def _found(self, name: str) -> Program | None:
         """The program of this name as a program of the region; None when there is no source."""
         module = self.module(name)
-        if module is None:
-            return None
+        return None if module is None else self._run_of(module)
+
+    def _run_of(self, module: Module) -> Program:
         run = self._runs.get(module)
         if run is None:
             run = self._runs[module] = _runner(module, self.settings)
         return run
 
-    def program(self, source: Path | str) -> Any:
+    def program(self, source: Path | str) -> Program:
         """The program of a source file, wherever it is and whatever it is called, as a handler.
 
         Raises:
@@ -118,7 +122,7 @@ class CobolPrograms:
         """
         module = self._compiled(Path(source))
         self._modules[module.program] = module
-        return self._found(module.program)
+        return self._run_of(module)
 
     def _compiled(self, source: Path) -> Module:
         module = compile_program(source, self._options, self._cache)
@@ -151,7 +155,7 @@ class CobolPrograms:
         return next((path for path in candidates if path.is_file()), None)
 
 
-def _runner(module: Module, settings: Settings) -> Callable[[Task], None]:
+def _runner(module: Module, settings: Settings) -> Program:
     """A program as the region runs it. Its levels are kept: those that no task is in are used again."""
     free: list[Level] = []
 

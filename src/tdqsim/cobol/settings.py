@@ -6,7 +6,7 @@ import ctypes
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tdqsim.cics import Condition
 from tdqsim.cobol.compiler import Module
@@ -57,10 +57,10 @@ class Settings:
     on_warning: Callable[[str], object] = warned
     runaway_ms: int = 0
     pages: CodePages = NO_CODE_PAGES
-    cwa: Any = None
+    cwa: ctypes.Array[ctypes.c_char] | None = None
     shared: TaskStorage = field(default_factory=TaskStorage)
     events: WaitQueue = field(default_factory=lambda: WaitQueue("a POST that expires"))
-    tables: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, ctypes.Array[ctypes.c_char]] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
     checked: set[object] = field(default_factory=set)
     told: set[object] = field(default_factory=set)

@@ -7,13 +7,25 @@ above it; see :mod:`~tdqsim.cobol.view` for the names.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tdqsim.cobol.view import ProgramStorage
 from tdqsim.errors import UsageError
 
+if TYPE_CHECKING:
+    from tdqsim.core.dispatch import Timer
+
+    Buffer = ctypes.Array[ctypes.c_char]
+
 __all__ = ["TaskStorage"]
+
+
+class RunningLevel(Protocol):
+    """A level of a task, as its storage sees it."""
+
+    def programs(self) -> Iterable[ProgramStorage]:
+        """The items of the programs of the level, the one that runs first."""
 
 
 class TaskStorage:
@@ -28,11 +40,11 @@ class TaskStorage:
     __slots__ = ("_got", "_held", "_twa", "levels", "loaded", "timer")
 
     def __init__(self) -> None:
-        self.levels: list[Any] = []
-        self._got: dict[int, Any] | None = None
+        self.levels: list[RunningLevel] = []
+        self._got: dict[int, Buffer] | None = None
         self._held: dict[object, Any] | None = None
-        self._twa: Any = None
-        self.timer: Any = None
+        self._twa: Buffer | None = None
+        self.timer: Timer | None = None
         self.loaded: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:

@@ -21,6 +21,7 @@ from tdqsim.cobol.compiler import Options, compile_program
 from tdqsim.cobol.level import CobolFailure
 from tdqsim.cobol.own import Unserved
 from tdqsim.cobol.programs import CobolPrograms
+from tdqsim.cobol.translate import ExecCommand
 from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.definitions.bms import parse_bms
 from tdqsim.errors import TdqError
@@ -85,7 +86,7 @@ def _silent(_text: str) -> None:
     """Mismatches are not what a survey is about."""
 
 
-def _queues(commands: Iterable[Any]) -> Iterator[str]:
+def _queues(commands: Iterable[ExecCommand]) -> Iterator[str]:
     """The queues that transient data commands name by a literal."""
     for command in commands:
         found = _NAMED.search(command.text) if _QUEUE.match(command.text) else None
@@ -95,7 +96,7 @@ def _queues(commands: Iterable[Any]) -> Iterator[str]:
             yield name
 
 
-def _install_maps(region: Any, folder: Path) -> None:
+def _install_maps(region: Region, folder: Path) -> None:
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() == ".bms" and path.is_file():
             try:

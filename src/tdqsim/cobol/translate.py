@@ -463,8 +463,9 @@ class _Translator:
         for argument in arguments:
             if argument.startswith(_ADDRESS):  # libcob passes no item for ADDRESS OF: a pointer of ours stands for it
                 pointers.append((f"DFHEI-POINTER-{len(pointers) + 1}", argument.removeprefix(_ADDRESS)))
-                argument = f"BY REFERENCE {pointers[-1][0]}"  # noqa: PLW2901
-            passed.append(argument)
+                passed.append(f"BY REFERENCE {pointers[-1][0]}")
+            else:
+                passed.append(argument)
         parts = [" SET DFHEI-LOCAL TO ADDRESS OF DFHEI-LOCAL-BASE"] if local else []
         parts += [f" SET {pointer} TO {address}" for pointer, address in pointers]
         parts += [f" MOVE {number} TO DFHEI-NUMBER CALL 'DFHEIP' USING DFHEI-NUMBER", *passed, "END-CALL"]

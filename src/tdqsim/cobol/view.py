@@ -19,7 +19,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from tdqsim.cobol.symbols import Item, Symbols, Variable
 from tdqsim.core.spelling import close_names
@@ -269,7 +269,7 @@ def _from_number(item: Item, value: Any, name: str) -> bytes:
         sign = ("D" if number < 0 else "C") if _signed(item) else "F"
         return bytes.fromhex(f"{abs(number):0{item.size * 2 - 1}d}{sign}")
     if usage.startswith(("COMP", "BINARY")):
-        order: Any = sys.byteorder if usage == "COMP-5" else "big"
+        order: Literal["little", "big"] = sys.byteorder if usage == "COMP-5" else "big"
         return number.to_bytes(item.size, order, signed=_signed(item))
     text = f"{abs(number):0{item.size}d}"
     if number < 0 or _signed(item):

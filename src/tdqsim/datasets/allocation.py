@@ -7,7 +7,7 @@ a region by name: those of its DD cards, and dynamic ones made from a DSNAME or 
 A data set that is not there is made when it is opened for output, whatever DISP says: z/OS would have refused
 SHR and OLD, but nobody pre-allocates files for a test.
 
-Every region has DDs, and few open one: what reads, writes and keeps data sets is imported when the first is opened.
+Every region has DDs, and few use SYSOUT: the spool and the internal reader are imported when one is first opened.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tdqsim.core.links import stays_here
+from tdqsim.datasets._detect import detect
 from tdqsim.datasets._files import is_data_set
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat, parse_dcb
+from tdqsim.datasets.dsname import DataSetDirectory, DsName, parse_dsname
 from tdqsim.datasets.errors import BlockError, DatasetFault, DatasetInUse, DcbError, OpenError
+from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
+from tdqsim.datasets.space import Space, parse_space
+from tdqsim.datasets.writer import DatasetWriter, DummyWriter, open_writer
 
 if TYPE_CHECKING:
-    from tdqsim.datasets.dsname import DataSetDirectory, DsName
     from tdqsim.datasets.jobs import JobLog
-    from tdqsim.datasets.reader import DatasetReader
-    from tdqsim.datasets.space import Space
     from tdqsim.datasets.spool import SysoutSpool
-    from tdqsim.datasets.writer import DatasetWriter
 
 __all__ = ["Allocation", "DDCard", "DDTable", "Spooling"]
 
@@ -251,8 +252,6 @@ class Allocation:
         Raises:
             OpenError: it cannot be opened; DcbError, DatasetInUse, DsnameError say more.
         """
-        from tdqsim.datasets.reader import DummyReader, open_reader  # noqa: PLC0415  (see above)
-
         self._claim(owner)
         card = self.card
         if card.is_dummy:
@@ -272,8 +271,6 @@ class Allocation:
         Raises:
             OpenError: there is nothing to read (no file, SYSOUT), or it cannot be read.
         """
-        from tdqsim.datasets.reader import DummyReader, open_reader  # noqa: PLC0415  (see above)
-
         card = self.card
         if card.is_dummy:
             return DummyReader(definition.or_else(card.dcb))
@@ -285,8 +282,6 @@ class Allocation:
     def _read_through(
         self, how: Callable[..., DatasetReader], definition: Dcb, disposition: Disposition
     ) -> DatasetReader:
-        from tdqsim.datasets.reader import ConcatenatedReader  # noqa: PLC0415  (see above)
-
         card = self.card
         parts = [
             (self._path(each, output=False), self._input_dcb(each, definition), each.disp or disposition)
@@ -312,8 +307,6 @@ class Allocation:
         Raises:
             OpenError: it cannot be opened; DcbError, DatasetInUse, DsnameError say more.
         """
-        from tdqsim.datasets.writer import DummyWriter, open_writer  # noqa: PLC0415  (see above)
-
         self._claim(owner)
         card = self.card
         dcb = definition.or_else(card.dcb)
@@ -374,8 +367,6 @@ class Allocation:
         _check_label(path, dcb, label)
         if not card.detect or dcb.recfm is not None:
             return dcb
-        from tdqsim.datasets._detect import detect  # noqa: PLC0415  (see above)
-
         return dcb.or_else(detect(path).dcb)
 
     def _remember(self, card: DDCard, path: Path, writer: DatasetWriter) -> None:
@@ -447,14 +438,10 @@ class DDTable:
 
 
 def _parse_dsname(text: str) -> DsName:
-    from tdqsim.datasets.dsname import parse_dsname  # noqa: PLC0415  (see above)
-
     return parse_dsname(text)
 
 
 def _space(where: str, text: str) -> Space:
-    from tdqsim.datasets.space import parse_space  # noqa: PLC0415  (see above)
-
     return parse_space(text, where)
 
 

@@ -47,10 +47,10 @@ class DatasetReader(ABC):
         self.dcb = dcb
         self.blocks_in_error = 0
         self._open = True
-        self._pending: Iterator[bytes] = iter(())
+        self.pending: Iterator[bytes] = iter(())
         self._before = 0  # records delivered before the current batch
         self._batch = 0  # records in the current batch
-        self._salvage: tuple[bytes, ...] | None = None
+        self.salvage: tuple[bytes, ...] | None = None
 
     def get(self) -> bytes | None:
         """The next record, or None at the end of data. A record without data is one of no bytes.
@@ -59,10 +59,10 @@ class DatasetReader(ABC):
             BlockError: the next block is damaged; the reader now stands behind it.
             DatasetNotOpen: the reader is closed.
         """
-        for record in self._pending:
+        for record in self.pending:
             return record
-        while self._advance():
-            for record in self._pending:
+        while self.advance():
+            for record in self.pending:
                 return record
         return None
 
@@ -77,12 +77,12 @@ class DatasetReader(ABC):
         """
         to = self.records_read + count
         while to >= self._before + self._batch:
-            self._before, self._batch, self._pending = self._before + self._batch, 0, iter(())
-            if to == self._before or not self._advance():
+            self._before, self._batch, self.pending = self._before + self._batch, 0, iter(())
+            if to == self._before or not self.advance():
                 return
             if pause is not None:
                 pause()
-        deque(islice(self._pending, to - self.records_read), maxlen=0)
+        deque(islice(self.pending, to - self.records_read), maxlen=0)
 
     def accept_block(self) -> None:
         """Take what the damaged block of the last BlockError holds: ``get()`` delivers it next (ERROROPTION IGNORE).
@@ -90,14 +90,14 @@ class DatasetReader(ABC):
         Raises:
             DatasetFault: the request before did not end in a BlockError.
         """
-        if self._salvage is None:
+        if self.salvage is None:
             raise DatasetFault(self.path, "no damaged block to accept: the last request met none")
-        self._deliver(self._salvage, len(self._salvage))
+        self._deliver(self.salvage, len(self.salvage))
 
     @property
     def records_read(self) -> int:
         """Records delivered so far."""
-        return self._before + self._batch - length_hint(self._pending)
+        return self._before + self._batch - length_hint(self.pending)
 
     @property
     def is_open(self) -> bool:
@@ -109,8 +109,8 @@ class DatasetReader(ABC):
         if self._open:
             self._before = self.records_read
             self._batch = 0
-            self._pending = iter(())
-            self._salvage = None
+            self.pending = iter(())
+            self.salvage = None
             self._open = False
             self._release()
 
@@ -126,25 +126,27 @@ class DatasetReader(ABC):
     def _fill(self) -> bool:
         """Make the next batch by ``_deliver``; False at the end of data."""
 
-    def _release(self) -> None:  # noqa: B027 - most readers hold something, one does not
-        """Give back what the reader holds."""
+    def _release(self) -> None:
+        """Close the file, where the reader has one."""
+        return
 
-    def _advance(self) -> bool:
+    def advance(self) -> bool:
+        """Make the next batch of records ready in ``pending``; False at the end of data."""
         if not self._open:
             raise DatasetNotOpen(self.path, "the data set is closed")
-        self._salvage = None
+        self.salvage = None
         return self._fill()
 
     def _batches(self) -> Iterator[Iterator[bytes]]:
-        yield self._pending
-        while self._advance():
-            yield self._pending
+        yield self.pending
+        while self.advance():
+            yield self.pending
 
     def _deliver(self, records: Sequence[bytes], count: int) -> None:
         self._before = self.records_read
         self._batch = count
-        self._pending = iter(records)
-        self._salvage = None
+        self.pending = iter(records)
+        self.salvage = None
 
 
 class _FileReader(DatasetReader):
@@ -190,7 +192,7 @@ class _FileReader(DatasetReader):
             offset=offset,
         )
         if self._eropt is ErrorOption.ABE:
-            self._salvage = damage.salvage
+            self.salvage = damage.salvage
             raise error
         if self._on_error is not None:
             self._on_error(error)
@@ -383,14 +385,14 @@ class ConcatenatedReader(DatasetReader):
         while True:
             current = self._current
             try:
-                found = current._advance()  # noqa: SLF001 - a reader made of readers
+                found = current.advance()
             except BlockError:
-                self._salvage = current._salvage  # noqa: SLF001
+                self.salvage = current.salvage
                 raise
             finally:
                 self.blocks_in_error = self._errors_before + current.blocks_in_error
             if found:
-                batch = list(current._pending)  # noqa: SLF001
+                batch = list(current.pending)
                 self._deliver(batch, len(batch))
                 return True
             if not self._openers:

@@ -69,8 +69,12 @@ class DatasetWriter(ABC):
             put(record)
         return self.records_written - before
 
-    def trunc(self) -> None:  # noqa: B027 - without blocks there is nothing to do
-        """Write the current block as it is (TRUNC): what was put so far survives a crash."""
+    def trunc(self) -> None:
+        """Write the current block as it is (TRUNC): what was put so far survives a crash.
+
+        A file without blocks has nothing to write here.
+        """
+        return
 
     @property
     def is_open(self) -> bool:

@@ -22,8 +22,8 @@ __all__ = ["TIME_FORMATS", "Fail", "TimeFormat", "format_time", "parse_time", "s
 
 Fail = Callable[..., NoReturn]
 _TIME_DIGITS = 6
-_EARLIEST = datetime.strptime(str(LIMITS["dts_earliest"]), "%Y%m%d")  # noqa: DTZ007  (local time of the system)
-_LATEST = datetime.strptime(str(LIMITS["dts_latest"]), "%Y%m%d")  # noqa: DTZ007
+_EARLIEST = datetime.fromisoformat(str(LIMITS["dts_earliest"]))
+_LATEST = datetime.fromisoformat(str(LIMITS["dts_latest"]))
 
 
 class TimeFormat(NamedTuple):
@@ -86,7 +86,7 @@ def _split(value: str, form: TimeFormat, fail: Fail) -> tuple[str, str]:
     start = 1 if form.century else 0
     end = start + form.date_length
     date, rest = value[start:end].rstrip(" "), value[end:]
-    length = len(datetime(2000, 1, 1).strftime(form.pattern))  # noqa: DTZ001
+    length = len(_EARLIEST.strftime(form.pattern))
     if len(date) != length or not (date.isascii() and date.isdigit()):
         fail("CPF1060")
     return date, rest

@@ -15,13 +15,13 @@ from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from sortedcontainers import SortedDict
+
 from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.store import Entry, SearchOrder
 from tdqsim.ibmi._entries import Received
 
 if TYPE_CHECKING:
-    from sortedcontainers import SortedDict
-
     from tdqsim.ibmi._data import JobData
     from tdqsim.ibmi._queue import DataQueue
 
@@ -105,8 +105,6 @@ class Waiters:
 
     def add(self, waiter: Waiter) -> None:
         """Put one behind those of its priority."""
-        from sortedcontainers import SortedDict  # noqa: PLC0415  (most queues never have a waiter)
-
         self._last += 1
         waiter.place = (waiter.job.run_priority, self._last)
         self._lines.setdefault(waiter.line, SortedDict())[waiter.place] = waiter

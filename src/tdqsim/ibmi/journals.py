@@ -169,12 +169,13 @@ def sent_key(block: bytes, key_length: int) -> bytes:
 
 def export_journal(entries: Iterable[JournalEntry], path: Path | str) -> int:
     """Write journal entries as JSON lines, bytes in hexadecimal; returns how many."""
-    count = 0
+    written = 0
     with stays_here(path).open("w", encoding="utf-8") as file:
-        for count, entry in enumerate(entries, 1):  # noqa: B007  (count is the result)
+        for entry in entries:
             row = entry._asdict() | {
                 "time_stamp": entry.time_stamp.hex(), "time": entry.time.isoformat(), "event": entry.event,
                 "entry_specific_data": entry.entry_specific_data.hex(), "entry_data": entry.entry_data.hex(),
             }  # fmt: skip
             file.write(json.dumps(row) + "\n")
-    return count
+            written += 1
+    return written

@@ -12,8 +12,8 @@ from __future__ import annotations
 from tdqsim.layouts._items import ConditionName, Occurs, Sign, Usage
 from tdqsim.layouts.codecs import BadValue, Rules, byte_order, decode_value, encode_value
 from tdqsim.layouts.copybook import Copybook, copybook_library, load_copybook, merge_copybooks, parse_copybook
-from tdqsim.layouts.fields import Field, FieldType
-from tdqsim.layouts.layout import CorruptField, FieldFound, Layout, LayoutRow
+from tdqsim.layouts.fields import CorruptField, Field, FieldType
+from tdqsim.layouts.layout import FieldFound, Layout, LayoutRow
 from tdqsim.layouts.loading import load_layout
 from tdqsim.layouts.picture import Picture, parse_picture
 from tdqsim.layouts.yaml_form import load_layout_yaml, parse_layout_yaml

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
+from typing import ClassVar
 
 from tdqsim.errors import LayoutError
 from tdqsim.layouts._source import SourcePlace, bad
@@ -445,31 +446,31 @@ class _Entry:
         if not self._accept("NATIONAL"):
             raise bad(token.place, "GROUP-USAGE", "only NATIONAL is allowed")
 
+    OWN_CLAUSES: ClassVar[Mapping[str, Callable[[_Entry, Token], None]]] = {
+        "REDEFINES": _redefines,
+        "RENAMES": _renames,
+        "PIC": _picture,
+        "PICTURE": _picture,
+        "USAGE": _usage,
+        "SIGN": _sign,
+        "LEADING": _sign,
+        "TRAILING": _sign,
+        "OCCURS": _occurs,
+        "SYNC": _sync,
+        "SYNCHRONIZED": _sync,
+        "JUST": _justified,
+        "JUSTIFIED": _justified,
+        "BLANK": _blank,
+        "VALUE": _value,
+        "VALUES": _value,
+        "EXTERNAL": _attribute,
+        "GLOBAL": _attribute,
+        "IS": _is,
+        "GROUP-USAGE": _group_usage,
+    }
 
-_OWN: dict[str, Callable[[_Entry, Token], None]] = {
-    "REDEFINES": _Entry._redefines,  # noqa: SLF001 - the table of this class's own handlers
-    "RENAMES": _Entry._renames,  # noqa: SLF001
-    "PIC": _Entry._picture,  # noqa: SLF001
-    "PICTURE": _Entry._picture,  # noqa: SLF001
-    "USAGE": _Entry._usage,  # noqa: SLF001
-    "SIGN": _Entry._sign,  # noqa: SLF001
-    "LEADING": _Entry._sign,  # noqa: SLF001
-    "TRAILING": _Entry._sign,  # noqa: SLF001
-    "OCCURS": _Entry._occurs,  # noqa: SLF001
-    "SYNC": _Entry._sync,  # noqa: SLF001
-    "SYNCHRONIZED": _Entry._sync,  # noqa: SLF001
-    "JUST": _Entry._justified,  # noqa: SLF001
-    "JUSTIFIED": _Entry._justified,  # noqa: SLF001
-    "BLANK": _Entry._blank,  # noqa: SLF001
-    "VALUE": _Entry._value,  # noqa: SLF001
-    "VALUES": _Entry._value,  # noqa: SLF001
-    "EXTERNAL": _Entry._attribute,  # noqa: SLF001
-    "GLOBAL": _Entry._attribute,  # noqa: SLF001
-    "IS": _Entry._is,  # noqa: SLF001
-    "GROUP-USAGE": _Entry._group_usage,  # noqa: SLF001
-}
-CLAUSES = _OWN | dict.fromkeys(USAGES, _OWN["USAGE"])
 
+CLAUSES = {**_Entry.OWN_CLAUSES, **dict.fromkeys(USAGES, _Entry.OWN_CLAUSES["USAGE"])}
 OCCURS_WORDS = dict.fromkeys(("DEPENDING", "ASCENDING", "DESCENDING", "INDEXED"))
 
 

@@ -7,12 +7,14 @@ really are, because tables before them have fewer occurrences (only with ``varia
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.errors import ConversionError
 from tdqsim.layouts.codecs import BadValue, decode_value, encode_value, fill
-from tdqsim.layouts.fields import Field, FieldType
-from tdqsim.layouts.layout import CorruptField, Layout
+from tdqsim.layouts.fields import CorruptField, Field, FieldType
+
+if TYPE_CHECKING:
+    from tdqsim.layouts.layout import Layout
 
 __all__ = ["Contradiction", "Decoder", "Encoder", "absent_fields", "one_value"]
 

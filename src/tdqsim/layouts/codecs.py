@@ -376,7 +376,7 @@ def _encode_binary(field: Field, value: object, rules: Rules) -> bytes:
     return unscaled.to_bytes(field.length, byte_order(field, rules), signed=field.signed)
 
 
-def _decode_packed(field: Field, data: bytes, rules: Rules) -> Value:  # noqa: ARG001 - one signature for all
+def _decode_packed(field: Field, data: bytes, _rules: Rules) -> Value:
     if not any(data) and field.usage is not Usage.COMP_6:
         return None
     text = data.hex()
@@ -389,7 +389,7 @@ def _decode_packed(field: Field, data: bytes, rules: Rules) -> Value:  # noqa: A
     return _scaled(field, -number if sign == "d" else number)
 
 
-def _encode_packed(field: Field, value: object, rules: Rules) -> bytes:  # noqa: ARG001
+def _encode_packed(field: Field, value: object, _rules: Rules) -> bytes:
     negative, digits = _digits(field, value)
     sign = "" if field.usage is Usage.COMP_6 else ("d" if negative else "c") if field.signed else "f"
     return bytes.fromhex((digits + sign).rjust(2 * field.length, "0"))
@@ -398,7 +398,7 @@ def _encode_packed(field: Field, value: object, rules: Rules) -> bytes:  # noqa:
 # Floating point ---------------------------------------------------------------------------------------------------
 
 
-def _decode_float(field: Field, data: bytes, rules: Rules) -> Value:  # noqa: ARG001
+def _decode_float(_field: Field, data: bytes, rules: Rules) -> Value:
     if rules.floating_point.endswith("little_endian"):
         data = data[::-1]
     if rules.floating_point.startswith("IEEE754"):
@@ -472,7 +472,7 @@ def _padded(field: Field, value: object, data: bytes, blank: bytes) -> bytes:
     return pad + data if field.justified else data + pad
 
 
-def _decode_national(field: Field, data: bytes, rules: Rules) -> Value:  # noqa: ARG001
+def _decode_national(_field: Field, data: bytes, rules: Rules) -> Value:
     if rules.null_detection and not any(data):
         return None
     try:
@@ -491,11 +491,11 @@ def _encode_national(field: Field, value: object, rules: Rules) -> bytes:
         raise _wrong(field, value, "text without lone surrogates") from None
 
 
-def _decode_bytes(field: Field, data: bytes, rules: Rules) -> Value:  # noqa: ARG001
+def _decode_bytes(_field: Field, data: bytes, _rules: Rules) -> Value:
     return data
 
 
-def _encode_bytes(field: Field, value: object, rules: Rules) -> bytes:  # noqa: ARG001
+def _encode_bytes(field: Field, value: object, _rules: Rules) -> bytes:
     if not isinstance(value, bytes | bytearray | memoryview) or len(value) != field.length:
         raise _wrong(field, value, f"{field.length} bytes")
     return bytes(value)

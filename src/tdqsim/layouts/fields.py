@@ -11,7 +11,7 @@ from tdqsim.layouts._items import ConditionName, Occurs, Sign, Usage
 from tdqsim.layouts._source import SourcePlace
 from tdqsim.layouts.picture import Picture
 
-__all__ = ["Field", "FieldType"]
+__all__ = ["CorruptField", "Field", "FieldType"]
 
 _NOWHERE = SourcePlace("", 0, 0)
 
@@ -30,6 +30,23 @@ class FieldType(StrEnum):
     PACKED = "packed"  #: COMP-3 and COMP-6
     FLOAT = "float"  #: COMP-1 and COMP-2
     BYTES = "bytes"  #: pointers, PIC X COMP: not converted
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptField:
+    """A field whose bytes are no value of its type.
+
+    Attributes:
+        field: its path with dots, occurrences in parentheses from 1.
+        offset: bytes from the start of the record.
+        hex: its bytes.
+        reason: why they are no value.
+    """
+
+    field: str
+    offset: int
+    hex: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,9 @@
 """A record layout: its fields, and records decoded and encoded by it.
 
 Values come as a ``dict`` in field order: text as ``str``, numbers without decimals as ``int``, others as ``Decimal``,
-floating
-point as ``float``, pointers and DBCS as ``bytes``, groups as ``dict``, tables as ``list``. A field that the record is
-too short for is None, and so is one whose bytes say null (see :mod:`tdqsim.layouts.codecs`). Redefinitions are all
-decoded, side by side.
+floating point as ``float``, pointers and DBCS as ``bytes``, groups as ``dict``, tables as ``list``. A field that the
+record is too short for is None, and so is one whose bytes say null (see :mod:`tdqsim.layouts.codecs`). Redefinitions
+are all decoded, side by side.
 
 Encoding writes a field only where the bytes do not already say its value. So ``layout.encode(layout.decode(record),
 base=record)`` is ``record``, whatever it holds; and fields that share bytes do not destroy each other's spelling.
@@ -20,29 +19,13 @@ from typing import Any, Literal
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts._items import Occurs
+from tdqsim.layouts._record import Contradiction, Decoder, Encoder, absent_fields, one_value
 from tdqsim.layouts.codecs import Rules
-from tdqsim.layouts.fields import Field, FieldType
+from tdqsim.layouts.fields import CorruptField, Field, FieldType
 
-__all__ = ["CorruptField", "FieldFound", "Layout", "LayoutRow", "Segments"]
+__all__ = ["FieldFound", "Layout", "LayoutRow", "Segments"]
 
 VariableOccurs = Literal["shift_record", "max_size"]
-
-
-@dataclass(frozen=True, slots=True)
-class CorruptField:
-    """A field whose bytes are no value of its type.
-
-    Attributes:
-        field: its path with dots, occurrences in parentheses from 1.
-        offset: bytes from the start of the record.
-        hex: its bytes.
-        reason: why they are no value.
-    """
-
-    field: str
-    offset: int
-    hex: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,16 +265,12 @@ class Layout:
         self, record: bytes, *, fillers: bool = False, segment: str | None = None
     ) -> tuple[dict[str, Any], tuple[CorruptField, ...]]:
         """The values of a record, None for corrupt fields, and the corrupt fields; arguments as :meth:`decode`."""
-        from tdqsim.layouts._record import Decoder, absent_fields  # noqa: PLC0415 - they need each other's types
-
         record = bytes(record)
         decoder = Decoder(self, record, fillers=fillers, absent=absent_fields(self, record, segment))
         return decoder.run(), tuple(decoder.corrupt)
 
     def found_in(self, record: bytes, *, segment: str | None = None) -> list[FieldFound]:
         """Every elementary field of a record, FILLERs too, and redefinitions as :meth:`decode` chooses them."""
-        from tdqsim.layouts._record import Decoder, absent_fields  # noqa: PLC0415
-
         record = bytes(record)
         decoder = Decoder(self, record, fillers=True, absent=absent_fields(self, record, segment))
         decoder.met = []
@@ -306,17 +285,14 @@ class Layout:
             LookupError: no such field.
             ConversionError: its bytes are no value.
         """
-        from tdqsim.layouts._record import one_value  # noqa: PLC0415
-
         return one_value(self, bytes(record), self.field(name))
 
     def encode(self, values: Mapping[str, Any], *, base: bytes | None = None, trimmed: str = "") -> bytes:
         """The record of these values.
 
         Args:
-            values: as :meth:`decode` gives them. Every named field needs one, unless there is a ``base``; of fields
-            that
-                share bytes, one is enough. FILLERs take their VALUE or blanks when not given.
+            values: as :meth:`decode` gives them. Every named field needs one, unless there is a ``base``; of
+                fields that share bytes, one is enough. A FILLER without a value takes its VALUE, or blanks.
             base: a record to start from; what ``values`` does not change stays as it is, its length included.
             trimmed: where blanks and control characters were cut off texts after decoding: ``left``, ``right`` or
                 ``both``. A text then agrees with fields that share its bytes if it differs from them in these alone.
@@ -325,8 +301,6 @@ class Layout:
             ConversionError: a value is missing, of the wrong type or too large, an unknown name, a table with the
                 wrong number of elements, or fields that share bytes contradict each other. Nothing is cut silently.
         """
-        from tdqsim.layouts._record import Contradiction, Encoder  # noqa: PLC0415
-
         try:
             return Encoder(self, base, trimmed).run(values)
         except Contradiction:
@@ -344,8 +318,6 @@ class Layout:
 
         A table has as many occurrences as :meth:`decode` finds; what else may follow the record makes no difference.
         """
-        from tdqsim.layouts._record import Decoder  # noqa: PLC0415
-
         return self.length - Decoder(self, bytes(record), fillers=True, absent=self._lasting).shift()
 
     @cached_property
