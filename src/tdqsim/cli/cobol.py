@@ -11,6 +11,7 @@ import typer
 from tdqsim.cli.errors import CommandFailed, InputError, warn
 from tdqsim.cli.output import emit_json
 from tdqsim.cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption
+from tdqsim.cobol.file_names import PROGRAMS
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -25,19 +26,18 @@ _Copybooks = Annotated[
 ]
 _TRANSID = "TDQC"
 _TERMINAL = "TDQT"
-_SUFFIXES = (".cbl", ".cob", ".cobol")
 
 
 def _files(sources: list[Path]) -> list[Path]:
     found: list[Path] = []
     for source in sources:
         if source.is_dir():
-            found += sorted(path for path in source.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file())
+            found += sorted(path for path in source.rglob("*") if path.suffix.lower() in PROGRAMS and path.is_file())
         else:
             found.append(source)
     if not found:
         folders = ", ".join(map(str, sources))
-        raise InputError(f"{folders}: there is no COBOL source; the names of such end in {', '.join(_SUFFIXES)}")
+        raise InputError(f"{folders}: there is no COBOL source; the names of such end in {', '.join(PROGRAMS)}")
     return found
 
 

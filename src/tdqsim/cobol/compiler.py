@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cobol._tokens import WordPlace
+from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.margins import within_margins
 from tdqsim.cobol.symbols import Symbols, read_symbols
 from tdqsim.cobol.toolchain import CobolMissing, compiler_path, compiler_release
@@ -44,8 +45,6 @@ _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
 _FORMAT: Final = "17"
 _LONGEST: Final = 600
 """Seconds: a compiler that has crashed may hang, and hears no SIGTERM."""
-_COPYBOOKS: Final = ("", ".cpy", ".copy", ".cbl", ".cob", ".inc", ".dcl")
-_PROGRAMS: Final = (".cbl", ".cob")
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
 _INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC(?:\s*\.)?", re.IGNORECASE)
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
@@ -209,13 +208,10 @@ def _shelf(folders: tuple[Path, ...], _stamp: tuple[int, ...]) -> _Shelf:
     copybooks: dict[str, Path] = {}
     maps: dict[str, Path] = {}
     files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
-    for programs in (False, True):  # a program may be called as its copybook is
+    for suffixes, found in ((COPYBOOKS, copybooks), (PROGRAMS, copybooks), ((MAPS,), maps)):
         for path in files:
-            name, suffix = f"{path.stem.upper()}.cpy", path.suffix.lower()
-            if (suffix in _PROGRAMS) is programs and suffix in _COPYBOOKS and name not in copybooks and path.is_file():
-                copybooks[name] = path
-            elif suffix == ".bms" and path.is_file():
-                maps.setdefault(name, path)
+            if path.suffix.lower() in suffixes and path.is_file():
+                found.setdefault(f"{path.stem.upper()}.cpy", path)
     return _Shelf(copybooks, maps)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from tdqsim.cics import Region, Task
 from tdqsim.cobol.compiler import Module, Options, compile_program, unchecked
+from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.cobol.level import Level
 from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.settings import Settings, Verb, Watcher, warned
@@ -22,7 +23,6 @@ Program = Callable[[Task], None]
 
 _ASCII: Final = 819
 """The code page of what terminals and these programs say to each other: they run in ASCII."""
-_SUFFIXES: Final = (".cbl", ".CBL", ".cob", ".COB", ".cobol")
 
 
 class CobolPrograms:
@@ -150,7 +150,8 @@ class CobolPrograms:
             folder / f"{stem}{suffix}"
             for folder in self._sources
             for stem in (name, name.lower())
-            for suffix in _SUFFIXES
+            for ending in PROGRAMS
+            for suffix in (ending, ending.upper())
         )
         return next((path for path in candidates if path.is_file()), None)
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Final, Literal
 
 from tdqsim.cobol.compiler import Options, compile_program, expand
+from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.translate import CobolError, translate
 
 __all__ = ["Surveyed", "sources_in", "survey"]
 
-_SUFFIXES: Final = (".cbl", ".cob", ".cobol", ".ccp")
-_LIBRARY: Final = (".cpy", ".copy", ".cbl", ".cob", ".bms", ".dcl")
+_LIBRARY: Final = frozenset([*COPYBOOKS, *PROGRAMS, MAPS]) - {""}
 _COMMAND: Final = re.compile(rb"\bEXEC(?:UTE)?\s+CICS\b", re.IGNORECASE)
 _QUEUE: Final = re.compile(r"(?:READQ|WRITEQ|DELETEQ) TD\b")
 _GRACE: Final = 30.0
@@ -57,7 +57,7 @@ def sources_in(folder: Path) -> list[Path]:
     """The CICS programs in a folder and below: sources with EXEC CICS and a PROGRAM-ID."""
     found = []
     for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() in _SUFFIXES and path.is_file():
+        if path.suffix.lower() in PROGRAMS and path.is_file():
             text = path.read_bytes()
             if _COMMAND.search(text) and b"PROGRAM-ID" in text.upper():
                 found.append(path)
