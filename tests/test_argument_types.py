@@ -18,7 +18,7 @@ import pytest
 import tdqsim
 from tdqsim import Condition, Dispatcher, EscapeMessage, Sysplex, parse_definitions
 from tdqsim.cics import Region
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
@@ -218,7 +218,7 @@ def test_nohandle_is_looked_at_before_anything_is_done(name: str, value: object)
 
 
 def test_an_error_of_somebody_else_stays_as_it_is() -> None:
-    @types_told
+    @explains_wrong_types
     def told(count: int, each: Callable[[int], int]) -> int:
         return each(count)
 

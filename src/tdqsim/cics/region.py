@@ -49,7 +49,7 @@ from tdqsim.cics.terminal import Screens
 from tdqsim.cics.uow import indoubt
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.stepping import Stepped
@@ -131,7 +131,7 @@ class Region(RegionCommands, RegionParts):
         failed: whether it was closed as if it had failed: nothing is undone any more, the next start does that.
     """
 
-    @types_told
+    @explains_wrong_types
     def __init__(
         self,
         definitions: defs.Definitions | Iterable[defs.Resource] = (),
@@ -203,7 +203,7 @@ class Region(RegionCommands, RegionParts):
             raise
 
     @classmethod
-    @types_told
+    @explains_wrong_types
     def from_directory(cls, path: Path | str, **overrides: Any) -> Region:
         """The region that ``region.yaml`` in a directory describes.
 
@@ -273,7 +273,7 @@ class Region(RegionCommands, RegionParts):
 
         return take
 
-    @types_told
+    @explains_wrong_types
     def register(self, transid: str, handler: Callable[[Task], object]) -> None:
         """Make a callable the program of a transaction; without a definition the transaction gets defaults.
 
@@ -418,7 +418,7 @@ class Region(RegionCommands, RegionParts):
 
     # -- units of work --------------------------------------------------------------------------------------------
 
-    @types_told
+    @explains_wrong_types
     def branch(self, name: str, task: TaskBase | None = None) -> indoubt.Subordinate | None:
         """The unit of work that a coordinator outside CICS drives under a name of its own.
 
@@ -439,7 +439,7 @@ class Region(RegionCommands, RegionParts):
 
     # -- see and seed ---------------------------------------------------------------------------------------------
 
-    @types_told
+    @explains_wrong_types
     def peek(self, name: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
         """The records of a queue in order, without consuming them.
 
@@ -455,7 +455,7 @@ class Region(RegionCommands, RegionParts):
         self._check("peek")
         return peek(self, name, limit, skip=skip, with_uncommitted=uncommitted)
 
-    @types_told
+    @explains_wrong_types
     def seed(self, name: str, records: Iterable[bytes | str]) -> int:
         """Add records to a queue as they are, outside any task: no trigger, no statistics.
 
@@ -483,7 +483,7 @@ class Region(RegionCommands, RegionParts):
         self._check("snapshot")
         return {name: snapshot(queue, with_records=records) for name, queue in self.tdqueues.items()}
 
-    @types_told
+    @explains_wrong_types
     def explain(
         self, name: str, *, task: Task | None = None, size: int = 1, record: bytes | None = None
     ) -> Explanation:

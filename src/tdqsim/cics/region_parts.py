@@ -38,7 +38,7 @@ from tdqsim.cics.uow import restart
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import time_zone
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
@@ -229,7 +229,7 @@ class RegionParts(RegionData):
         if facility is not None:
             self.ati.serve(facility)
 
-    @types_told
+    @explains_wrong_types
     def purge(self, handle: Strand | TaskData, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""
         self.dispatcher.check_thread()

@@ -50,12 +50,12 @@ class Turns:
         self.deadlines, self._rounds = agenda.deadlines, agenda.rounds
         self._idle_workers: list[greenlet] = []
         self._flows = False  # strands may hand over to each other: the loop would do nothing else
-        self._turns = 0  # how often somebody went on, or ended
-        self._asking = False  # a strand has its turn only to be asked once more
+        self._turns = 0  # how many turns were given so far
+        self._asking = False  # a strand has its turn only to make its attempt once more
         self._doubtful = False  # something was interrupted: a wake-up may be lost
 
     def check_thread(self) -> None:
-        """Refuse a call from elsewhere, before it has any effect: for the entries of all that is on this dispatcher.
+        """Refuse a call from another thread, before it has any effect; each entry of a region or system calls it.
 
         Raises:
             WrongThread: another thread than the one that made it, or a forked child.
@@ -67,7 +67,7 @@ class Turns:
             )
 
     def _guarded(self, call: Callable[[], T]) -> T:
-        """Do something outside all strands; what is raised meanwhile leaves nothing half done."""
+        """Call a function outside all strands; an exception in it leaves nothing half done."""
         try:
             return call()
         except BaseException as error:
@@ -116,7 +116,7 @@ class Turns:
         return bool(self.ready)
 
     def _pick(self) -> Strand:
-        """Whom the chooser or the seed picks, in place of the order of arrival."""
+        """The strand that the chooser or the seed picks, instead of the first one."""
         ready, chooser = self.ready, self._chooser
         index = chooser(list(ready)) if chooser is not None else self._random.randrange(len(ready))
         ready.rotate(-index)
@@ -151,10 +151,10 @@ class Turns:
         return worker
 
     def _hand_over(self, worker: greenlet) -> None:
-        """A worker gives way: straight to whoever is next where the loop would do nothing else, else to the loop.
+        """A worker gives way: straight to the next strand where the loop would do nothing else, else to the loop.
 
         Not without a worker in reserve: the next strand may need one, and a greenlet that is begun by another begins at
-        that one's depth of calls. Nothing here names a strand: a worker that waits here for work keeps nobody alive.
+        that one's depth of calls. Nothing here names a strand: a worker that waits here for work keeps no strand alive.
         """
         hub = worker.parent
         assert hub is not None, "only the main greenlet has no parent"
@@ -172,7 +172,7 @@ class Turns:
             self._hand_over(worker)
         except GreenletExit:
             raise
-        except BaseException as error:  # the program may go on after it: whoever was to be next is not lost
+        except BaseException as error:  # the program may go on after it: the next strand must not be lost
             self._recover(error, strand)
             raise
 
@@ -188,11 +188,11 @@ class Turns:
             except GreenletExit:
                 raise
             except Exception as error:  # noqa: BLE001  (whatever left the function is the strand's result)
-                strand.exception = error  # what is none, an interrupt, belongs to the program outside: see _recover
+                strand.exception = error  # an interrupt is no Exception and goes to the program outside: see _recover
                 if strand.abandon is not None:
-                    strand.abandon()  # no memory, say, before the function did anything
+                    strand.abandon()  # the function may not have done anything yet: no memory, say
             self._finish(strand)
-            del call, strand  # who waits for work keeps nothing alive
+            del call, strand  # a worker that waits for work keeps nothing alive
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
                 return
             self._idle_workers.append(worker)
@@ -209,11 +209,11 @@ class Turns:
     # -- after whatever was raised --------------------------------------------------------------------------------
 
     def _recover(self, error: BaseException, current: Strand) -> None:
-        """After whatever was raised at whatever line: nobody is lost, and whoever can go on will.
+        """Repair the state after an exception at any line: no strand is lost, and each that can go on will.
 
         Args:
-            error: what was raised.
-            current: who runs now.
+            error: the exception.
+            current: the strand that runs now.
         """
         self.current = current
         self._asking = False

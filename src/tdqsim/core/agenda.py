@@ -17,7 +17,7 @@ from tdqsim.core.clock import Clock
 __all__ = ["Agenda", "Entry", "is_stale"]
 
 Entry = tuple[int, int, Strand | Timer]
-"""A moment, a number that no other entry has, and whom it concerns."""
+"""A moment, a unique number, and the strand or timer that is due then."""
 
 
 class Agenda:
@@ -28,8 +28,8 @@ class Agenda:
         make_ready: lets a strand try again.
 
     Attributes:
-        deadlines: (moment, number, who) as a heap; whether it is empty is asked at each turn.
-        rounds: what is called when so many turns were given.
+        deadlines: (moment, number, strand or timer) as a heap; the dispatcher checks at each turn whether it is empty.
+        rounds: timers to call when a number of turns has been given.
     """
 
     __slots__ = ("_clock", "_firing", "_make_ready", "_numbers", "deadlines", "rounds")
@@ -52,11 +52,11 @@ class Agenda:
         return self.deadlines[0][0] if self.deadlines else None
 
     def comes_to(self, waiting: Iterable[Strand]) -> bool:
-        """Whether the next moment concerns somebody: a passive timer alone does not, when nobody waits."""
+        """Whether a wait or an active timer is due: a passive timer counts only while a strand waits."""
         return any(not _is_passive(who) for _, _, who in self.deadlines) or any(each.waiting_for for each in waiting)
 
     @property
-    def calls_somebody(self) -> bool:
+    def has_active_timer(self) -> bool:
         """Whether a timer that is not passive will be called."""
         return any(
             isinstance(who, Timer) and not who.passive and who.callback is not None for *_, who in self.deadlines

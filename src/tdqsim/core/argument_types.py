@@ -1,9 +1,9 @@
-"""Say which argument of a public function has a type that it cannot have.
+"""Error messages that name the argument of a public function that has a wrong type.
 
-Looking at every argument of every call would cost more than many a command does. So nobody looks until something has
-gone wrong: an error that Python raised somewhere inside, such as ``'NoneType' object has no attribute 'rstrip'``, is
+Checking every argument of every call would cost more than many a command does. So arguments are checked only after an
+error: an error that Python raised somewhere inside, such as ``'NoneType' object has no attribute 'rstrip'``, is
 replaced by one that names the argument, its value and what is allowed, if an argument, or an element of a list among
-them, contradicts its annotation. If none does, the error is somebody else's (a handler's, say) and stays as it is.
+them, contradicts its annotation. If none does, the error has another cause (a handler's code, say) and stays as it is.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from functools import cache, wraps
 from os import PathLike
 from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["BARE", "tell_wrong_type", "types_told"]
+__all__ = ["BARE", "explains_wrong_types", "raise_wrong_type"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 BARE = (AttributeError, TypeError, KeyError, ValueError, OverflowError)
-"""What Python raises of itself where a value has another type than was thought, or is too large a number."""
+"""What Python itself raises where a value has an unexpected type, or is too large a number."""
 _LARGEST: Final = 2**63 - 1
-"""The largest number that is taken anywhere."""
+"""The largest number that any argument may be."""
 _ALSO: dict[type, tuple[type, ...]] = {bytes: (bytearray, memoryview), float: (int,), PathLike: (str,)}
 
 
@@ -35,7 +35,7 @@ def _declared(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str
     hints: dict[str, Any] = {}
     for each, hint in function.__annotations__.items():
         holder = type("Holder", (), {"__annotations__": {each: hint}})
-        with suppress(NameError):  # what is imported for type checkers only says nothing here
+        with suppress(NameError):  # a name imported for type checkers only cannot be resolved here
             hints |= get_type_hints(holder, names)
     return inspect.signature(function), hints
 
@@ -55,7 +55,7 @@ def _allowed(hint: Any) -> tuple[type, ...] | None:
 
 
 def _wrong(place: str, value: Any, hint: Any) -> tuple[str, Any, str] | None:
-    """Where a value, or what is in it, contradicts a hint: the place, what stands there and what is allowed."""
+    """Where a value, or an element of it, contradicts a hint: the place, the value there and what is allowed."""
     allowed = _allowed(hint)
     if allowed is None:
         return None
@@ -76,7 +76,7 @@ def _wrong(place: str, value: Any, hint: Any) -> tuple[str, Any, str] | None:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether a statement of the package raised it, which then has said what is wrong."""
+    """Whether a ``raise`` statement of the package raised it: its message is already exact."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -85,15 +85,15 @@ def _is_ours(error: BaseException) -> bool:
     return trace.tb_frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
-def tell_wrong_type(error: Exception, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+def raise_wrong_type(error: Exception, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
     """Raise the error that names the first argument whose class its annotation does not allow, if there is one.
 
     Args:
         error: what was raised; the package's own errors stay as they are.
         name: what the function is called by the user, such as ``WRITEQ TS``.
         function: the function with its annotations.
-        args: what it was given, the object that it is a method of among them.
-        kwargs: what it was given by name.
+        args: its positional arguments, ``self`` included.
+        kwargs: its keyword arguments.
 
     Raises:
         TypeError: from ``error``; of an element of a list or tuple too.
@@ -105,7 +105,7 @@ def tell_wrong_type(error: Exception, name: str, function: Callable[..., Any], a
     try:
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
-        return  # Python itself has said what is missing, or too much
+        return  # Python's own error names the missing or surplus argument
     for each, value in given.items():
         parameter = signature.parameters[each]
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -120,16 +120,16 @@ def tell_wrong_type(error: Exception, name: str, function: Callable[..., Any], a
             raise ValueError(f"{name}: {each} is {value!r:.40}; allowed is text without X'00'") from error
 
 
-def types_told(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, whose bare errors name the argument that has a wrong type."""
+def explains_wrong_types(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function so that an error from a wrong argument type names the argument."""
 
     @wraps(function)
-    def told(*args: P.args, **kwargs: P.kwargs) -> T:
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
         except BARE as error:
             name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2].lstrip("_")
-            tell_wrong_type(error, name, function, args, kwargs)
+            raise_wrong_type(error, name, function, args, kwargs)
             raise
 
-    return told
+    return checked

@@ -1,4 +1,4 @@
-"""Small letters as capitals, where both are letters of one alphabet."""
+"""Upper case that keeps each letter a single letter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["capitals"]
 
 
 def capitals(text: str) -> str:
-    """Text in capitals; a letter whose capitals are others stays, as the sharp s, which has two S: no name has it."""
+    """Text in upper case; a non-ASCII letter whose upper case is ASCII, such as the sharp s (SS), stays as it is."""
     if text.isascii():
         return text.upper()
     return "".join(each.upper() if each.isascii() or not each.upper().isascii() else each for each in text)

@@ -1,6 +1,6 @@
 """How something changes that the next start must find again: first in the store, then in memory, which follows.
 
-Whoever installs, changes or removes what a catalogue keeps hands over one :class:`KeptChange`. What the next start must
+Code that installs, changes or removes an entry of a catalogue passes one :class:`KeptChange`. What the next start must
 know of it (records of the catalogue, and the entries that come, move or go) is one commit of the store. When that is
 made, assignments alone bring it about here (:meth:`KeptChange.committed`), and then comes what follows from it
 (:meth:`KeptChange.finish`); both may be done again. So whatever is raised, at whatever line, the change was made, here

@@ -7,7 +7,7 @@ reference), and a simulated wait moves it forward instead of sleeping. Several r
 Three kinds of waiting
     A *simulated* clock jumps to the next deadline when every task waits. A *real* one lets the time pass, and another
     thread may end that with :meth:`Clock.wake`. A real clock may be *frozen*: then it stands still, a wait lasts until
-    somebody moves it, and it goes on from there when it is thawed.
+    it is moved, and it goes on from there when it is thawed.
 
 A clock belongs to the thread of the dispatcher it was given to, like everything that is simulated. Only
 :meth:`Clock.wake` and reading it are for all threads.
@@ -47,7 +47,7 @@ _owned: WeakSet[_Owned] = WeakSet()
 
 
 def belongs_here(owned: _Owned) -> None:
-    """Let something belong to the calling thread; in a child that is forked it will belong to nobody."""
+    """Bind an object to the calling thread; in a forked child no thread owns it."""
     owned.thread = get_ident()
     _owned.add(owned)
 
@@ -95,7 +95,7 @@ class Clock:
         self.thread = 0
         self._jumped_ns = 0
         self._stood_ns: int | None = None
-        self._alarm = allocate_lock()  # locked unless somebody has called wake(): one bit, and no lock of ours to leak
+        self._alarm = allocate_lock()  # locked unless wake() was called: one bit, and nothing to release
         self._alarm.acquire()
 
     def time_ns(self) -> int:
@@ -124,9 +124,9 @@ class Clock:
         Deadlines that pass are acted upon at the next dispatch: the next command outside a task, or ``run()``.
 
         Raises:
-            ValueError: the number is negative, for simulated time does not run backward, is none, or leads beyond
-                11 April 2262.
-            TypeError: it is no number.
+            ValueError: the number is negative (simulated time does not run backward), is not a number (NaN), or leads
+                beyond 11 April 2262.
+            TypeError: it is not a number.
             WrongThread: see :meth:`check_thread`.
         """
         self.check_thread()

@@ -1,28 +1,28 @@
 """Tasks as greenlets on one dispatcher, in the manner of the CICS QR TCB.
 
 A task (here: a :class:`Strand`, since the core knows no vendor's words) keeps control until it waits, and it can wait
-only inside a command. So two strands never run at once, nothing needs a lock, a frozen clock harms nobody, and the
+only inside a command. So two strands never run at once, nothing needs a lock, a frozen clock blocks no task, and the
 order of everything is a function of the seed.
 
 The shapes of waiting
     A command that may have to wait is an *attempt*: a callable that returns its result or :data:`WAIT`.
     :meth:`Dispatcher.wait` tries it, parks the strand on a :class:`WaitQueue` while the attempt says WAIT, and tries
     again from scratch each time the queue is woken. A strand keeps its place in the queue until its wait is over, so
-    waiters are served in order of arrival whatever the seed: an attempt asks ``queue.is_first(strand)`` to let
-    nobody overtake.
+    waiters are served in order of arrival whatever the seed: an attempt asks ``queue.is_first(strand)``, so that no
+    strand overtakes another.
 
 Handing over
     A strand that gives way, or ends, switches straight to the next one where the loop would do nothing but hand over:
     the program outside lets everybody run, nothing is due, and it is not its own turn. Else it switches to the loop.
-    :meth:`Dispatcher.step` gives one turn, and what ends a strand gives that one its turn: nobody hands over then.
+    :meth:`Dispatcher.step` gives one turn, and ending strands gives each one its turn; strands do not hand over then.
 
 Order
     Seed 0 runs strands in the order in which they became ready. Any other seed permutes the ready strands, and only
     them. ``chooser`` replaces the seed by a decision from outside (schedule exploration).
 
 Time
-    Deadlines are moments on the shared clock. They are looked at on every dispatch. When nothing is ready and
-    somebody waits with a deadline, a simulated clock jumps there.
+    Deadlines are moments on the shared clock. They are looked at on every dispatch. When no strand is ready and
+    one waits with a deadline, a simulated clock jumps there.
 
 The program outside
     The code that is not a strand (a test, the command line) may issue commands too. When such a command has to wait,
@@ -31,15 +31,16 @@ The program outside
 
 Wake-ups that were lost
     Who changes what others wait for wakes them; between the two an interrupt may come. So before time moves or a wait
-    is given up, everybody who waits is asked once more, silently: an attempt that still says WAIT leaves no trace. To
-    keep that from growing with the square of the waiters, it is done at a jump of the clock only when as many turns
-    were given since as there are waiters, and always where something was interrupted or nothing else is left to do.
+    is given up, the attempt of each waiting strand is made once more, silently: one that still says WAIT leaves no
+    trace. To keep that from growing with the square of the waiters, it is done at a jump of the clock only when as
+    many turns were given since as there are waiters, and always where something was interrupted or nothing else is
+    left to do.
 
 Interrupts
     Whatever is raised at whatever line (KeyboardInterrupt, a signal handler's exception) leaves no strand lost or half
     ended. Not every line is safe by itself; instead the order of assignments leaves a truth from which the rest is made
-    anew by ``_recover``: a strand is over when ``done`` says so or its greenlet is dead, it has begun when its call was
-    taken away, and everybody else may be made ready, since whoever has to wait parks again.
+    anew by ``_recover``: a strand is over when ``done`` is True or its greenlet is dead, it has begun when its
+    ``call`` is None, and every other strand may be made ready, since one that still has to wait parks again.
 
 Threads
     A dispatcher belongs to the thread that made it. What other threads, and forked children, call is
@@ -57,7 +58,7 @@ from typing import Any, Final, TypeVar
 from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
 from tdqsim.core._turns import Turns
 from tdqsim.core.agenda import Agenda
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
 from tdqsim.errors import UsageError, WouldWaitForever
 
@@ -65,7 +66,7 @@ __all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitMark", "Wai
 
 T = TypeVar("T")
 _ASKED_AGAIN_WITHIN: Final = NS_PER_SECOND
-"""How long a rest may be, in real time, before those who wait are asked once more."""
+"""The longest rest, in real time, before the attempts of waiting strands are made once more."""
 
 
 class Dispatcher(Turns):
@@ -89,7 +90,7 @@ class Dispatcher(Turns):
         chooser: picks the next strand's index from the list of ready ones instead of the seed, or None.
     """
 
-    @types_told
+    @explains_wrong_types
     def __init__(self, clock: Clock | None = None, seed: int = 0, *, agenda: Callable[..., Agenda] = Agenda) -> None:
         self.clock = clock if clock is not None else Clock()
         self.clock.check_thread()
@@ -97,7 +98,7 @@ class Dispatcher(Turns):
         super().__init__(Strand(self, "the program outside"), seed, agenda(self.clock, self.make_ready))
         self._numbers = count(1)
         self._waiting_outside = False
-        self._asked = 0  # how many turns there had been when all were asked once more
+        self._asked = 0  # the number of turns when all attempts were last made once more
         self._asked_outside = 0
 
     def wake(self) -> None:
@@ -111,9 +112,9 @@ class Dispatcher(Turns):
 
         Args:
             call: the function.
-            name: what it is called, as text or something whose text that is.
-            owner: whose strand it is.
-            local: what the owner keeps with it.
+            name: its name: text, or an object whose ``str()`` is the name.
+            owner: the region or system it belongs to.
+            local: data that the owner keeps with it.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -146,10 +147,10 @@ class Dispatcher(Turns):
 
     @property
     def can_go_on(self) -> bool:
-        """Whether somebody is ready, or will be at some moment: not only when the program outside does something."""
+        """Whether a strand is ready, or will be at some moment without the program outside doing anything."""
         if self.ready or any(strand.deadline_ns is not None for strand in self._live.values()):
             return True
-        return self._agenda.calls_somebody
+        return self._agenda.has_active_timer
 
     @property
     def turns(self) -> int:
@@ -174,8 +175,8 @@ class Dispatcher(Turns):
     def run(self) -> None:
         """Run until no strand can go on: ready ones, then those whose deadlines come, the clock jumping to each.
 
-        Strands that wait without a deadline stay suspended; see :attr:`strands`. When somebody calls :meth:`wake`
-        meanwhile, nothing else happens than that a real clock's rest is interrupted.
+        Strands that wait without a deadline stay suspended; see :attr:`strands`. A call of :meth:`wake`
+        meanwhile does nothing but interrupt the rest of a real clock.
 
         Raises:
             TdqError: called inside a strand.
@@ -200,7 +201,7 @@ class Dispatcher(Turns):
     def rest(self) -> None:
         """Let time pass until something is due or :meth:`wake` is called; a simulated clock jumps there.
 
-        Those who wait are asked once more first, and if that can wait itself, within a second. After it, go on with
+        The attempts of waiting strands are made once more first, or within a second. After it, go on with
         :meth:`step`; nothing may be due then, as another thread may wake at any time.
 
         Raises:
@@ -245,7 +246,7 @@ class Dispatcher(Turns):
         """Let others that are ready go first; outside a strand the same as :meth:`run_ready`.
 
         Args:
-            always: give way also when nobody is ready: to whom the loop around :meth:`step` is about to hear.
+            always: give way even when no strand is ready, so that the loop around :meth:`step` can take in new calls.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -277,7 +278,7 @@ class Dispatcher(Turns):
 
         Args:
             attempt: returns the result, or :data:`WAIT`; it is evaluated from scratch each time.
-            queue: where to park; whoever changes what the attempt looks at wakes it.
+            queue: where to park; code that changes the state which the attempt reads must wake it.
             timeout_ns: give up after this long on the clock; None waits without limit, 0 tries once.
 
         Returns:
@@ -333,16 +334,16 @@ class Dispatcher(Turns):
 
     @staticmethod
     def _end_wait(strand: Strand, queue: WaitQueue) -> None:
-        """End a wait; ``waiting_for`` goes last, so that an end that was interrupted can be told."""
+        """End a wait; ``waiting_for`` is reset last, so that an interrupted end can be recognised."""
         was_first = queue.first is strand
         queue.order.pop(strand, None)
         strand.deadline_ns = None
         if was_first:
-            queue.wake_one()  # whoever is first now may have been held up by the place in the queue alone
+            queue.wake_one()  # the new first one may have waited only because it was not first
         strand.waiting_for = None
 
     def _park(self, strand: Strand, queue: WaitQueue) -> bool:
-        """Give way until there is a reason to try again; True when the reason is only that all are asked once more."""
+        """Give way until there is a reason to try again; True when all attempts are merely made once more."""
         if strand is self.outside:
             self._park_outside(queue)
         else:
@@ -379,7 +380,7 @@ class Dispatcher(Turns):
                 return False
 
     def _ask_again(self, *, finally_: bool = False) -> bool:
-        """Ask those who wait once more; False when nobody could go on, or it was too soon to ask.
+        """Make the attempts of waiting strands once more; False when none could go on, or it was too soon.
 
         Args:
             finally_: there is nothing else left to do.
@@ -425,7 +426,7 @@ class Dispatcher(Turns):
         Args:
             deadline_ns: the moment, nanoseconds since 1970 UTC.
             callback: what to call; once more when an interrupt ended the first call.
-            passive: True keeps ``run()`` from jumping there when nobody waits.
+            passive: True keeps ``run()`` from jumping there when no strand waits.
 
         Raises:
             WrongThread: see :meth:`check_thread`.

@@ -2,9 +2,10 @@
 
 What is simulated belongs to one thread, which is what makes it cheap and repeatable. A program with threads of its own,
 or with an asyncio loop, gives that thread to an :class:`Engine`: regions and systems are made there, live there and are
-closed there, and everybody else *submits* calls. ``submit`` never blocks: it gives a :class:`concurrent.futures.Future`
-(``asyncio.wrap_future`` makes it awaitable). Each call is carried out as a strand, so that it may wait as a task does:
-parked, with no thread held up by it. A call that starts a task, ``lambda: region.start(fn)``, has that task's result.
+closed there, and all other threads *submit* calls. ``submit`` never blocks: it gives a
+:class:`concurrent.futures.Future` (``asyncio.wrap_future`` makes it awaitable). Each call is carried out as a strand,
+so that it may wait as a task does: parked, with no thread held up by it. A call that starts a task, ``lambda:
+region.start(fn)``, has that task's result.
 
     program's threads                    the engine's thread
     submit(call) ----> inbox ---wake--->  take in -> strand -> dispatch ... -> rest until wake or the next deadline
@@ -52,7 +53,7 @@ class EngineStopped(TdqError):
 
 
 class CallCancelled(TdqError):
-    """Who submitted a call has given it up: raised in what the call waits for."""
+    """The submitter has cancelled a call: raised where the call waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class _Closable(Protocol):
 
 
 class _Answer(Future[T]):
-    """A future that is not waited for where that could only hang."""
+    """A future that refuses to be waited for in the engine's own thread, which would hang."""
 
     def __init__(self, thread: Callable[[], int | None]) -> None:
         super().__init__()
@@ -125,12 +126,12 @@ class Subscription:
         self._events: deque[object] = deque()
         self._limit = limit
         self._wake = wake
-        self._told = False
+        self._woken = False
 
     def take(self) -> list[object]:
         """The events since the last time, oldest first."""
         found: list[object] = []
-        self._told = False  # before it looks: what comes from now on is told of again
+        self._woken = False  # before the events are taken: a later one wakes the listener again
         with suppress(IndexError):
             while True:
                 found.append(self._events.popleft())
@@ -143,8 +144,8 @@ class Subscription:
             with suppress(IndexError):  # taken meanwhile
                 self._events.popleft()
                 self.lost += 1
-        if not self._told and self._wake is not None:
-            self._told = True
+        if not self._woken and self._wake is not None:
+            self._woken = True
             self._wake()
 
 
@@ -199,7 +200,7 @@ class Engine:
         return self._stop_at is None
 
     def submit(self, call: Callable[[], T | Strand], *, name: str = "a call") -> Future[T]:
-        """Have a call carried out in the engine's thread, as a strand: it may wait.
+        """Run a call in the engine's thread, as a strand: it may wait.
 
         Args:
             call: called with nothing; when it gives a strand (a started task), that one's result is the call's.
@@ -240,7 +241,7 @@ class Engine:
         return self.outside(make).result()
 
     def outside(self, call: Callable[[], T]) -> Future[T]:
-        """Have something done in the engine's thread between the turns of its strands; it must not wait.
+        """Call a function in the engine's thread between the turns of its strands; it must not wait.
 
         Raises:
             EngineStopped: the engine is being stopped, or has been.
@@ -250,21 +251,21 @@ class Engine:
         return answer
 
     def tell(self, act: Callable[[], None]) -> None:
-        """Have something done as :meth:`outside` does, with no future for it: cheaper, for who is told in his own way.
+        """Have something done as :meth:`outside` does, without a future: cheaper, for callers that do not wait for it.
 
         What is raised in it is published as an :class:`EngineFault`.
 
         Raises:
             EngineStopped: the engine is being stopped, or has been.
         """
-        self._post(act, _NOBODY)
+        self._post(act, _NO_ANSWER)
 
     def wait_until(self, found: Callable[[], T | None], *, timeout: float | None = None) -> Future[T]:
-        """Wait for something that is to be seen in the engine's thread, without polling.
+        """Wait, without polling, for a condition that is checked in the engine's thread.
 
         Args:
-            found: asked there at once, and again after others have had their turns, until it gives something that is
-                true; it must not wait, nor change anything.
+            found: called there at once, and again after other strands have run, until it returns a true value; it must
+                not wait, nor change anything.
             timeout: seconds on the engine's clock after which :class:`~tdqsim.core.dispatch.TimedOut` is raised.
 
         Raises:
@@ -338,7 +339,7 @@ class Engine:
         entry = partial(_unless_cancelled, answer, act)
         self._inbox.append(entry)
         self._clock.wake()
-        if self._over:  # it ended between the two: nobody will look into the inbox again
+        if self._over:  # it ended between the two: the inbox is not read again
             with suppress(ValueError):
                 self._inbox.remove(entry)
                 raise EngineStopped("the engine takes no calls any more")
@@ -409,7 +410,7 @@ class Engine:
     # -- the end --------------------------------------------------------------------------------------------------
 
     def _is_over(self) -> bool:
-        """Whether it is to stop, and nobody is left who can still end by himself in time."""
+        """Whether it is to stop, and no task is left that can still end by itself in time."""
         if self._stop_at is None:
             return False
         if time.monotonic() >= self._stop_at:
@@ -440,8 +441,8 @@ class Engine:
         self.publish(self._ended)
 
 
-_NOBODY: Final[_Pending] = Future()
-"""The answer of what has none."""
+_NO_ANSWER: Final[_Pending] = Future()
+"""The future of calls that need none."""
 
 
 def _unless_cancelled(answer: _Pending, act: Callable[[], None]) -> None:

@@ -1,12 +1,12 @@
-"""Symbolic links: what is written stays where its writer was told to put it.
+"""Symbolic links: a written file stays in the directory that was named for it.
 
 A file that is to be written is named by its directory and its name there. When that name is a symbolic link to
-somewhere else, whoever made the link, and not who named the file, would choose what is overwritten: such a file is
-refused. A link that stays in its directory is followed, and so are links on the way to the directory, which were named.
-What is only read may be anywhere.
+another directory, the maker of the link, not the user who named the file, would choose what is overwritten: such a
+file is refused. A link that stays in its directory is followed, and so are links on the way to the directory, which
+were named. What is only read may be anywhere.
 
-A hard link is the file itself: it leads nowhere, and whoever could make one could write the file, as
-``fs.protected_hardlinks`` has it. What shares a file by one is therefore written as any other.
+A hard link is the file itself: it leads nowhere, and a user who can make one can write the file, as
+``fs.protected_hardlinks`` has it. A hard-linked file is therefore written like any other.
 """
 
 from __future__ import annotations

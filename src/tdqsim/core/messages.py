@@ -9,7 +9,7 @@ A message is a kind, some fields, and raw bytes beside them. Its byte form is a 
     ...                the header: a JSON object with ``kind``, ``number``, ``answers`` and ``fields``
     ...                the data, as they are
 
-Whoever uses messages says which kinds there are and which fields each has (:data:`Kinds`); anything else is refused.
+The user of this module declares the kinds of messages and their fields (:data:`Kinds`); anything else is refused.
 All lengths are bounded before anything is read, and a header is plain values only: what comes over a network is
 hostile.
 """
@@ -35,11 +35,11 @@ _HEADER_LIMIT: Final = (1 << 16) - 1
 _LARGEST: Final = 1 << 63
 
 Kinds = Mapping[str, Mapping[str, type]]
-"""The kinds of messages that somebody understands: each one's fields with their types (str, int, bool, list of str)."""
+"""The kinds of messages of one protocol: the fields of each with their types (str, int, bool, list of str)."""
 
 
 class MessageError(TdqError):
-    """Bytes that are no message, or a message that nobody understands."""
+    """Bytes that are not a message, or a message of an unknown kind."""
 
 
 @dataclass(frozen=True, slots=True)

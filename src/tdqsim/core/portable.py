@@ -1,7 +1,7 @@
-"""What systems do each in their own way: locks of files, reading and writing at a place in one, processes.
+"""Operations that differ between operating systems: file locks, reads and writes at an offset, processes.
 
 On POSIX systems this is flock, pread and pwrite. Where there are none of these (Windows) a lock is the package
-filelock's, and a place is sought first: nobody else uses the same descriptor.
+filelock's, and reads and writes seek first: no other code uses the same descriptor.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class FileLock:
             self._beside.acquire()
         except filelock.Timeout:
             return False
-        except PermissionError:  # nothing may be written here, so nobody else writes here either
+        except PermissionError:  # no process may write here, so none holds the lock
             self._beside = None
         return True
 

@@ -1,6 +1,6 @@
 """Stepping: a strand that is held between two of its commands until it is let go, for tests of locks and deadlocks.
 
-Whoever runs programs on the dispatcher calls :meth:`Stepped.stand_before` on the strand before each of its commands,
+Code that runs programs on the dispatcher calls :meth:`Stepped.stand_before` on the strand before each of its commands,
 with the command's name; there the strand waits. The program outside says :meth:`Stepped.step`: the strand does that one
 command and stands before the next one, or waits inside the command for something that another strand has, or ends.
 """
@@ -72,7 +72,7 @@ class Stepped(Generic[T_co]):
     # -- for the program outside ----------------------------------------------------------------------------------
 
     def step(self, commands: int = 1) -> str:
-        """Let it do its next commands, and whoever can go on meanwhile.
+        """Let it do its next commands, and let other strands run meanwhile.
 
         Args:
             commands: how many, 1 or more. Where it begins to wait inside one, the rest is done when the wait ends.

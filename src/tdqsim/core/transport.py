@@ -30,7 +30,7 @@ class Transport(Protocol):
     """Carries bytes to one other end and back."""
 
     def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
-        """Say who takes what arrives (in pieces of any length), and who is told, once, that nothing more will."""
+        """Set the callbacks: for data that arrives, in pieces of any length, and (called once) for the link's loss."""
 
     def send(self, data: bytes) -> None:
         """Send.
@@ -40,14 +40,14 @@ class Transport(Protocol):
         """
 
     def close(self) -> None:
-        """Give the link up; both ends are told that it is lost. Nothing happens the second time."""
+        """Close the link; both ends get their callback for a lost link. A second call does nothing."""
 
 
 class MessageChannel:
     """Messages over a transport.
 
     Args:
-        transport: one that nobody has opened yet.
+        transport: one that has not been opened yet.
         kinds: what this end understands.
         receive: called with each message that arrives.
         lost: called once, with the reason, when the link is gone.
@@ -158,7 +158,7 @@ class Pipe:
         return count
 
     def close(self, why: str = "the link was cut") -> None:
-        """Cut it: both ends are told."""
+        """Cut it: both ends get their callback for a lost link."""
         if not self.closed:
             self.closed = True
             for end in self.ends:

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.links import leads_out
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, parse_dcb
@@ -108,7 +108,7 @@ class DataSetDirectory:
         DsnameError: a limit is for something that is no generation group, or out of range.
     """
 
-    @types_told
+    @explains_wrong_types
     def __init__(self, root: Path | str, limits: Mapping[str, int] | None = None) -> None:
         self.root = Path(root)
         self._limits = dict(limits or {})

@@ -28,7 +28,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.definitions._build import build, resource_types
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
@@ -212,7 +212,7 @@ def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
             )
 
 
-@types_told
+@explains_wrong_types
 def parse_definitions(text: str, *, file: str = "<text>") -> Definitions:
     """The definitions in YAML text.
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-from tdqsim.core.argument_types import BARE, tell_wrong_type
+from tdqsim.core.argument_types import BARE, raise_wrong_type
 from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._system_core import SystemBase, SystemCore
 
@@ -36,7 +36,7 @@ def job_command(function: Callable[Concatenate[JobCore, P], T]) -> Callable[Conc
         try:
             return function(core, *args, **kwargs)
         except BARE as error:
-            tell_wrong_type(error, function.__name__, function, (core, *args), kwargs)
+            raise_wrong_type(error, function.__name__, function, (core, *args), kwargs)
             raise
 
     return command
@@ -65,7 +65,7 @@ def system_command(
         try:
             return method(part(core), *args, **kwargs)
         except BARE as error:
-            tell_wrong_type(error, method.__name__, method, (part(core), *args), kwargs)
+            raise_wrong_type(error, method.__name__, method, (part(core), *args), kwargs)
             raise
 
     return command

@@ -11,7 +11,7 @@ from threading import get_ident
 from types import MappingProxyType
 from typing import Literal, NoReturn
 
-from tdqsim.core.argument_types import BARE, tell_wrong_type
+from tdqsim.core.argument_types import BARE, raise_wrong_type
 from tdqsim.core.dispatch import TimedOut
 from tdqsim.core.store import Entry, SearchOrder
 from tdqsim.ibmi._commands import job_command
@@ -88,7 +88,7 @@ def qrcvdtaq(
             wait_ns = wait_nanoseconds(core, name, library, wait, wait_units)
         entry = receive_entry(core, name, library, wait_ns, key_order, key, remove)
     except BARE as error:
-        tell_wrong_type(error, "qrcvdtaq", qrcvdtaq, (job, name, library), {})
+        raise_wrong_type(error, "qrcvdtaq", qrcvdtaq, (job, name, library), {})
         raise
     if dispatcher.ready or dispatcher.deadlines:
         core.give_turn()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from threading import get_ident
 from typing import NoReturn
 
-from tdqsim.core.argument_types import tell_wrong_type
+from tdqsim.core.argument_types import raise_wrong_type
 from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Entry, Work
 from tdqsim.errors import StoreFull
@@ -62,7 +62,7 @@ def qsnddtaq(
     try:
         queue = core.sending.get((name, library))
     except TypeError as error:
-        tell_wrong_type(error, "qsnddtaq", qsnddtaq, (job, name, library, data), {})
+        raise_wrong_type(error, "qsnddtaq", qsnddtaq, (job, name, library, data), {})
         raise
     if (
         queue is None or asynchronous is not False or from_journal_entry is not False

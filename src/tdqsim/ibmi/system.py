@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self, TypedDict, TypeVar, TypeVarTuple, Unpack, cast
 
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.capitals import capitals
 from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.dispatch import Dispatcher
@@ -90,7 +90,7 @@ class System(SystemBase):
         StoreError: the store cannot be used.
     """
 
-    @types_told
+    @explains_wrong_types
     def __init__(
         self,
         name: str = "TDQSYS",
@@ -218,7 +218,7 @@ class System(SystemBase):
 
     # -- jobs -----------------------------------------------------------------------------------------------------
 
-    @types_told
+    @explains_wrong_types
     def job(
         self, name: str = "QPADEV0001", user: str = "QPGMR", number: str | None = None, **options: Unpack[JobOptions]
     ) -> Job:
@@ -300,7 +300,7 @@ class System(SystemBase):
         self._core.check_open()
         self.dispatcher.run()
 
-    @types_told
+    @explains_wrong_types
     def install(self, definitions: Definitions, *, create_libraries: bool = False) -> tuple[DataQueue, ...]:
         """Create the data queues of definitions, all of them or none.
 

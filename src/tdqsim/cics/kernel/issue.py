@@ -18,7 +18,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib, completion
 from tdqsim.cics.model.region import Hook, Recorder
-from tdqsim.core.argument_types import BARE, tell_wrong_type
+from tdqsim.core.argument_types import BARE, raise_wrong_type
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import TdqError
 
@@ -144,7 +144,7 @@ def issued(
             instead = otherwise(*args) if callable(otherwise) else otherwise
             return task.respond(condition, name, shown, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
         except BARE as error:
-            tell_wrong_type(error, name, work, (task, *args), kwargs)
+            raise_wrong_type(error, name, work, (task, *args), kwargs)
             raise
         if given is not None:
             _tell(region, task, name, given, value)

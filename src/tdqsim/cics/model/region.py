@@ -19,7 +19,7 @@ from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.model.space import IntraSpace
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import Dispatcher, Strand
@@ -384,7 +384,7 @@ class RegionData:
             self.aside = Store()
         return self.aside.durable.create_queue(name) if durable else self.aside.volatile.create_queue(name)
 
-    @types_told
+    @explains_wrong_types
     def link(self, sysid: str) -> RegionLink:
         """The way to another system.
 
@@ -407,12 +407,12 @@ class RegionData:
         """The highest id given to a unit of work, or known of an earlier run."""
         return self.recovery.last_id
 
-    @types_told
+    @explains_wrong_types
     def encode(self, text: str) -> bytes:
         """Text in the region's code page; characters it does not have become substitutes."""
         return encode(self.codepage, text)
 
-    @types_told
+    @explains_wrong_types
     def text(self, record: bytes) -> str:
         """A record as text, by the region's code page.
 

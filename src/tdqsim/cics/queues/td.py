@@ -19,7 +19,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.queues.directory import empty, fit
 from tdqsim.cics.queues.kinds import read_negative
-from tdqsim.core.argument_types import BARE, tell_wrong_type
+from tdqsim.core.argument_types import BARE, raise_wrong_type
 from tdqsim.facts import LIMITS, Resp
 
 __all__ = ["deleteq_td", "readq_td", "writeq_td"]
@@ -73,7 +73,7 @@ def writeq_td(
         task.respond(condition, _WRITEQ, _shown(queue), nohandle=nohandle, otherwise=None)
         return
     except BARE as error:
-        tell_wrong_type(error, _WRITEQ, writeq_td, (task, queue, from_, length), {"sysid": sysid})
+        raise_wrong_type(error, _WRITEQ, writeq_td, (task, queue, from_, length), {"sysid": sysid})
         raise
     task.eib.last = found.write_ok
     if task.outside:
@@ -134,7 +134,7 @@ def readq_td(
     except Condition as condition:
         return task.respond(condition, _READQ, _shown(queue), nohandle=nohandle, otherwise=b"")
     except BARE as error:
-        tell_wrong_type(error, _READQ, readq_td, (task, queue, length), {"sysid": sysid})
+        raise_wrong_type(error, _READQ, readq_td, (task, queue, length), {"sysid": sysid})
         raise
     if record is None:
         return task.respond(empty(found.name), _READQ, found.name, nohandle=nohandle, otherwise=b"")
@@ -170,7 +170,7 @@ def deleteq_td(task: TaskBase, queue: QueueName, *, sysid: Sysid = None, nohandl
         task.respond(condition, _DELETEQ, _shown(queue), nohandle=nohandle, otherwise=None)
         return
     except BARE as error:
-        tell_wrong_type(error, _DELETEQ, deleteq_td, (task, queue), {"sysid": sysid})
+        raise_wrong_type(error, _DELETEQ, deleteq_td, (task, queue), {"sysid": sysid})
         raise
     task.eib.last = found.delete_ok
     if task.outside:

@@ -14,7 +14,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import ExtraTdQueue, TdQueue
 from tdqsim.cics.queues.td import readq_td, writeq_td
-from tdqsim.core.argument_types import tell_wrong_type, types_told
+from tdqsim.core.argument_types import explains_wrong_types, raise_wrong_type
 from tdqsim.errors import DatasetError
 from tdqsim.facts import Cvda, Resp
 
@@ -51,7 +51,7 @@ def _named(task: TaskBase, queue: str) -> TdQueue | None:
     try:
         found = task.queues.get(queue)
     except TypeError as error:
-        tell_wrong_type(error, "READQ TD, WRITEQ TD", _named, (task, queue), {})
+        raise_wrong_type(error, "READQ TD, WRITEQ TD", _named, (task, queue), {})
         raise
     return found if isinstance(found, TdQueue) else None
 
@@ -105,7 +105,7 @@ def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
     return at
 
 
-@types_told
+@explains_wrong_types
 def _write_each(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
     written = 0
     for record in records:

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from tdqsim.cics.region import Region
 from tdqsim.cics.ship.link import Link
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Connection
@@ -35,7 +35,7 @@ class Sysplex:
             :class:`~tdqsim.cics.ship.link.Link`. False is as over a network: who asks waits, and others have turns.
     """
 
-    @types_told
+    @explains_wrong_types
     def __init__(
         self,
         *,

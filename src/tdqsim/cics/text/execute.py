@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any
 
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.core.argument_types import types_told
+from tdqsim.core.argument_types import explains_wrong_types
 
 __all__ = ["execute"]
 
 
-@types_told
+@explains_wrong_types
 def execute(
     task: TaskBase,
     text: str,
