@@ -67,7 +67,7 @@ class JobResult:
         work: how many records the job worked on, for throughput.
     """
 
-    figures: dict[str, Any]
+    figures: dict[str, object]
     checks: tuple[Check, ...] = ()
     work: int = 0
     notes: tuple[str, ...] = field(default=())

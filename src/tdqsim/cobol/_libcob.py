@@ -14,7 +14,6 @@ import locale
 import os
 import platform
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from tdqsim.cobol.toolchain import CobolMissing, c_compiler, compiler_release, private_folder
+from tdqsim.core.process import run_program
 
 __all__ = [
     "CRASHED",
@@ -216,7 +216,7 @@ def _compile(source: bytes, shim: Path) -> Path:
     text = shim.with_suffix(".c")
     text.write_bytes(source)
     command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(shim), str(text), "-lcob", "-ldl", "-lrt"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    done = run_program(command)
     if done.returncode:
         raise CobolMissing(f"the shim for GnuCOBOL cannot be compiled: {done.stderr.strip()}")
     return shim

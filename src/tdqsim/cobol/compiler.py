@@ -27,6 +27,7 @@ from tdqsim.cobol.margins import within_margins
 from tdqsim.cobol.symbols import Symbols, read_symbols
 from tdqsim.cobol.toolchain import CobolMissing, compiler_path, compiler_release
 from tdqsim.cobol.translate import CobolError, ExecCommand, Translation, translate
+from tdqsim.core.process import run_program
 from tdqsim.definitions.bms import parse_bms, symbolic_map
 from tdqsim.facts import table
 
@@ -271,16 +272,7 @@ def _copied(found: re.Match[bytes]) -> bytes:
 def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        return subprocess.run(  # noqa: S603  (the compiler, with arguments of ours)
-            command,
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_LONGEST,
-        )
+        return run_program(command, folder=folder, environment=environment, timeout=_LONGEST)
     except subprocess.TimeoutExpired as error:
         raise CobolError([f"{command[-1]}: cobc has not ended within {_LONGEST} seconds"]) from error
 

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from tdqsim.core.process import run_program
 from tdqsim.errors import NotInstalled
 from tdqsim.facts import table
 
@@ -98,10 +99,7 @@ def _release_of(cobc: str, stamp: int) -> tuple[str, tuple[int, int]]:
     del stamp
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        said = subprocess.run(  # noqa: S603  (the compiler)
-            [cobc, "--version"], capture_output=True, text=True, errors="replace", env=environment, check=False,
-            timeout=_PATIENCE,
-        ).stdout  # fmt: skip
+        said = run_program([cobc, "--version"], environment=environment, timeout=_PATIENCE).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CobolMissing(f"{cobc} does not say its release: {error}") from error
     found = _RELEASE.search(said)

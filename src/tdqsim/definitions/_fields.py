@@ -10,15 +10,17 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tdqsim.facts import table
 
-__all__ = ["Dtimout", "Keyword", "Name", "Number", "Text", "Timestamp", "WaitTime", "refuse", "spoken"]
+__all__ = ["Dtimout", "JsonSchema", "Keyword", "Name", "Number", "Text", "Timestamp", "WaitTime", "refuse", "spoken"]
 
+JsonSchema: TypeAlias = dict[str, Any]
+"""A JSON schema, or a part of one."""
 _PLAIN_SCALARS = ["string", "integer", "number", "boolean", "null"]  # what an editor's YAML makes of 0010, NO and NULL
 
 
@@ -51,16 +53,16 @@ class _Kind:
     def check(self, value: object) -> object:
         raise NotImplementedError
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonSchema:
         raise NotImplementedError
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.bound(source))
 
-    def __get_pydantic_json_schema__(self, _schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchema:
         return self.schema()
 
-    def bound(self, _source: Any) -> Callable[[object], object]:
+    def bound(self, _source: object) -> Callable[[object], object]:
         """The validator for a field of this type."""
         return self.check
 
@@ -84,14 +86,14 @@ class Number(_Kind):
             raise refuse(f"must be a whole number from {self.minimum} to {self.maximum}")
         return value
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonSchema:
         return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
 
 
 class Keyword(_Kind):
     """One of the words of a Literal type, in upper or lower case."""
 
-    def bound(self, source: Any) -> Callable[[object], object]:
+    def bound(self, source: object) -> Callable[[object], object]:
         words = get_args(source)
         allowed = {word: word for word in words} | {word.lower(): word for word in words}
         message = f"must be {spoken(words)}"
@@ -108,11 +110,11 @@ class Keyword(_Kind):
 
         return check
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         words = list(get_args(source))
         return core_schema.no_info_plain_validator_function(self.bound(source), metadata={"tdq_words": words})
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchema:
         words = schema["metadata"]["tdq_words"]
         return {"enum": list(dict.fromkeys([*words, *(word.lower() for word in words), *self.also_said(words)]))}
 
@@ -156,7 +158,7 @@ class Name(_Kind):
             return False
         return True
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonSchema:
         longest = max(self.maximum, *(len(word) for word in self.also), 0)
         said = {"type": _PLAIN_SCALARS, "maxLength": longest, "pattern": f"^(?:{self.pattern()})$"}
         characters = _characters(self.kind)[0]
@@ -182,7 +184,7 @@ class Text(_Kind):
             raise refuse(f"must be at most {self.maximum} printable characters")
         return value
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonSchema:
         return {"type": _PLAIN_SCALARS, "maxLength": self.maximum}
 
 
@@ -204,7 +206,7 @@ class Timestamp(_Kind):
                 pass  # the thirtieth of February is refused below
         raise refuse("must be a date and time such as 2024-05-31 12:00:00, without a time zone")
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonSchema:
         return {"type": "string", "examples": ["2024-05-31 12:00:00"]}
 
 
@@ -219,7 +221,7 @@ class WaitTime(_Kind):
                 return f"{days:02},{hours:02},{minutes:02}"
         raise refuse("must be dd,hh,mm: days 0 to 93, hours 0 to 23, minutes 0 to 59")
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonSchema:
         return {"type": "string", "pattern": "^[0-9]{1,2},[0-9]{1,2},[0-9]{1,2}$"}
 
 
@@ -236,7 +238,7 @@ class Dtimout(_Kind):
             raise refuse(f"must be NO or minutes and seconds as mmss, from 1 to {_LONGEST_DTIMOUT}")
         return text
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonSchema:
         return {
             "type": ["string", "integer"],
             "pattern": "^([Nn][Oo]|([0-5]?[0-9]|6[0-7])?[0-5]?[0-9]|6800)$",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import Definitions
@@ -46,7 +46,7 @@ def _command(queue: Dtaq) -> Iterator[str]:
     yield line
 
 
-def _text(name: str, value: Any) -> str:
+def _text(name: str, value: object) -> str:
     if isinstance(value, tuple):
         return " ".join(_SPECIAL.get(each, str(each)) for each in value)
     if name == "text":

@@ -47,7 +47,7 @@ def _define(resource: Resource, group: str) -> Iterator[str]:
             yield from _operand(name.upper(), _text(value))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, datetime):
         form = "%y/%m/%d %H:%M:%S" if value.year // 100 == 20 and not value.microsecond else "%Y/%m/%d %H:%M:%S"
         fraction = f".{value.microsecond:06}" if value.microsecond else ""

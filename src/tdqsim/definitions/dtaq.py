@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic_core import PydanticCustomError
 
 from tdqsim.core.capitals import capitals
-from tdqsim.definitions._fields import Keyword, Name, Number, Text, refuse, spoken
+from tdqsim.definitions._fields import JsonSchema, Keyword, Name, Number, Text, refuse, spoken
 from tdqsim.definitions._resource import Conflict, Resource
 from tdqsim.facts import LIMITS, table
 
@@ -32,7 +32,7 @@ _RESERVED_MODES = ("SNASVCMG", "CPSVCMG")
 class _StarKeyword(Keyword):
     """A special value such as ``*FIFO``; ``FIFO`` means the same."""
 
-    def bound(self, source: Any) -> Callable[[object], object]:
+    def bound(self, source: object) -> Callable[[object], object]:
         words: tuple[str, ...] = get_args(source)
         allowed = {word.lstrip("*"): word for word in words}
 
@@ -89,7 +89,7 @@ class _QualifiedName(Name):
         library = "|".join([one, *(re.escape(word) for each in self.also for word in (each, each.lower()))])
         return f"(?:(?:{library})/)?{one}{'|' * self.blank}"
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonSchema:
         plain = Name.schema(self)
         return plain | {"maxLength": plain["maxLength"] + len("/") + self.maximum}
 
@@ -97,10 +97,10 @@ class _QualifiedName(Name):
 class _Size(Keyword):
     """``*MAX16MB``, ``*MAX2GB`` or a number of entries, and after it the initial number."""
 
-    def bound(self, _source: Any) -> Callable[[object], object]:
+    def bound(self, _source: object) -> Callable[[object], object]:
         return _check_size
 
-    def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, _schema: object, _handler: object) -> JsonSchema:
         one = {"type": ["integer", "string"]}
         return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": 2}]}
 

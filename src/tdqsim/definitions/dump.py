@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.group import Definitions
@@ -59,7 +58,7 @@ def _resource(resource: Resource) -> Iterator[str]:
         lead = "    "
 
 
-def _value(name: str, value: Any) -> str:
+def _value(name: str, value: object) -> str:
     if isinstance(value, datetime):
         return f"'{value.isoformat(' ')}'"
     if isinstance(value, int):

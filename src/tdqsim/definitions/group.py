@@ -394,6 +394,6 @@ class _FileReader:
         return values, right
 
     @staticmethod
-    def title(kind: str, attributes: dict[str, Any]) -> str:
+    def title(kind: str, attributes: Mapping[str, object]) -> str:
         name = attributes.get("dtaq" if kind == "DTAQ" else "name", "")
         return f"{kind}({str(name)[:40]})" if name else kind

@@ -31,6 +31,7 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from tdqsim.core.codepage import codepage
 from tdqsim.core.spelling import did_you_mean
@@ -453,7 +454,7 @@ def _not_a_key(file: str, root: MapNode) -> Problem:
     return Problem(file, root.lines["directory"], "", "directory", "", "is not known in a region file")
 
 
-def _problem(file: str, root: MapNode, item: Mapping[str, Any]) -> Problem:
+def _problem(file: str, root: MapNode, item: ErrorDetails) -> Problem:
     """A pydantic error as a problem with the line of the value, or of its key."""
     node: Node = root
     line = root.line

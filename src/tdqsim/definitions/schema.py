@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from pydantic import BaseModel
 
 from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes, resource_types
-from tdqsim.definitions._fields import Name
+from tdqsim.definitions._fields import JsonSchema, Name
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.regionfile import Cobol, DdCard, Dfhintra, RecordLayout, RegionFile, Security
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
@@ -22,10 +21,10 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TYPE_SAID = "INTRA, EXTRA or INDIRECT; without it the queue is remote only"
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> JsonSchema:
     """The schema of a definition file (JSON Schema 2020-12); of what can be said in a schema, everything is."""
     sections = {kind.lower(): _section(kind) for kind in (*resource_types(), "DTAQ")}
-    group: dict[str, Any] = {
+    group: JsonSchema = {
         "type": "object",
         "properties": {
             "group": Name(LIMITS["group_name_length"]).schema()
@@ -56,7 +55,7 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def region_json_schema() -> dict[str, Any]:
+def region_json_schema() -> JsonSchema:
     """The schema of a ``region.yaml`` (JSON Schema 2020-12)."""
     schema = described_schema(RegionFile, "tdqsim region file", (DdCard, Dfhintra, Cobol, RecordLayout, Security))
     schema["properties"].pop("directory")
@@ -67,7 +66,7 @@ def region_json_schema() -> dict[str, Any]:
     return schema
 
 
-def described_schema(model: type[BaseModel], title: str, parts: Iterable[type[BaseModel]] = ()) -> dict[str, Any]:
+def described_schema(model: type[BaseModel], title: str, parts: Iterable[type[BaseModel]] = ()) -> JsonSchema:
     """The schema of a file that a model reads, with what docstrings say of its attributes and those of its parts."""
     schema = model.model_json_schema()
     for each, own in ((model, schema), *((part, schema["$defs"][part.__name__]) for part in parts)):
@@ -81,7 +80,7 @@ def described_schema(model: type[BaseModel], title: str, parts: Iterable[type[Ba
     return {"$schema": _DIALECT, **schema}
 
 
-def pipeline_json_schema() -> dict[str, Any]:
+def pipeline_json_schema() -> JsonSchema:
     """The schema of a ``pipeline.yaml`` (JSON Schema 2020-12)."""
     spread = {
         "type": "string",
@@ -118,11 +117,11 @@ def _plain(text: str) -> str:
     return re.sub(r":\w+:`([^`]*)`", r"\1", " ".join(text.replace("``", "").split()))
 
 
-def _section(kind: str) -> dict[str, Any]:
+def _section(kind: str) -> JsonSchema:
     return {"type": ["array", "null"], "items": _resource(kind), "description": f"definitions of {kind}"}
 
 
-def _resource(kind: str) -> dict[str, Any]:
+def _resource(kind: str) -> JsonSchema:
     if kind == "TDQUEUE":
         return _by_type()
     if kind in RESOURCE_CLASSES:
@@ -133,7 +132,7 @@ def _resource(kind: str) -> dict[str, Any]:
     return {"type": "object", "properties": {"name": {"description": "the resource's name"}}, "required": ["name"]}
 
 
-def _by_type() -> dict[str, Any]:
+def _by_type() -> JsonSchema:
     """A queue: TYPE says which attributes it may have, so that what is wrong is named within its own type."""
     known = [each for each in TDQUEUE_CLASSES if each]
     described = _descriptions(TDQUEUE_CLASSES[""])
@@ -147,7 +146,7 @@ def _by_type() -> dict[str, Any]:
     return {"type": "object", "properties": common, "required": ["name"], "allOf": [*rules, remote]}
 
 
-def _tdqueue(queue_type: str) -> dict[str, Any]:
+def _tdqueue(queue_type: str) -> JsonSchema:
     schema = _model(TDQUEUE_CLASSES[queue_type])
     schema["title"] = queue_type or "remote only"
     if queue_type:
@@ -161,7 +160,7 @@ def _tdqueue(queue_type: str) -> dict[str, Any]:
     return schema
 
 
-def _model(resource_class: type[Resource]) -> dict[str, Any]:
+def _model(resource_class: type[Resource]) -> JsonSchema:
     schema = resource_class.model_json_schema()
     for name in ("group", "without_effect"):
         schema["properties"].pop(name, None)

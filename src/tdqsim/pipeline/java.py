@@ -29,6 +29,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from tdqsim.core.process import run_program
 from tdqsim.errors import NotInstalled, TdqError
 from tdqsim.facts import table
 
@@ -85,13 +86,7 @@ def java_version(java: Path) -> int:
     if problem:
         return problem
     try:
-        done = subprocess.run(  # noqa: S603 - a path that the user or the wheel gave
-            [str(java), "-XshowSettings:properties", "-version"],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
+        done = run_program([str(java), "-XshowSettings:properties", "-version"], timeout=TIMEOUT_SECONDS)
     except (OSError, subprocess.SubprocessError):
         return 0
     for line in done.stderr.splitlines():
@@ -239,13 +234,8 @@ def _command(java: Java, home: Path, settings: Mapping[str, str], environ: Mappi
     asked = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     asked += shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
     small = [row["value"] for row in table("spark") if row["name"] == "launcher_option"]
-    done = subprocess.run(  # noqa: S603 - the Java that was found
-        [str(java.command), *small, "-cp", str(home / "jars" / "*"), _LAUNCHER, _SUBMIT, *asked],
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    launcher = [str(java.command), *small, "-cp", str(home / "jars" / "*"), _LAUNCHER, _SUBMIT, *asked]
+    done = run_program(launcher, environment=environ)
     command = done.stdout.partition("\0\n")[2].split("\0")[:-1]
     if done.returncode or not command:
         said = done.stderr.strip().splitlines()

