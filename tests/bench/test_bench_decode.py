@@ -17,7 +17,7 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 
 from tdqsim.datasets import Dcb, RecordFormat, write_records  # noqa: E402 - after asking for the extra
 from tdqsim.pipeline.options import read_options  # noqa: E402
-from tdqsim.pipeline.publishing import write_parquet  # noqa: E402
+from tdqsim.pipeline.parquet import write_parquet  # noqa: E402
 from tdqsim.pipeline.source import SplitReader  # noqa: E402
 from tdqsim.pipeline.splits import plan  # noqa: E402
 from tests.bench._table import hold, reach  # noqa: E402

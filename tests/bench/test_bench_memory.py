@@ -28,7 +28,7 @@ CAPTURE = "01 C. 05 WHERE PIC X(4). 05 OP PIC X. 05 WHAT PIC X(200)."
 TASKS = """
 import sys, pathlib, pyarrow as pa
 from tdqsim.pipeline.options import read_options
-from tdqsim.pipeline.publishing import write_parquet
+from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.session import run_tasks, session
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan

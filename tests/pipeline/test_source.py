@@ -19,7 +19,7 @@ from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.option_pages import PAGES, with_tables
 from tdqsim.pipeline.options import read_options
-from tdqsim.pipeline.publishing import write_parquet
+from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts

@@ -30,8 +30,9 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.options import QsamOptions, read_options
-from tdqsim.pipeline.publishing import is_local, place, reached, stamp, write_parquet
-from tdqsim.pipeline.session import task_frames
+from tdqsim.pipeline.parquet import write_parquet
+from tdqsim.pipeline.publishing import is_local, place, reached, stamp
+from tdqsim.pipeline.session import spark_schema, task_frames
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, list_files, plan
 from tdqsim.pipeline.stages.engine import StageEngine, run_stage
@@ -131,13 +132,11 @@ def _batches(reader: SplitReader, splits: Iterable[Split]) -> Iterator[pa.Record
 
 def _frame(spark: SparkSession, items: Sequence[T], read: Callable[[T], Any], schema: pa.Schema) -> DataFrame:
     """A frame of the batches that ``read`` gives for each item, a task for each of them."""
-    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an extra
-
     frames = list(task_frames(spark, items, read, schema))
     return (
         reduce(lambda one, other: one.unionAll(other), frames)
         if frames
-        else spark.createDataFrame([], from_arrow_schema(schema))
+        else spark.createDataFrame([], spark_schema(schema))
     )
 
 
@@ -184,11 +183,9 @@ class Staged:
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """Spark's own reader; in an object store, for which that needs jars of its own, the files are read by tasks."""
-        from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an extra
-
         if is_local(self.folder):
             named = _PATTERN.sub(r"\\\1", f"{self.folder.as_posix()}/data")
-            return spark.read.schema(from_arrow_schema(self.schema)).parquet(f"file://{named}")
+            return spark.read.schema(spark_schema(self.schema)).parquet(f"file://{named}")
         return _frame(spark, range(len(self.files)), self.batches, self.schema)
 
     def batches(self, number: int) -> Iterator[pa.RecordBatch]:

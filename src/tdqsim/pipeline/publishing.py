@@ -10,34 +10,26 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tdqsim.core.portable import alive
 from tdqsim.errors import DatasetError, TdqError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
 __all__ = [
-    "file_system",
     "is_local",
     "left_behind",
     "no_room",
-    "parquet_writer",
     "place",
     "publish_json",
     "published",
     "reached",
-    "schema",
     "seed_line",
     "stamp",
     "state",
-    "write_parquet",
 ]
 
 
@@ -58,23 +50,6 @@ def place(path: str | Path) -> Path:
     except (ImportError, OSError, ValueError) as error:
         raise DatasetError(f"{text}: no such place can be reached: {error}") from error
     return found  # type: ignore[no-any-return]
-
-
-def file_system(uri: str) -> tuple[Any, str]:
-    """Arrow's file system for a URI and the name in it: Arrow's own for S3, else fsspec's.
-
-    Arrow's own for the other stores tries for a quarter of an hour where nobody may come in, or ends the process.
-
-    Raises:
-        DatasetError: the scheme is not known, or what knows it is not installed.
-        OSError, ValueError: the store cannot be reached, or the URI names none.
-    """
-    from pyarrow import fs  # noqa: PLC0415 - an extra
-
-    if uri.startswith("s3://"):
-        return fs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
-    found: Any = place(uri)
-    return fs.PyFileSystem(fs.FSSpecHandler(found.fs)), found.path
 
 
 @contextmanager
@@ -178,55 +153,3 @@ def left_behind(name: str) -> bool:
     head, _, rest = name.rpartition(f".{socket.gethostname()}.")
     pid = rest.partition(".")[0]
     return bool(head) and pid.isdecimal() and not alive(int(pid))
-
-
-# Parquet --------------------------------------------------------------------------------------------------------------
-
-
-GROUP_ROWS = 1 << 17
-# Beyond this size a dictionary of values is given up; with the usual megabyte, columns of different numbers pay for
-# a dictionary of each of them, which halves the speed and makes the file larger.
-DICTIONARY_BYTES = 1 << 16
-
-
-def schema(columns: str) -> pa.Schema:
-    """The schema of a table, from names and Arrow's names of types: ``region string, seq int64``."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
-
-    words = (column.split() for column in columns.split(","))
-    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in words])
-
-
-def parquet_writer(path: str | Path, schema: pa.Schema, compression: str = "zstd") -> pq.ParquetWriter:
-    """A writer that gives dictionaries of values up early."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
-
-    return pq.ParquetWriter(path, schema, compression=compression, dictionary_pagesize_limit=DICTIONARY_BYTES)
-
-
-def write_parquet(
-    path: str | Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, compression: str = "zstd"
-) -> int:
-    """Write batches to a file, in row groups of some hundred thousand rows; gives the number of rows.
-
-    The file is written beside its place and renamed, so that a task that is run twice or killed leaves no half of it.
-
-    Raises:
-        DatasetError: it cannot be written (disk full, no permission); nothing is left.
-    """
-    import pyarrow as pa  # noqa: PLC0415 - an extra
-
-    rows, waiting, count = 0, list[pa.RecordBatch](), 0
-    try:
-        with published(place(path)) as fresh, parquet_writer(fresh, schema, compression) as writer:
-            for batch in batches:
-                waiting.append(batch)
-                count += batch.num_rows
-                if count >= GROUP_ROWS:
-                    writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=count)
-                    rows, waiting, count = rows + count, [], 0
-            if waiting:
-                writer.write_table(pa.Table.from_batches(waiting, schema), row_group_size=max(count, 1))
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be written: {error}") from error
-    return rows + count

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import JournalEntry, System
-from tdqsim.pipeline.publishing import schema
+from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stored import Kind, opened
 
 __all__ = ["HISTORY", "JOURNAL", "Piece", "history_pieces", "journals", "read_history", "read_journal"]

@@ -31,7 +31,8 @@ import pyarrow as pa
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.publishing import publish_json, published, schema, seed_line
+from tdqsim.pipeline.parquet import schema
+from tdqsim.pipeline.publishing import publish_json, published, seed_line
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
 from tdqsim.pipeline.stored import Place, Stored, opened, wanted

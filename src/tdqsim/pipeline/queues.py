@@ -23,7 +23,7 @@ from tdqsim.core.codepage import codepage
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import SenderId, sender_of
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.publishing import schema
+from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, Piece, history_pieces, journals, read_history, read_journal
 from tdqsim.pipeline.stored import Kind, Numbered, Queue, Stored, opened, wanted

@@ -27,6 +27,7 @@ from tdqsim.pipeline.java import Java, Jvm, SparkNotStarted, cache_folder, find_
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 __all__ = [
     "SparkMissing",
@@ -37,6 +38,7 @@ __all__ = [
     "local_settings",
     "run_tasks",
     "session",
+    "spark_schema",
     "task_frames",
     "warm",
 ]
@@ -357,7 +359,6 @@ def task_frames(
     takes what a function gives for as large as what it is given: a range with a number for each item alone would be a
     table so small that it is sent to every worker whenever it is joined.
     """
-    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
 
     def doing(some: Sequence[T], each: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -372,4 +373,11 @@ def task_frames(
         some = items[at : at + BOUNDS["job_tasks"]]
         each = -(-BOUNDS["frame_rows"] // len(some))
         numbers = spark.range(0, len(some) * each, 1, len(some)).where(f"id % {each} = 0")
-        yield numbers.mapInArrow(doing(some, each), from_arrow_schema(schema))
+        yield numbers.mapInArrow(doing(some, each), spark_schema(schema))
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """An Arrow schema as Spark has it."""
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an extra
+
+    return from_arrow_schema(schema)

@@ -31,7 +31,7 @@ from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.format_check import HEAD, refuse_other_format, words_hint
 from tdqsim.pipeline.frames import Frames, FramingError, walk_for
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.publishing import file_system, reached
+from tdqsim.pipeline.publishing import place, reached
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
 __all__ = [
@@ -233,6 +233,21 @@ def _size(path: Path) -> int:
     if not stat.S_ISREG(found.st_mode):
         raise DatasetError(f"{path}: is not a regular file; a data set is one")
     return found.st_size
+
+
+def file_system(uri: str) -> tuple[Any, str]:
+    """Arrow's file system for a URI and the name in it: Arrow's own for S3, else fsspec's.
+
+    Arrow's own for the other stores tries for a quarter of an hour where nobody may come in, or ends the process.
+
+    Raises:
+        DatasetError: the scheme is not known, or what knows it is not installed.
+        OSError, ValueError: the store cannot be reached, or the URI names none.
+    """
+    if uri.startswith("s3://"):
+        return fs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
+    found: Any = place(uri)
+    return fs.PyFileSystem(fs.FSSpecHandler(found.fs)), found.path
 
 
 def _remote(path: str) -> Iterator[tuple[str, int]]:

@@ -147,7 +147,8 @@ class _Region:
         sizes: dict[str, array[int]] = {}
         number = 0
         try:
-            for number, (name, _key, size) in enumerate(records, 1):  # noqa: B007  (which record is wrong)
+            for name, _key, size in records:
+                number += 1  # the number of this record, for the message
                 self._region.check(size)
                 sizes.setdefault(name, array("H")).append(size)
         except Condition as condition:

@@ -26,7 +26,8 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.publishing import is_local, parquet_writer, place, published, stamp
+from tdqsim.pipeline.parquet import parquet_writer
+from tdqsim.pipeline.publishing import is_local, place, published, stamp
 from tdqsim.pipeline.splits import list_files
 from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform

@@ -34,7 +34,8 @@ import pyarrow.parquet as pq
 from tdqsim.errors import ConversionError
 from tdqsim.layouts import Field, FieldType, Layout, parse_copybook
 from tdqsim.pipeline._numbers import Bytes, Ints
-from tdqsim.pipeline.publishing import published, schema
+from tdqsim.pipeline.parquet import schema
+from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import open_pieces
 from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, StageTask, publish
 from tdqsim.pipeline.stages.reconcile_columns import (

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._columns import joined_bytes
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.publishing import no_room, parquet_writer, published, schema
+from tdqsim.pipeline.parquet import parquet_writer, schema
+from tdqsim.pipeline.publishing import no_room, published
 from tdqsim.pipeline.stages.manifest import finished
 
 __all__ = ["TABLES", "BucketTables", "Rows", "RowsDigest", "bucket_tables", "read_table", "table_files"]

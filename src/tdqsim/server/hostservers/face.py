@@ -285,7 +285,7 @@ class _Connection(asyncio.Protocol):
         self._work = None
         self.drop()
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  (asyncio's)
+    def connection_lost(self, _exc: Exception | None) -> None:
         with self._lock:
             self._gone = True
         self._servers.connections.discard(self)
@@ -369,7 +369,7 @@ class _Mapper(asyncio.Protocol):
         if self._servers.admit(self):
             self._late = asyncio.get_running_loop().call_later(BOUNDS["mapper_seconds"], self.drop)
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  (asyncio's)
+    def connection_lost(self, _exc: Exception | None) -> None:
         self._servers.connections.discard(self)
         if self._late is not None:
             self._late.cancel()
