@@ -12,7 +12,7 @@ from tdqsim import Abend, Condition, define_terminal
 from tdqsim.cobol import CobolPrograms, CobolWarning, Options
 from tdqsim.cobol.calls import unserved
 from tdqsim.cobol.compiler import expand
-from tdqsim.cobol.own import OWN
+from tdqsim.cobol.program_commands import PROGRAM_COMMANDS
 from tdqsim.cobol.translate import translate
 from tdqsim.facts import Resp
 from tests.cobol.conftest import HEAD
@@ -720,7 +720,7 @@ COMPLETE = {
 
 
 def test_the_commands_whose_options_are_tested_are_all_of_the_table():
-    assert COMPLETE.keys() == OWN.keys()
+    assert COMPLETE.keys() == PROGRAM_COMMANDS.keys()
 
 
 @pytest.mark.rule("COBOL-OPTIONS")

@@ -1,8 +1,8 @@
 """libcob in this process: loaded once, with the shim between it and Python.
 
-All of libcob's state is the process's, so one thread uses it: the one that owns the regions. Tasks that wait inside a
-command are told apart by the shim. Loading takes over signals and the locale, which are given back to Python; a
-program's wish to end the process ends its run.
+All of libcob's state is the process's, so one thread uses it: the one that owns the regions. The shim keeps tasks that
+wait inside a command apart. libcob changes signal handlers and the locale when it is loaded; both are restored. A
+program that asks to end the process ends only its run.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ RUNAWAY: Final = 6
 HEADING: Final = 4
 _TABLE: Final = 64 * 5 + HEADING
 _LINE_BITS: Final = 20
-"""The compiler marks a statement by a number: the file's above these bits, the line below."""
+"""The compiler marks a statement by a number: the file in the bits above these, the line in these."""
 
 
 _COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int)
@@ -61,10 +61,10 @@ _STATEMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, c
 
 
 class Callbacks(Protocol):
-    """What the run-time asks of Python."""
+    """The functions of Python that the run-time calls."""
 
     def command(self, number: int) -> int:
-        """A command, by its number; what it has been given is in the table.
+        """A command, by its number; its arguments are in the table.
 
         The number is negative where the level's command before it was another program's, or there was none. Gives one
         more than the number of the label to go to, 1 to go on, or -LEFT when the level is over.
@@ -90,8 +90,8 @@ class Libcob:
     """The run-time and its shim.
 
     Attributes:
-        watched: what was given to ``watch`` last: 0 nothing, 1 which statements are reached, 2 each one as it begins.
-        table: the command at hand: how many arguments there are, from which program and frame, where its control area
+        watched: the last argument of ``watch``: 0 nothing, 1 which statements are reached, 2 each one as it begins.
+        table: the current command: how many arguments there are, from which program and frame, where its control area
             is; then five numbers each of the arguments: address, size, type, item, value of a binary number.
     """
 
@@ -179,7 +179,7 @@ def libcob(callbacks: Callbacks) -> Libcob:
     """The process's run-time; the shim is compiled for it.
 
     Args:
-        callbacks: what it asks; there is one for the process.
+        callbacks: the functions it calls; there is one object for the process.
 
     Raises:
         CobolMissing: there is no compiler, or GnuCOBOL's headers are not there.

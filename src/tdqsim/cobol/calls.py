@@ -1,13 +1,13 @@
 """From a command of a program to the command of the task: values in by the option's kind, values out likewise.
 
-The words of a command are resolved once by :mod:`tdqsim.cics.text`, which says of each argument what the option holds
-and which way it goes; a :class:`Plan` keeps that, and a call of the task's method is made of it. Some commands need the
-program itself and are in :mod:`~tdqsim.cobol.own`. A verb that the simulator does not have goes to the user's function
-for it, or stops the task with verb, program and line.
+The words of a command are resolved once by :mod:`tdqsim.cics.text`, which gives for each argument the kind of its
+option and the direction; a :class:`Plan` keeps that and makes a call of the task's method from it. Some commands need
+the program itself and are in :mod:`~tdqsim.cobol.program_commands`. A verb that the simulator does not have goes to
+the user's function for it, or stops the task with verb, program and line.
 
-CICS reads and writes as many bytes as LENGTH says, whatever the area has. So it is here, as far as the 01 goes in which
-the area lies: what is beyond that cannot be the same as on the mainframe, and is binary zeros when it is read and left
-alone when it is written. It is told as a warning.
+CICS reads and writes as many bytes as LENGTH says, whatever the size of the area. The same holds here up to the end of
+the 01 that contains the area. The storage behind it cannot be the same as on the mainframe: it is read as binary zeros
+and not written, and a warning is issued.
 """
 
 from __future__ import annotations
@@ -23,11 +23,18 @@ from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.kernel.eib import NO_COMMAND
 from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
+from tdqsim.cobol.event_commands import quiet
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
 from tdqsim.cobol.mismatch import over, unfit
-from tdqsim.cobol.own import OWN, Unserved, options_of, own_command, own_name, refused
-from tdqsim.cobol.own_events import quiet
 from tdqsim.cobol.pages import Conversion
+from tdqsim.cobol.program_commands import (
+    PROGRAM_COMMANDS,
+    Unserved,
+    options_of,
+    program_command,
+    program_command_name,
+    refused,
+)
 from tdqsim.cobol.translate import ExecCommand
 
 if TYPE_CHECKING:
@@ -45,20 +52,20 @@ _HALF: Final = 0x8000
 _HALFWORD: Final = 2
 _FULLWORD: Final = 4
 _LONGEST: Final = 200
-"""Characters of a reason that is shown whole."""
+"""A longer reason is cut."""
 _PLAIN: Final = ("READQ", "WRITEQ", "DELETEQ", "SYNCPOINT", "ENQ", "DEQ", "FORMATTIME", "ASSIGN")
 
 Issue = Callable[["Level", Sequence[int]], None]
-"""Does a command for a level; gets the numbers of its arguments, five of each."""
+"""Does a command for a level; takes the numbers of its arguments, five for each."""
 
 
 class Plan:
-    """What one command of a program comes to; made once for each.
+    """How one command of a program is done; made once for each command.
 
     Attributes:
         declared: the command.
         issue: does it, for a level and the numbers of its arguments.
-        plain: whether it leaves all of the EIB alone but for how it ended.
+        plain: whether it changes nothing in the EIB but the fields about the last command.
         rows: takes the numbers of its arguments from a table of them.
     """
 
@@ -68,7 +75,7 @@ class Plan:
         self.declared = declared
         self.plain = False
         self.rows: Callable[[memoryview, int], tuple[int, ...]] = Struct(f"{5 * declared.passed}q").unpack_from
-        own = own_name(declared)
+        own = program_command_name(declared)
         reason = refused(own, declared) if own else ""
         self.issue: Issue
         if declared.verb in ("SQL", "DLI"):
@@ -78,14 +85,14 @@ class Plan:
         elif reason:
             self.issue = _of_the_user(declared, reason)
         elif own:
-            self.issue = own_command(OWN[own], declared)
+            self.issue = program_command(PROGRAM_COMMANDS[own], declared)
         else:
             self.issue = _served(declared)
             self.plain = _words(declared)[1] in _PLAIN
 
 
 def _return(level: Level, rows: Sequence[int]) -> None:
-    """RETURN without options: no exception is needed to leave, unless somebody looks on."""
+    """RETURN without options: no exception is needed to leave, unless the region is watched."""
     del rows
     task = level.task
     region = task.region
@@ -252,7 +259,7 @@ class _Call:
         area.fill(data)
 
     def _received(self, result: object) -> Mapping[str, Any]:
-        """What a command gives back, by option."""
+        """The results of a command, by option."""
         if isinstance(result, bytes | bytearray):
             size = len(result)
             return {word: size if word in ("LENGTH", "FLENGTH") else result for _at, word, _w in self.receivers}
@@ -268,7 +275,7 @@ class _Call:
 
 
 def _record(receivers: Sequence[tuple[int, str, object]], *, plain: bool) -> tuple[int, int] | None:
-    """Where INTO and LENGTH (else -1) are, of a command that gives a record and nothing else; None of others."""
+    """The places of INTO and LENGTH (else -1) for a command that returns a record and nothing else; None for others."""
     words = {word: at for at, word, _store in receivers}
     if not plain or "INTO" not in words or words.keys() - {"INTO", "LENGTH"}:
         return None
@@ -285,7 +292,7 @@ def unserved(declared: ExecCommand) -> str:
     """Why a command is answered by nothing but a function of the test's, and what that is called; else empty."""
     if declared.verb in ("SQL", "DLI"):
         return f'{declared.shown}: only a function answers it: programs.verbs["{declared.verb}"]'
-    if own := own_name(declared):
+    if own := program_command_name(declared):
         reason = refused(own, declared)
         return f"{declared.shown}: {_needed(declared, reason)}" if reason else ""
     try:
@@ -388,7 +395,7 @@ def _reader(kind: str, length: int) -> Callable[[Area], str | int]:
 
 
 def _abstime(area: Area) -> int:
-    """ABSTIME: eight bytes of packed digits, whatever the program declares there; -1 for what is none."""
+    """ABSTIME: eight bytes of packed digits, whatever the program declares there; -1 for other bytes."""
     text = area.read(8).hex()
     return int(text[:-1]) if text[:-1].isdigit() and text[-1] in "cfae" else -1
 
@@ -421,7 +428,7 @@ def _addressed(value: Any) -> bytes:
 
 
 def _statement(level: Level, declared: ExecCommand, areas: Areas) -> None:
-    """EXEC SQL or EXEC DLI: the user's function gets the statement and its host variables A1, A2, ..."""
+    """EXEC SQL or EXEC DLI: call the user's function with the host variables A1, A2, ... of the statement."""
     language, _, text = declared.text.partition(" ")
     function = level.verbs.get(language)
     if function is None:
@@ -432,7 +439,7 @@ def _statement(level: Level, declared: ExecCommand, areas: Areas) -> None:
 
 
 def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Areas, reason: str) -> None:
-    """A verb that the simulator does not have: the user's function answers it, with a condition or nothing."""
+    """A verb that the simulator does not have: the user's function does it and returns a condition or None."""
     name = next((name for name in _words(declared) if name in level.verbs), "")
     if not name:
         raise Unserved(f"{declared.place}: {declared.shown} (program {level.module.program}): {reason}")

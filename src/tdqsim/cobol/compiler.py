@@ -2,8 +2,7 @@
 
 ``cobc -E`` expands the source, :mod:`~tdqsim.cobol.translate` answers its commands, ``cobc -m`` compiles the rest. All
 three depend on nothing but the source, its copybooks and the options, so a module is kept under the hash of the
-expanded
-text: a second compile costs one run of the preprocessor. What goes wrong is told with the user's file and line.
+expanded text: a second compile costs one run of the preprocessor. Errors name the user's file and line.
 """
 
 from __future__ import annotations
@@ -88,9 +87,9 @@ class Module:
         commands: its EXEC CICS commands by number.
         labels: its labels by number, from 1.
         symbols: its items and statements.
-        headers: places of statements that are nobody's.
+        headers: places of statements that the translator added.
         following: the programs behind it in its file, which its CALLs find.
-        plans: what its commands come to, once it has run.
+        plans: how its commands are done; empty before it has run.
     """
 
     program: str
@@ -180,7 +179,7 @@ def expand(source: Path, options: Options) -> str:
         done = _run(command, folder)
 
     def named(text: str) -> str:
-        """With the user's files in place of those that the preprocessor was given."""
+        """With the user's files in place of the copies for the preprocessor."""
         text = text.replace(str(prepared), str(source))
         pattern = rf"{re.escape(str(library))}/(\S+?\.cpy)"
         return re.sub(pattern, lambda found: originals.get(found[1], found[0]), text)
@@ -205,7 +204,7 @@ class _Shelf:
 
 @lru_cache(_SHELVES)
 def _shelf(folders: tuple[Path, ...], _stamp: tuple[int, ...]) -> _Shelf:
-    """Listed once in a process for each state of the folders, which their times tell."""
+    """List the folders once for each state, which their modification times identify."""
     copybooks: dict[str, Path] = {}
     maps: dict[str, Path] = {}
     files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
@@ -301,7 +300,7 @@ def _make(translation: Translation, source: Path, options: Options, place: Path)
 def _make_one(
     cobc: str, translation: Translation, source: Path, options: Options, folder: Path, ready: Path
 ) -> dict[str, Any]:
-    """Compile one program into a folder; what is kept of it beside its module."""
+    """Compile one program into a folder; returns the data to keep beside its module."""
     stem = translation.program
     unit = folder / f"{stem}.i"
     unit.write_text(translation.text, "utf-8", errors="surrogateescape")

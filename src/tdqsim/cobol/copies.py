@@ -21,7 +21,7 @@ __all__ = ["Copies", "copies_of", "loaded_modules"]
 
 
 class Copies:
-    """The loaded copies of one module; those that nobody runs are used again."""
+    """The loaded copies of one module; a copy that no level runs is reused."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -32,7 +32,7 @@ class Copies:
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def take(self) -> int:
-        """The address of a program that nobody runs."""
+        """The address of a copy that no level runs."""
         return self._free.pop() if self._free else self._load()
 
     def _load(self) -> int:
@@ -44,7 +44,7 @@ class Copies:
         return int(ctypes.cast(entry, ctypes.c_void_p).value or 0)
 
     def give_back(self, address: int) -> None:
-        """Nobody runs it any more."""
+        """Return a copy for reuse."""
         self._free.append(address)
 
 
@@ -60,5 +60,5 @@ def copies_of(module: Module) -> Copies:
 
 
 def loaded_modules() -> Iterator[Module]:
-    """The modules of which copies were loaded."""
+    """The modules with loaded copies."""
     yield from _LOADED

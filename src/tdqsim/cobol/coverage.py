@@ -1,8 +1,8 @@
 """Statement coverage of COBOL programs: which lines with statements were reached, as lcov and as HTML pages.
 
 The compiler marks every statement; while coverage is on, the run-time keeps the marks that were reached. In a pytest
-run ``--tdq-cobol-coverage=DIR`` switches it on and leaves ``lcov.info`` and ``index.html`` in DIR; processes of
-pytest-xdist are put together.
+run ``--tdq-cobol-coverage=DIR`` switches it on and leaves ``lcov.info`` and ``index.html`` in DIR; the results of
+pytest-xdist's processes are merged.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Coverage = Mapping[str, Mapping[int, bool]]
 
 
 def begin() -> None:
-    """Forget what was reached, and keep it from now on, for all regions of this process."""
+    """Start collecting coverage anew, for all regions of this process."""
     begin_coverage()
 
 
 def collected() -> dict[str, dict[int, bool]]:
-    """What was reached of each program that was loaded since."""
+    """The coverage of each program that was loaded since."""
     found: dict[str, dict[int, bool]] = {}
     for module, reached in reached_statements():
         for mark in module.symbols.statements:
@@ -43,14 +43,14 @@ def collected() -> dict[str, dict[int, bool]]:
 
 
 def leave_part(folder: Path) -> None:
-    """Leave what was reached for :func:`merged`, under a name of this process."""
+    """Write this process's coverage to a file for :func:`merged`."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps({file: {str(line): hit for line, hit in lines.items()} for file, lines in collected().items()})
     _put(folder / f"part-{os.getpid()}.json", text)
 
 
 def merged(folder: Path) -> dict[str, dict[int, bool]]:
-    """What all processes have left in a folder; their parts are taken away."""
+    """The coverage of all processes that wrote to a folder; their files are removed."""
     found: dict[str, dict[int, bool]] = {}
     for part in sorted(folder.glob(_PART)):
         for file, lines in json.loads(part.read_text("utf-8")).items():
@@ -65,8 +65,8 @@ def write(coverage: Coverage, folder: Path) -> None:
     """Write ``lcov.info``, ``index.html`` and a page for each source.
 
     Args:
-        coverage: what was reached.
-        folder: where; it is made.
+        coverage: by source file and line.
+        folder: the folder; it is created.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _put(folder / "lcov.info", "".join(_lcov(file, coverage[file]) for file in sorted(coverage)))
@@ -83,7 +83,7 @@ def write(coverage: Coverage, folder: Path) -> None:
 
 
 def _put(file: Path, text: str) -> None:
-    """Write a file of the folder anew: a link of that name goes, and what it leads to stays as it is."""
+    """Replace a file of the folder: a symbolic link of that name is removed, and its target is not touched."""
     file.unlink(missing_ok=True)
     file.write_text(text, "utf-8")
 

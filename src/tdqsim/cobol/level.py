@@ -1,16 +1,16 @@
 """Running COBOL programs as a task's programs: link levels, commands, labels, and what ends them.
 
 A *level* is one run of one program, with the programs that it CALLs. libcob refuses to enter an active program again
-and keeps one storage a module, so each level runs copies of the modules under names of their own; when the level is
-over its programs are cancelled, so that the next level finds their storage fresh, and the copies are used again.
+and has one storage for each module, so each level runs copies of the modules under names of their own; at the end of
+the level its programs are cancelled, so that the next level finds fresh storage, and the copies are used again.
 
-A command's CALL ends up in :meth:`Level.command`. What it may come to:
+A command's CALL reaches :meth:`Level.command`. Its outcomes:
 
 ================================  =====================================================================
 the command ends, or a condition  DFHEI-NUMBER is 0 and the program goes on
 has a label                       DFHEI-NUMBER is the label's number
-RETURN, ABEND, a condition        the level is left by longjmp; what was raised is kept, and raised again
-that nobody handles               when the level is over (no exception may pass COBOL's frames)
+RETURN, ABEND, a condition        the level is left by longjmp; the exception is kept, and raised again
+without a handler                 when the level is over (no exception may pass COBOL's frames)
 ================================  =====================================================================
 
 A HANDLE ABEND label is searched from the level of the abend upwards. Where the run-time itself has ended the program
@@ -50,8 +50,8 @@ _GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET", "IF")
 _WELL: Final = (DONE, LEFT)
 _ROWS: Final = HEADING * 8
 _RUNS: Final = count(1)
-_NOBODY: Final[Any] = None
-"""Whose a level is that no task runs."""
+_NO_TASK: Final[Any] = None
+"""The task and storage of a level that no task runs."""
 
 
 class CobolFailure(TdqError):
@@ -77,7 +77,7 @@ def begin_coverage() -> None:
 
 
 def reached_statements() -> Iterator[tuple[Module, frozenset[int]]]:
-    """The modules that were loaded, each with the marks of the statements that were reached."""
+    """The loaded modules, each with the marks of the statements that were reached."""
     for module in loaded_modules():
         yield module, frozenset(libcob(_CALLBACKS).reached(module.program))
 
@@ -86,7 +86,7 @@ class AbendLabel:
     """A label of HANDLE ABEND: an abend exit that only its own level can branch to.
 
     Attributes:
-        run: the number of the level's run whose label it is.
+        run: the number of the run of the level that the label belongs to.
         number: the label's number in its program.
         control: the address of the program's control area.
     """
@@ -99,15 +99,15 @@ class AbendLabel:
         self.control = control
 
     def __call__(self, abend: Abend) -> None:
-        """The level is gone, so the abend goes on."""
+        """Its level has ended, so the abend goes on."""
         raise abend
 
 
 _Frame = tuple[int, Handles]
-"""A program of a level that has issued a command, by its number, and what was in force outside it."""
+"""A program of a level that has issued a command, by its number, and the handlers that were in force before it."""
 
 
-class _AtHand:
+class _Current:
     """The level that runs now; None while none does."""
 
     __slots__ = ("level",)
@@ -116,21 +116,21 @@ class _AtHand:
         self.level: Level | None = None
 
 
-_AT_HAND: Final = _AtHand()
+_CURRENT: Final = _Current()
 
 
 class Level:
-    """One run of one program, with those that it CALLs; when that is over it is used for the next.
+    """One run of one program, with the programs that it CALLs; the object is reused for the next run.
 
     Attributes:
-        task: for which.
+        task: the task it runs for.
         module: the program.
         settings: how programs run here.
-        statement: the EXEC SQL or EXEC DLI at hand, its host variables called A1, A2, ...
-        storage: what the task's programs have.
+        statement: the current EXEC SQL or EXEC DLI, its host variables called A1, A2, ...
+        storage: the storage of the task's programs.
         branch: the number of the label that the program goes to; 0 to go on.
-        ended: whether the level is over with the command at hand, normally.
-        run_number: which run it is, of all.
+        ended: whether the current command ends the level normally.
+        run_number: the number of the run among all runs of the process.
     """
 
     __slots__ = (
@@ -153,9 +153,9 @@ class Level:
         self._clear()
 
     def _clear(self) -> None:
-        """Nobody's: what the last run has left is gone."""
-        self.task: Task = _NOBODY
-        self.storage: TaskStorage = _NOBODY
+        """Reset it for the next run."""
+        self.task: Task = _NO_TASK
+        self.storage: TaskStorage = _NO_TASK
         self.statement = ""
         self.branch = self.entry = self._active = self.run_number = 0
         self.ended = False
@@ -169,11 +169,11 @@ class Level:
 
     @property
     def declared(self) -> ExecCommand | None:
-        """The command at hand, or the last one."""
+        """The current command, or the last one."""
         return None if self._plan is None else self._plan.declared
 
     def programs(self) -> Iterator[ProgramStorage]:
-        """The items of the programs of this level, those of the one whose command is at hand first."""
+        """The items of the programs of this level, those of the program that issued the current command first."""
         entries = [(self.module, self.entry), *self.called.values()]
         last = self._module_of(self._active) if self._active else None
         for module, entry in sorted(entries, key=lambda each: each[0] is not last):
@@ -181,7 +181,7 @@ class Level:
             yield ProgramStorage(module.program, module.symbols, entry - module.symbols.entry, active=active)
 
     def room_from(self, address: int) -> int:
-        """Bytes from an address to the end of what it is in, as far as that is known; else 0."""
+        """Bytes from an address to the end of the area that contains it; 0 when no known area does."""
         area = self.commarea_address
         if area is not None and self._commarea is not None and area <= address < area + len(self._commarea):
             return area + len(self._commarea) - address
@@ -191,7 +191,7 @@ class Level:
 
     @property
     def place(self) -> str:
-        """The user's file and line of the command at hand, or of the last one."""
+        """The user's file and line of the current command, or of the last one."""
         declared = self.declared
         return "" if declared is None else str(declared.place)
 
@@ -221,14 +221,14 @@ class Level:
             library.watched = wanted
         eib = self._eib.begin(task.eib)
         entry = self.entry = self._copies.take()
-        before, _AT_HAND.level = _AT_HAND.level, self
+        before, _CURRENT.level = _CURRENT.level, self
         storage.levels.append(self)
         try:
             why = library.run(entry, self.eib_address, commarea, settings.runaway_ms, eib, task.number)
             if why not in _WELL and self.error is None and not (why == STOPPED and not library.message):
                 self.error = self._ended_by(why)
         finally:
-            _AT_HAND.level = before
+            _CURRENT.level = before
             storage.levels.remove(self)
             self._copies.give_back(entry)
             for module, called in self.called.values():
@@ -239,7 +239,7 @@ class Level:
             raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
 
     def _ended_by(self, why: int) -> BaseException:
-        """What a level comes to that was ended other than by its program."""
+        """The exception for a level that did not end by its program."""
         if why == INTERRUPTED:
             return KeyboardInterrupt(f"program {self.module.program} was interrupted at {self.libcob.failed_at}")
         message = _PLACE.sub("", self.libcob.message)
@@ -257,7 +257,7 @@ class Level:
     # -- commands -----------------------------------------------------------------------------------------------------
 
     def command(self, number: int) -> int:
-        """Do the command at hand; gives one more than the label to go to, or -LEFT where the level is over."""
+        """Do a command; returns one more than the number of the label to go to, or -LEFT at the end of the level."""
         library = self.libcob
         if number < 0:
             number = -number
@@ -309,7 +309,7 @@ class Level:
             self._frames.append((serial, task.handles))
 
     def _turn_to(self, serial: int, library: Libcob) -> None:
-        """Another frame than the one before: a new one, or one whose CALLs have ended."""
+        """Switch frames: to a new one, or to one whose CALLs have ended."""
         task = self.task
         known = {frame[0] for frame in self._frames}
         bottom = serial if serial in known else library.below()
@@ -361,11 +361,11 @@ class Level:
         return found[1]
 
     def abend_exit(self, label: int) -> AbendLabel:
-        """What HANDLE ABEND names: the program whose command is at hand goes on at a label."""
+        """The exit for HANDLE ABEND LABEL: the program that issues the current command goes on at that label."""
         return AbendLabel(self.run_number, label, self.libcob.table[HEADING - 1])
 
     def take_aid(self, label: int) -> Callable[[Any], Any]:
-        """What HANDLE AID calls: the program goes on at a label once it has what was received."""
+        """The function for HANDLE AID: the program goes on at a label after the input has been received."""
 
         def branch(received: Any) -> Any:
             self.branch = label
@@ -396,20 +396,20 @@ class Level:
 
 
 class _Callbacks:
-    """What the run-time asks, of the level that is at hand. No exception may pass COBOL's frames: it is kept."""
+    """The callbacks of the run-time, for the current level. No exception may pass COBOL's frames: it is kept."""
 
     def command(self, number: int) -> int:
-        level = _AT_HAND.level
+        level = _CURRENT.level
         try:
             assert level is not None
             answer = level.command(number)
         except BaseException as error:  # noqa: BLE001
             answer = _kept(level, error)
-        _AT_HAND.level = level
+        _CURRENT.level = level
         return answer
 
     def call(self, name: bytes) -> int:
-        level = _AT_HAND.level
+        level = _CURRENT.level
         assert level is not None
         try:
             return level.call(name.decode("latin-1").upper())
@@ -418,7 +418,7 @@ class _Callbacks:
             return -1
 
     def failure(self) -> int:
-        level = _AT_HAND.level
+        level = _CURRENT.level
         assert level is not None
         try:
             return int(level.failure())
@@ -427,7 +427,7 @@ class _Callbacks:
             return 0
 
     def statement(self, module: int, name: bytes, where: int) -> int:
-        level = _AT_HAND.level
+        level = _CURRENT.level
         watcher = None if level is None else level.settings.on_statement
         if level is None or watcher is None:
             return DONE
@@ -439,11 +439,11 @@ class _Callbacks:
             level.error = error
             return LEFT
         finally:
-            _AT_HAND.level = level
+            _CURRENT.level = level
         return DONE
 
     def convert(self, national: int, data: int, size: int, ccsid: int, to: int, room: int) -> int:
-        level = _AT_HAND.level
+        level = _CURRENT.level
         try:
             found = converted(ctypes.string_at(data, size), ccsid, national=bool(national))[:room]
             ctypes.memmove(to, found, len(found))
@@ -454,7 +454,7 @@ class _Callbacks:
 
 
 def _kept(level: Level | None, error: BaseException) -> int:
-    """What was raised is kept until the level is over."""
+    """Keep an exception until the end of the level."""
     assert level is not None
     level.error = error
     return -LEFT

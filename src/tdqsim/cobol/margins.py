@@ -24,7 +24,7 @@ def within_margins(line: bytes) -> bytes:
 def cut_off(text: bytes) -> Iterator[tuple[int, str]]:
     """The lines of which program text seems to stand behind column 72, with that text.
 
-    Columns 73 to 80 are nobody's text where most lines have something there, and where a word with a digit, such as
+    Columns 73 to 80 are not program text where most lines have something there, and where a word with a digit, such as
     the tag of a change, stands behind a blank.
     """
     lines = text.decode("latin-1").replace("\r\n", "\n").split("\n")

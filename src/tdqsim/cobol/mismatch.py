@@ -1,8 +1,8 @@
-"""What a program does that real CICS would punish, or that would show as garbage there.
+"""Warnings about options whose areas do not fit: real CICS would overwrite storage or show garbage.
 
 CICS knows addresses only. A LENGTH that goes beyond its area reads or writes what follows; an option that receives a
-fullword writes four bytes, whatever the program has declared there. Programs get away with it by luck, so it is told,
-once for each command and option, as a :class:`CobolWarning` that pytest shows.
+fullword writes four bytes, whatever the program has declared there. Programs get away with it by luck. So a
+:class:`CobolWarning`, which pytest shows, is issued once for each command and option.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _POINTER: Final = 8
 
 
 class CobolWarning(UserWarning):
-    """A program does what real CICS would punish, or what would be garbage there."""
+    """An option's area does not fit: real CICS would overwrite storage or show garbage."""
 
 
 def over(level: Level, declared: ExecCommand, word: str, area: Area, length: int) -> None:
-    """Tell that a command reads or writes beyond an area."""
-    _tell(
+    """Warn that a command reads or writes beyond an area."""
+    _warn(
         level,
         declared,
         word,
@@ -39,23 +39,23 @@ def over(level: Level, declared: ExecCommand, word: str, area: Area, length: int
 
 
 def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[CommandOption, int]], areas: Areas) -> None:
-    """Tell of each option whose area is not what CICS takes it for."""
+    """Warn of each option whose area has not the type that CICS assumes."""
     for option, at in options:
         area = areas[at]
         if option.kind == "abstime":
             if area.size != _ABSTIME or not area.packed:
                 text = f"{_named(option, area)}; ABSTIME is eight bytes, PIC S9(15) COMP-3"
-                _tell(level, declared, option.word, text)
+                _warn(level, declared, option.word, text)
         elif not option.receiver:
             continue
         elif option.kind in _BINARY:
             size, wanted = _BINARY[option.kind]
             if area.size != size or not area.binary:
-                _tell(level, declared, option.word, f"{_named(option, area)}; CICS writes {wanted}")
+                _warn(level, declared, option.word, f"{_named(option, area)}; CICS writes {wanted}")
         elif option.kind == "pointer" and area.size < _POINTER:
-            _tell(level, declared, option.word, f"{_named(option, area)}; a pointer has {_POINTER} here")
+            _warn(level, declared, option.word, f"{_named(option, area)}; a pointer has {_POINTER} here")
         elif option.kind == "name" and option.length and area.size < option.length:
-            _tell(level, declared, option.word, f"{_named(option, area)}; CICS writes {option.length} bytes")
+            _warn(level, declared, option.word, f"{_named(option, area)}; CICS writes {option.length} bytes")
 
 
 def _named(option: CommandOption, area: Area) -> str:
@@ -63,8 +63,8 @@ def _named(option: CommandOption, area: Area) -> str:
     return f"{option.word}({area.written}) has {area.size} bytes, {usage}"
 
 
-def _tell(level: Level, declared: ExecCommand, word: str, text: str) -> None:
+def _warn(level: Level, declared: ExecCommand, word: str, text: str) -> None:
     key = (declared.place, word)
-    if key not in level.settings.told:
-        level.settings.told.add(key)
+    if key not in level.settings.warned:
+        level.settings.warned.add(key)
         level.settings.on_warning(f"{declared.place}: {declared.verb}: {text}")

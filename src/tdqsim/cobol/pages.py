@@ -1,4 +1,4 @@
-"""Code pages: what is converted between a program and what it reads and writes.
+"""Code pages: the conversion between a program's characters and those of records.
 
 Programs that GnuCOBOL has compiled run in ASCII. Records are bytes, and are not converted unless a code page is asked
 for: for one queue or file by name, or for a whole program under ``*``. With a code page alone a record is text from end

@@ -28,7 +28,7 @@ class PortabilityDifference:
     Attributes:
         place: the user's file and line.
         kind: ``hexadecimal``, ``collation``, ``sign``, ``size`` or ``code page``.
-        text: what it is, in words.
+        text: a description.
     """
 
     place: WordPlace

@@ -12,7 +12,7 @@ from tdqsim.cobol.compiler import Module, Options, compile_program, unchecked
 from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.cobol.level import Level
 from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages, Conversion
-from tdqsim.cobol.settings import Settings, Verb, Watcher, warned
+from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning
 from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
 
@@ -22,14 +22,14 @@ Program = Callable[[Task], None]
 """A COBOL program as the handler of a transaction, and as a program of a region."""
 
 _ASCII: Final = 819
-"""The code page of what terminals and these programs say to each other: they run in ASCII."""
+"""The code page between terminals and these programs, which run in ASCII."""
 
 
 class CobolPrograms:
-    """COBOL programs by name: the file that is called as they are, in the first folder that has it.
+    """COBOL programs by name: the source file of that name in the first folder that has one.
 
     Args:
-        region: whose programs they become: LINK and XCTL find them.
+        region: the region whose LINK and XCTL find them.
         sources: folders of sources.
         copybooks: folders of copybooks.
         cache: the folder for compiled modules.
@@ -42,8 +42,8 @@ class CobolPrograms:
             ``*`` for all others. Records are not converted where there is none.
         runaway: seconds of processor time without a command after which a task is abend AICA (ICVR); 0 for never.
         cwa: bytes of the common work area.
-        on_statement: told of each statement; see :mod:`~tdqsim.cobol.trace`.
-        on_warning: told of what CICS would punish; Python warnings by default.
+        on_statement: called with each statement; see :mod:`~tdqsim.cobol.trace`.
+        on_warning: called with the text of each warning; issues Python warnings by default.
 
     Attributes:
         verbs: the functions for verbs; more may be put in.
@@ -65,7 +65,7 @@ class CobolPrograms:
         runaway: float = 5.0,
         cwa: int = 0,
         on_statement: Watcher | None = None,
-        on_warning: Callable[[str], object] = warned,
+        on_warning: Callable[[str], object] = issue_warning,
     ) -> None:
         self._sources = [Path(folder) for folder in sources]
         self._cache = Path(cache)
@@ -88,7 +88,7 @@ class CobolPrograms:
         region.programs.finders.append(self._found)
 
     def handler(self, program: str) -> Program:
-        """The handler of a transaction whose program this is.
+        """A program as the handler of a transaction.
 
         Raises:
             CobolError: there is no source of that name, or it cannot be compiled.

@@ -28,7 +28,7 @@ def _folder(config: pytest.Config) -> Path | None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Keep what is reached from now on."""
+    """Start collecting coverage."""
     if _folder(session.config) is not None:
         from tdqsim.cobol import coverage  # noqa: PLC0415  (only who asks for it)
 
@@ -37,7 +37,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Leave what was reached; the process that the others belong to writes the report."""
+    """Write this process's part; the controlling process of pytest-xdist writes the report."""
     folder = _folder(session.config)
     if folder is None:
         return

@@ -19,17 +19,17 @@ from tdqsim.core.dispatch import WaitQueue
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["Settings", "Verb", "Watcher", "warned"]
+__all__ = ["Settings", "Verb", "Watcher", "issue_warning"]
 
 Verb = Callable[[Mapping[str, Area | None], "Level"], Condition | None]
-"""A user's function for a verb: gets the options with their areas, and the level; a Condition that it gives is
+"""A user's function for a verb: takes the options with their areas, and the level; a Condition that it returns is
 raised. RESP and RESP2 have no area: the program sets them itself, from the EIB."""
 Watcher = Callable[["Level", str, str], object]
-"""Told of each statement: the level, the statement's verb and its place."""
+"""Called with each statement: the level, the statement's verb and its place."""
 
 
-def warned(text: str) -> None:
-    """Tell of a mismatch as a warning, which pytest shows."""
+def issue_warning(text: str) -> None:
+    """Issue a Python warning, which pytest shows."""
     warnings.warn(text, CobolWarning, stacklevel=2)
 
 
@@ -40,21 +40,21 @@ class Settings:
     Attributes:
         modules: the module of a program by name; None when there is none.
         verbs: functions for verbs that the simulator does not have.
-        on_statement: told of each statement, or None.
-        on_warning: told of each mismatch that CICS would punish or that would show as garbage there.
+        on_statement: called with each statement, or None.
+        on_warning: called with the text of each warning about an area that does not fit.
         runaway_ms: milliseconds of processor time without a command after which a task is abend AICA; 0 for never.
-        pages: what is converted between the programs' characters and those of records.
+        pages: the conversions between the programs' characters and those of records.
         cwa: the common work area, or None.
         shared: the storage of GETMAIN SHARED, which no task's end frees.
         events: where tasks wait for an area that POST has given.
-        tables, held: what LOAD has given, and which of it with HOLD.
-        checked, told: the commands that were looked at for mismatches, and those that were told.
+        tables, held: the loaded tables, and the names of those that were loaded with HOLD.
+        checked, warned: the commands that were checked for areas that do not fit, and the warnings issued so far.
     """
 
     modules: Callable[[str], Module | None]
     verbs: dict[str, Verb] = field(default_factory=dict)
     on_statement: Watcher | None = None
-    on_warning: Callable[[str], object] = warned
+    on_warning: Callable[[str], object] = issue_warning
     runaway_ms: int = 0
     pages: CodePages = NO_CODE_PAGES
     cwa: ctypes.Array[ctypes.c_char] | None = None
@@ -63,7 +63,7 @@ class Settings:
     tables: dict[str, ctypes.Array[ctypes.c_char]] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
     checked: set[object] = field(default_factory=set)
-    told: set[object] = field(default_factory=set)
+    warned: set[object] = field(default_factory=set)
 
     @property
     def converts(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the COBOL programs of one task have: storage that CICS gave them, and their own items by name.
+"""The storage of one task's COBOL programs: areas from GETMAIN and the like, and the programs' items by name.
 
 ``task.storage["WS-COUNT"]`` is an item of the program that runs, or waits, at the lowest level of the task, or of one
 above it; see :mod:`~tdqsim.cobol.view` for the names.
@@ -33,8 +33,8 @@ class TaskStorage:
 
     Attributes:
         levels: the levels of COBOL programs, the lowest last.
-        timer: of its POST that has not expired; None for none.
-        loaded: what it has loaded without HOLD.
+        timer: the timer of its POST that has not expired, or None.
+        loaded: the names of the tables it has loaded without HOLD.
     """
 
     __slots__ = ("_got", "_held", "_twa", "levels", "loaded", "timer")
@@ -87,7 +87,7 @@ class TaskStorage:
         return first  # it says why not
 
     def room_from(self, address: int) -> int:
-        """Bytes from an address to the end of the storage that was got there; 0 when it is not in such."""
+        """Bytes from an address to the end of the GETMAIN area that contains it; 0 when none does."""
         for start, buffer in (self._got or {}).items():
             end = ctypes.addressof(buffer) + len(buffer)
             if start <= address < end:

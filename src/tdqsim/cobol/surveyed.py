@@ -19,7 +19,7 @@ from typing import Any, Final
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.cobol.compiler import Options, compile_program
 from tdqsim.cobol.level import CobolFailure
-from tdqsim.cobol.own import Unserved
+from tdqsim.cobol.program_commands import Unserved
 from tdqsim.cobol.programs import CobolPrograms
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.definitions import define_tdqueue, define_terminal
@@ -35,7 +35,7 @@ _SHOWN: Final = 120
 
 
 def main() -> None:
-    """Run what the standard input asks for."""
+    """Run the program that the standard input names."""
     asked = json.load(sys.stdin)
     alarm = threading.Timer(asked["seconds"], _thread.interrupt_main)
     alarm.daemon = True
@@ -44,7 +44,7 @@ def main() -> None:
         said = _run(asked)
     except KeyboardInterrupt:
         said = ("yes", f"still goes from command to command after {asked['seconds']} seconds")
-    except Exception as error:  # noqa: BLE001  (whatever it was, it is what became of the program)
+    except Exception as error:  # noqa: BLE001  (any exception is the result of the survey)
         said = ("no", f"{type(error).__name__}: {error}"[:200])
     Path(asked["answer"]).write_text(json.dumps(said), "utf-8")
 

@@ -30,7 +30,7 @@ _NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TOP: Final = (1, 77)
 _SHOWN: Final = ("WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE")
 _OWN: Final = ("DFHEI-CONTROL", "DFHEI-LOCAL-BASE")
-"""Items of ours, which nobody is to see."""
+"""Items that the translator adds, which are hidden from users."""
 _LOCAL_POINTER: Final = 12 + 2 * 8
 """Where the control area has the address of LOCAL-STORAGE: behind three numbers and two pointers."""
 _BOUNDARY: Final = 16

@@ -119,7 +119,7 @@ def _user_cache() -> Path:
 
 
 def private_folder(name: str) -> Path | None:
-    """A folder of the user's cache that nobody else can write, made where it is not there; None if it cannot be had."""
+    """A folder of the user's cache that no other user can write, created if needed; None if that is not possible."""
     folder = _user_cache() / name
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -5,7 +5,7 @@
 >>> trace.lines
 []
 
-Programs must be compiled with ``debug``, as they are unless told otherwise.
+Programs must be compiled with ``debug``, which is the default.
 """
 
 from __future__ import annotations

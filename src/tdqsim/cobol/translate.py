@@ -94,7 +94,7 @@ class Translation:
         commands: the commands by number.
         labels: the labels by number, from 1.
         using: the names behind USING of the PROCEDURE DIVISION.
-        headers: the places of DFHEI-BRANCH, whose statements are nobody's.
+        headers: the places of DFHEI-BRANCH, whose statements the translator added.
         following: the programs behind it in the same file, which its CALLs find.
     """
 
@@ -156,7 +156,7 @@ def translate(text: str, file: str) -> Translation:
 
 
 class _Translator:
-    """One program on its way: the words, what replaces them, and what was found on the way."""
+    """The translation of one program in progress: its words, their replacements, and the results so far."""
 
     def __init__(self, text: str, found: list[Word]) -> None:
         self.text = text
@@ -280,7 +280,7 @@ class _Translator:
                 at += 1
 
     def _recording(self, at: int) -> int:
-        """RECORDING MODE F: it says nothing of a data set that CICS has, and the compiler would then have no item F."""
+        """RECORDING MODE F: without effect on a data set that CICS has, and the compiler would then have no item F."""
         end = at + 1
         while end < len(self.words) and self.words[end].is_word("MODE", "IS"):
             end += 1

@@ -1,14 +1,14 @@
-"""The commands that give a program an address that others know too: POST and WAIT EVENT, LOAD and RELEASE.
+"""The commands that give a program an address that other tasks share: POST and WAIT EVENT, LOAD and RELEASE.
 
 POST gives a timer-event control area of four bytes, binary zeros until its time has come; then it is X'40008000', and
-whoever waits for it goes on. A task has one at a time: another POST takes the place of the first. CANCEL without a name
+the tasks that wait for it go on. A task has one at a time: another POST replaces the first. CANCEL without a name
 takes back the task's own, and the area is zeros again; with the REQID of one its time has come at once. WAIT EVENT
 waits for any such area to be posted (bit 1 of byte 0); one that a program posts itself is seen when the next POST
 expires.
 
-LOAD gives the address of a table, which the region knows by ``region.programs.define_table``: one copy for all tasks,
-so that what a program changes there is changed for all. It stays to the task's end or RELEASE, with HOLD to RELEASE by
-anybody. Sources: POST, CANCEL, WAIT EVENT, LOAD, RELEASE (IBM Docs), as remembered.
+LOAD gives the address of a table that was defined by ``region.programs.define_table``: one copy for all tasks,
+so a program that changes it changes it for all. It stays to the task's end or RELEASE, with HOLD to RELEASE by
+any task. Sources: POST, CANCEL, WAIT EVENT, LOAD, RELEASE (IBM Docs), as remembered.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.programs.commands import abend_program
 from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, resolve
+from tdqsim.cobol.event_commands import EVENTS, quiet
 from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.mismatch import over
-from tdqsim.cobol.own_events import EVENTS, quiet
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
@@ -24,17 +24,25 @@ from tdqsim.facts import Resp, table
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["OWN", "Own", "Unserved", "options_of", "own_command", "own_name", "refused"]
+__all__ = [
+    "PROGRAM_COMMANDS",
+    "ProgramCommand",
+    "Unserved",
+    "options_of",
+    "program_command",
+    "program_command_name",
+    "refused",
+]
 
 _UNSET: Final = b"\x9f"
-"""What fills storage that nobody has asked to be cleared."""
+"""The byte that fills storage without INITIMG."""
 _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
 _COMMON: Final = {word: word != "NOHANDLE" for word in COMMON_OPTIONS}
 """The options of all commands, and whether they have an argument."""
 _NO_AREA: Final = next(int(row["value"], 16) for row in table("cobol") if row["name"] == "no_area")
 
 
-Own = Callable[["Level", dict[str, Area | None], ExecCommand], None]
+ProgramCommand = Callable[["Level", dict[str, Area | None], ExecCommand], None]
 """Does a command that concerns the program itself."""
 
 
@@ -57,8 +65,8 @@ def options_of(declared: ExecCommand, areas: Areas) -> dict[str, Area | None]:
     return {word: None if at < 0 else areas[at] for word, at in _words(declared)}
 
 
-def own_command(own: Own, declared: ExecCommand) -> Callable[[Level, Sequence[int]], None]:
-    """What one of these commands comes to."""
+def program_command(own: ProgramCommand, declared: ExecCommand) -> Callable[[Level, Sequence[int]], None]:
+    """How one of these commands is done."""
     words = _words(declared)
 
     def issue(level: Level, rows: Sequence[int]) -> None:
@@ -68,14 +76,14 @@ def own_command(own: Own, declared: ExecCommand) -> Callable[[Level, Sequence[in
     return issue
 
 
-def own_name(declared: ExecCommand) -> str:
+def program_command_name(declared: ExecCommand) -> str:
     """The name by which a command is in the table; empty when it is not there."""
     words = declared.text.replace("(", " (").split()
-    return next((name for name in (" ".join(words[:2]), words[0]) if name in OWN), "")
+    return next((name for name in (" ".join(words[:2]), words[0]) if name in PROGRAM_COMMANDS), "")
 
 
 def refused(name: str, declared: ExecCommand) -> str:
-    """What is wrong with the options of a command of the table; empty when nothing is."""
+    """The problem with the options of a command of the table; empty when there is none."""
     if name not in COMMANDS:
         return _wrong_options(name, declared)
     labels = "".join(f" {word}(A1)" if number else f" {word}" for word, number in declared.labels)
@@ -89,7 +97,7 @@ def refused(name: str, declared: ExecCommand) -> str:
 
 
 def _wrong_options(name: str, declared: ExecCommand) -> str:
-    """The same of a command that is declared nowhere but in ``cobol_options``."""
+    """The same for a command that is declared only in ``cobol_options``."""
     rows = {row["option"]: row for row in table("cobol_options") if row["command"] == name}
     known = {word: row["argument"] == "yes" for word, row in rows.items()} | _COMMON
     given: set[str] = set()
@@ -185,7 +193,7 @@ def _given(level: Level, options: dict[str, Area | None], declared: ExecCommand)
 def _commarea(level: Level, area: Area, length: int | None, declared: ExecCommand) -> memoryview | None:
     """The program's own storage, of the length that is passed: that may go beyond the item, to the end of its 01.
 
-    An area of no storage is none where nothing of it is passed.
+    With length 0, an address outside storage counts as no COMMAREA.
     """
     if length is None or 0 <= length <= area.size:
         return area.view() if length != 0 else None
@@ -253,8 +261,8 @@ _SERVED: Final = {
     "XCTL": _PASSED,
     "RETURN": frozenset(["TRANSID", "COMMAREA", "LENGTH", "CHANNEL", "IMMEDIATE"]),
 }
-"""The options that are handed on; the commands may be declared with others."""
-OWN: Final[dict[str, Own]] = {
+"""The options that have an effect; the commands may be declared with others."""
+PROGRAM_COMMANDS: Final[dict[str, ProgramCommand]] = {
     "HANDLE CONDITION": _handle_condition,
     "HANDLE AID": _handle_aid,
     "HANDLE ABEND": _handle_abend,
