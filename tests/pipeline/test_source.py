@@ -190,7 +190,8 @@ def test_one_file_of_a_thousand_that_cannot_be_read(tmp_path):
     splits = plan(chosen)
     (tmp_path / "f0567").unlink()
     with pytest.raises(
-        DatasetError, match=r"f0567: cannot be read: there is no such file on .+: tasks and whoever plans them"
+        DatasetError,
+        match=r"f0567: cannot be read: there is no such file on .+: the tasks and the process that plans them",
     ):
         [list(SplitReader(chosen).read(split)) for split in splits]
     (tmp_path / "f0567").symlink_to(tmp_path / "gone")

@@ -8,7 +8,7 @@ got:
 ``records`` are the whole records between ``at`` and ``place``. ``damage`` is None, or describes what lies at ``place``
 and cannot be used. With neither, more bytes are needed; ``final`` says that there are none. No length in the
 data is believed before it has been held against a limit, so at most one block of data is ever asked for, and
-what is put together from segments is held to the largest record.
+a record made of segments is limited to the largest record.
 
 Where the damage ends is known only if the block's own length can be trusted; else (``skips`` is None) nothing after
 it can be found, and skipping the damage means the end of the data set.

@@ -1,4 +1,4 @@
-"""What format a file has, when nobody says: looked for in the bytes, with the reasons told.
+"""Detecting the format of a file from its bytes, with the reasons.
 
 Files come off a mainframe as VB blocks, with descriptor words but no blocks, as fixed records without any mark, or as
 lines. Each format is tried on the first quarter megabyte; one whose descriptor words chain without a gap up to there
@@ -69,7 +69,7 @@ def detect(path: Path | str) -> Detection:
 
     Raises:
         OpenError: it cannot be opened.
-        DcbError: it is empty or compressed, or nothing fits; the message says what was tried.
+        DcbError: it is empty or compressed, or no format fits; the message lists the formats that were tried.
     """
     path = Path(path)
     file = open_file(path, os.O_RDONLY, None)

@@ -5,7 +5,7 @@ merges the data control block from the definition, the card and the label. A :cl
 a region by name: those of its DD cards, and dynamic ones made from a DSNAME or SYSOUTCLASS.
 
 A data set that is not there is made when it is opened for output, whatever DISP says: z/OS would have refused
-SHR and OLD, but nobody pre-allocates files for a test.
+SHR and OLD, but tests do not pre-allocate files.
 
 Every region has DDs, and few use SYSOUT: the spool and the internal reader are imported when one is first opened.
 """
@@ -156,12 +156,12 @@ class DDCard:
 
 
 class Spooling:
-    """What SYSOUT goes to: the spool, and the log of the internal reader. Each is made when it is first asked for.
+    """The targets of SYSOUT: the spool, and the log of the internal reader. Each is made when first used.
 
     Args:
-        root: the directory that keeps both.
-        time_ns: where the time of a job comes from.
-        page: the code page that its cards are read in.
+        root: the directory of both.
+        time_ns: returns the time for a job.
+        page: the code page of job cards.
     """
 
     def __init__(self, root: Path, time_ns: Callable[[], int], page: str = "037") -> None:
@@ -171,14 +171,14 @@ class Spooling:
 
     @cached_property
     def spool(self) -> SysoutSpool:
-        """What was written, by class."""
+        """The data sets written to it, by class."""
         from tdqsim.datasets.spool import SysoutSpool  # noqa: PLC0415  (see above)
 
         return SysoutSpool(self._root / _SPOOL)
 
     @cached_property
     def jobs(self) -> JobLog:
-        """What was given to the internal reader."""
+        """The jobs that were submitted to the internal reader."""
         from tdqsim.datasets.jobs import JobLog  # noqa: PLC0415  (see above)
 
         return JobLog(self._time_ns, root=self._root / _JOBS)
@@ -205,12 +205,12 @@ class Allocation:
 
     @property
     def is_open(self) -> bool:
-        """Somebody has the data set open through this DD."""
+        """Whether the data set is open through this DD."""
         return self._opened is not None and self._opened.is_open
 
     @property
     def owner(self) -> str:
-        """Who opened it last, as said at open."""
+        """The name passed at the last open."""
         return self._owner
 
     @property
@@ -245,9 +245,9 @@ class Allocation:
             definition: what the program says of the DCB; it wins over the card and the label.
             backward: TYPEFILE RDBACK.
             disposition: used when the card has no DISP.
-            owner: who opens it; named when somebody else tries.
+            owner: a name for the opener, for the message of a second open.
             eropt: what to do at a damaged block.
-            on_error: told of damaged blocks that are not raised.
+            on_error: called with the errors of damaged blocks that are not raised.
 
         Raises:
             OpenError: it cannot be opened; DcbError, DatasetInUse, DsnameError say more.
@@ -266,7 +266,7 @@ class Allocation:
     def look(
         self, definition: Dcb = _NOTHING, *, backward: bool = False, eropt: ErrorOption = ErrorOption.ABE
     ) -> DatasetReader:
-        """A reader beside whoever has the data set open, which takes no lock and no turn: for looking only.
+        """A reader for looking only: it takes no lock, and works while the data set is open elsewhere.
 
         Raises:
             OpenError: there is nothing to read (no file, SYSOUT), or it cannot be read.
@@ -302,7 +302,7 @@ class Allocation:
         Args:
             definition: what the program says of the DCB; it wins over the card and the label.
             disposition: used when the card has no DISP.
-            owner: who opens it; named when somebody else tries.
+            owner: a name for the opener, for the message of a second open.
 
         Raises:
             OpenError: it cannot be opened; DcbError, DatasetInUse, DsnameError say more.
@@ -446,7 +446,7 @@ def _space(where: str, text: str) -> Space:
 
 
 def _check_label(path: Path, dcb: Dcb, label: Dcb) -> None:
-    """What is said of a data set that is there must not contradict its label."""
+    """Check that the parameters for an existing data set do not contradict its label."""
     if label.recfm is None or dcb.recfm is None:
         return
     if _family(dcb.recfm) != _family(label.recfm):

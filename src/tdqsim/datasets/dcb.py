@@ -102,7 +102,7 @@ class ErrorOption(Enum):
 
 
 class Dcb(NamedTuple):
-    """A data control block; what is not given is None or 0.
+    """A data control block; a parameter that is not given is None or 0.
 
     Attributes:
         recfm: the record format.
@@ -124,7 +124,7 @@ class Dcb(NamedTuple):
     rdw_inclusive: bool | None = None
 
     def or_else(self, other: Dcb) -> Dcb:
-        """This block with what it does not give taken from ``other``.
+        """This block, with parameters that it lacks taken from ``other``.
 
         The format goes as one piece: print control comes from where RECFM comes from, as the letters stand in one
         parameter.
@@ -177,7 +177,7 @@ class Dcb(NamedTuple):
         return self.lrecl
 
     def length_fault(self, length: int) -> str:
-        """Why a record of so many bytes of data does not suit RECFM and LRECL; empty when it does or nothing is said.
+        """Why a record of so many bytes of data does not fit RECFM and LRECL; empty when it does.
 
         For output that is kept in a form of its own, whatever RECFM says of it: SYSOUT and DUMMY.
         """

@@ -54,7 +54,7 @@ class DcbError(OpenError):
 
 
 class DatasetInUse(OpenError):
-    """Somebody else has the data set or the DD open in a way that excludes this open."""
+    """The data set or the DD is open elsewhere in a way that excludes this open."""
 
 
 class DsnameError(DatasetFault):

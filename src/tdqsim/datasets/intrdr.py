@@ -3,7 +3,7 @@
 A job is taken when the next JOB card comes, at ``/*EOF``, or at close. ``/*DEL`` throws the job in the making away,
 ``/*SCAN`` marks it as to be checked only, ``/*PURGE`` throws it away likewise. In-stream data after ``DD DATA`` may
 hold cards that begin with ``//``; they are data up to the delimiter. Cards before the first JOB card belong to no job
-and are dropped, as JES drops them; how many is counted, and the first of them is told in the log.
+and are dropped, as JES drops them; they are counted, and the first of them is logged.
 
 A JOB statement without USER gets the reader's ``job_user``; one with USER is first shown to ``check_user``, which may
 refuse the card. Both read the statement over its continued cards (:mod:`~tdqsim.datasets.jobcard`).
@@ -42,7 +42,8 @@ class InternalReader(DatasetWriter):
     Attributes:
         submitter: set before ``put()`` to say for whom; the job keeps what stood here when its JOB card came.
         job_user: the user of jobs whose JOB statement has no USER, which is added to it; empty adds nothing.
-        check_user: called with the USER of a JOB statement before its card is taken; what it raises refuses the card.
+        check_user: called with the USER of a JOB statement before its card is taken; an exception of it refuses the
+            card.
         cards_ignored: cards that belonged to no job.
     """
 

@@ -1,4 +1,4 @@
-"""The jobs that the internal reader took, in memory or kept in a directory for whoever asks later."""
+"""The jobs that the internal reader took, in memory or kept in a directory."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ class JobLog:
 
     Args:
         time_ns: where the time comes from.
-        on_submit: called with each job after it is in the log. What it raises goes to whoever put the record.
+        on_submit: called with each job after it is in the log. An exception of it is raised from the ``put()`` of the
+            record.
         root: a directory that keeps them, one file a job, so that another process can list them later; without it
             they are kept in memory.
     """

@@ -1,7 +1,7 @@
 """Reading data sets: one record at a time, or all of them at the speed of a plain loop.
 
 A reader delivers records as bytes, descriptor words and separators left out. ``get()`` returns None at the end of data,
-each time. What the file holds when it is opened is what is read: bytes that another program appends later
+each time. The contents at the time of opening are read: bytes that another program appends later
 are seen by the next open, as a data set's end is known when it is opened.
 
 Memory is bounded by the buffers (BUFNO times BLKSIZE, but from 64 to 256 KB) and one record, whatever the file says
@@ -422,12 +422,12 @@ def open_reader(
 
     Args:
         path: the file.
-        dcb: what is known of it; RECFM must be.
+        dcb: its known parameters; RECFM is required.
         backward: read from the last record to the first (TYPEFILE RDBACK).
         disposition: SHR reads beside others that share; OLD and MOD exclude everybody else.
-        eropt: what to do at damaged blocks. With SKP and ACC ``on_error`` is told of each one.
+        eropt: what to do at damaged blocks. With SKP and ACC ``on_error`` is called with each one.
         on_error: called with each BlockError that is not raised.
-        locked: take the file as ``disposition`` says; without it, look at it whoever has it open.
+        locked: take the file as ``disposition`` says; False reads it even while it is open elsewhere.
         check_words: refuse F and FB if descriptor words chain from the beginning of the file to its end.
         opener: opens the file in place of the system's open; for tests that make I/O fail.
 
@@ -465,7 +465,7 @@ def _refuse_words(path: Path, file: RawFile, dcb: Dcb) -> None:
     try:
         head = file.read(SAMPLE) or b""
     except OSError:
-        return  # the first GET meets it too, and EROPT says what is done about it
+        return  # the first GET meets the same error, and EROPT decides then
     found = format_by_words(head, whole=len(head) >= os.fstat(file.fileno()).st_size, lrecl=dcb.lrecl)
     if found is not None:
         raise DcbError(

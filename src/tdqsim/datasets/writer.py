@@ -1,7 +1,7 @@
 """Writing data sets: records are collected into blocks, a full block is written at once.
 
 What a crash loses is the block not yet written, nothing before it. A record for which there is no room is refused as a
-whole (:class:`SpaceExhausted`); what was written before stays readable, and the writer can go on once there is room.
+whole (:class:`SpaceExhausted`); earlier records stay readable, and the writer can go on once there is room.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class DatasetWriter(ABC):
         self._open = False
 
     def abandon(self) -> None:
-        """End without the last block, as when the program is killed; what was written before stays."""
+        """End without the last block, as when the program is killed; earlier blocks stay."""
         self._open = False
 
     def __enter__(self) -> Self:
@@ -499,7 +499,7 @@ def open_writer(
         opener: opens the file in place of the system's open; for tests that make I/O fail.
 
     Raises:
-        DcbError: the data control block is incomplete, contradicts itself, or is none that can be written.
+        DcbError: the data control block is incomplete, contradicts itself, or cannot be written.
         OpenError: no file, not permitted, exists (NEW), or is damaged so that nothing can be added (MOD).
         DatasetInUse: it is open elsewhere in a way that excludes this.
     """

@@ -1,4 +1,4 @@
-"""The JSON schemas of the files that people write, so that editors complete and check them while people type."""
+"""The JSON schemas of definition files, so that editors complete and check them."""
 
 from __future__ import annotations
 

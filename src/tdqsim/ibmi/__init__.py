@@ -6,6 +6,7 @@ from tdqsim.ibmi._change import AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS, Cha
 from tdqsim.ibmi._cl_queue import RTVDTAQXCL
 from tdqsim.ibmi._declare import DECLARATIONS, Declaration
 from tdqsim.ibmi._dts import datetime_to_dts, dts_to_datetime
+from tdqsim.ibmi._entry_lines import SeedEntry, dump_entries, parse_seed, seed_entries, take_entries
 from tdqsim.ibmi._error_code import ErrorCode, ErrorReport
 from tdqsim.ibmi._errors import JobEnded, ParameterError
 from tdqsim.ibmi._lock_manager import LockEntry
@@ -17,7 +18,6 @@ from tdqsim.ibmi._recorder import SystemRecorder
 from tdqsim.ibmi._remote_link import RemoteLink
 from tdqsim.ibmi._retrieve import parse_messages
 from tdqsim.ibmi._system_values import SystemValues
-from tdqsim.ibmi._tools import SeedEntry, dump_entries, parse_seed, seed_entries, take_entries
 from tdqsim.ibmi.faults import FaultHook, MessagePlan
 from tdqsim.ibmi.job import Job, StartedJob
 from tdqsim.ibmi.journals import JOURNAL_TYPES, JournalEntry, export_journal

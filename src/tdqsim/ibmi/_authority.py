@@ -1,8 +1,8 @@
 """Authorities by name, user profiles with their groups, and authorization lists.
 
 An authority is kept as the words that a command takes: one system-defined name such as ``*CHANGE`` where that says it
-all, else single ones such as ``*OBJOPR *ADD``. Granting adds to what is there, revoking takes away, and *EXCLUDE, which
-is no authority at all, is replaced by what is granted after it.
+all, else single ones such as ``*OBJOPR *ADD``. Granting adds authorities, revoking removes them, and *EXCLUDE, which
+is no authority at all, is replaced by a later grant.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final, Protocol
 
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import AUTHORITIES
+from tdqsim.ibmi._fact_tables import AUTHORITIES
 
 __all__ = [
     "ALL",
@@ -75,7 +75,7 @@ def added(before: str, words: str) -> str:
 
 
 def revoked(before: str, words: str) -> str:
-    """What is left of ``before`` when ``words`` are revoked; empty when nothing is, *EXCLUDE included."""
+    """The rest of ``before`` when ``words`` are revoked; empty for no rest, *EXCLUDE included."""
     left = granted_names(before) - granted_names(words)
     if not left and not granted_names(before) and "*EXCLUDE" not in words.split():
         return "*EXCLUDE"  # revoking authorities from an excluded user changes nothing

@@ -23,7 +23,7 @@ from tdqsim.ibmi._declare import DECLARATIONS, Declaration
 from tdqsim.ibmi._describe import check_description, describe
 from tdqsim.ibmi._error_code import ALWAYS_SIGNALLED, read_provided, report_failure, report_success
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._receive import qclrdtaq, receive_entry, wait_nanoseconds
 from tdqsim.ibmi._retrieve import answer, check_retrieval, open_for_retrieval
@@ -58,7 +58,7 @@ def call(job: JobCore, api: str, *parameters: Passed) -> None:
 def call_form(
     job: JobCore, declaration: Declaration, form: Callable[[JobCore, Arguments], None], parameters: Sequence[Passed]
 ) -> None:
-    """Carry out a byte form: check the parameters, and put what it fails with where the caller wants it."""
+    """Do a byte form: check the parameters, and put an error into the error code or raise it, as the caller asks."""
     job.check_usable()
     job.operation = (declaration.name, "", "")
     _check_count(job, declaration, len(parameters))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tdqsim.ibmi._declare import ApiParameter, Declaration
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import NAME_LENGTH
 from tdqsim.ibmi.layouts import pack_binary, pack_decimal, qualified_name, unpack_binary, unpack_decimal

@@ -44,7 +44,7 @@ class Catalogue:
         self._scratch: Store | None = None
 
     def record(self, kind: str, name: str, record: dict[str, Any]) -> dict[bytes, bytes | None]:
-        """One record, to be committed with what it is about."""
+        """One record, to be committed with the change it describes."""
         if self._readonly:
             if kind not in _ASIDE:
                 raise StoreError(f"{self._store.path}: the system is open for reading only")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import check_flags
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue

@@ -8,7 +8,7 @@ from tdqsim.core.capitals import capitals
 from tdqsim.ibmi._authority import NONE, SAME, added, granted_names, revoked
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError, check_flags
-from tdqsim.ibmi._fact import OPERATIONS
+from tdqsim.ibmi._fact_tables import OPERATIONS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._objects import SystemObject, new_name
@@ -29,13 +29,13 @@ def grtobjaut(
     objtype: str = "*DTAQ",
     replace: bool = False,
 ) -> None:
-    """Grant users, or ``*PUBLIC``, authority to an object, beside what they have.
+    """Grant users, or ``*PUBLIC``, more authority to an object.
 
     Args:
         obj: ``LIB/NAME``, or a name; of a library its name.
         user: a user profile or ``*PUBLIC``, or several.
         aut: ``*USE``, ``*CHANGE``, ``*ALL``, ``*EXCLUDE``, or single ones such as ``"*OBJOPR *ADD"``. *EXCLUDE
-            removes the authorities there are, and is itself replaced by what is granted later.
+            removes the present authorities, and is itself replaced by a later grant.
         library: the object's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
         objtype: ``*DTAQ`` or ``*LIB``.
         replace: REPLACE(*YES): what there was goes.
@@ -64,12 +64,12 @@ def rvkobjaut(
 ) -> None:
     """Revoke authorities of users, or of ``*PUBLIC``. Jobs that have used the queue go on until they end.
 
-    A user who has nothing left is no longer named by the object, so that the public authority is his again.
+    A user without any authority left is removed from the object, so that the public authority applies again.
 
     Args:
         obj: ``LIB/NAME``, or a name; of a library its name.
         user: a user profile or ``*PUBLIC``, or several.
-        aut: what is taken away, as for GRTOBJAUT; ``*ALL`` takes everything, ``*EXCLUDE`` an exclusion.
+        aut: the authorities to revoke, as for GRTOBJAUT; ``*ALL`` takes everything, ``*EXCLUDE`` an exclusion.
         library: the object's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
         objtype: ``*DTAQ`` or ``*LIB``.
 
@@ -147,7 +147,7 @@ def crtusrprf(
         password: for sign-ons to a server of the system; ``*USRPRF`` is the name. ``*NONE`` gives none.
 
     Raises:
-        EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only who has *ALLOBJ may give it, or a
+        EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only a user with *ALLOBJ may grant it, or a
             password (*SECADM, which every profile takes really, is not modelled).
         ParameterError: a password that is not valid, or there is no server that keeps passwords.
     """
@@ -182,7 +182,7 @@ def chgusrprf(
         password: another one, ``*USRPRF``, ``*NONE`` or ``*SAME``.
 
     Raises:
-        EscapeMessage: CPF2204 there is none, CPF2292 only who has *ALLOBJ may change another's.
+        EscapeMessage: CPF2204 there is no such profile, CPF2292 only a user with *ALLOBJ may change another's.
         ParameterError: a status that does not exist, or a password that cannot be kept.
     """
     job.begin("CHGUSRPRF")

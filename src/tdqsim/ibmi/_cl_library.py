@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import object_name
 from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, Library, described, new_name
@@ -25,7 +25,7 @@ def crtlib(job: JobCore, lib: str, *, aut: str = "*CHANGE", crtaut: str = "*CHAN
     Args:
         lib: 1 to 10 characters.
         aut: public authority to it; ``*LIBCRTAUT`` is what the system is shipped with, ``*CHANGE``.
-        crtaut: public authority of what is created in it with AUT(*LIBCRTAUT); ``*SYSVAL`` likewise.
+        crtaut: public authority of objects created in it with AUT(*LIBCRTAUT); ``*SYSVAL`` likewise.
         text: its description; ``*BLANK`` for none.
 
     Raises:
@@ -74,7 +74,7 @@ def dltlib(job: JobCore, lib: str) -> None:
 
 @declare("CHGCURLIB")
 def chgcurlib(job: JobCore, curlib: str) -> None:
-    """Change the job's current library; ``*CRTDFT`` is none, so that QGPL is used.
+    """Change the job's current library; ``*CRTDFT`` sets none, so that QGPL is used.
 
     Raises:
         EscapeMessage: CPF2110 there is no such library.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LIMITS, LOCK_STATES, OPERATIONS
+from tdqsim.ibmi._fact_tables import LIMITS, LOCK_STATES, OPERATIONS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._lock_manager import LockEntry, Request
 from tdqsim.ibmi._locks import HeldLock
@@ -33,7 +33,7 @@ def alcobj(job: JobCore, objects: Sequence[tuple[str, str]], wait: float | None 
 
     Raises:
         EscapeMessage: CPF1002 not allocated in time, and those of finding them.
-        ParameterError: a state or scope that does not exist, too many objects, or a wait that is none.
+        ParameterError: a state or scope that does not exist, too many objects, or an invalid wait time.
     """
     job.begin("ALCOBJ")
     wait_ns = job.default_wait_ns() if wait is None else wait_seconds(wait, "wait", LIMITS["alcobj_wait_maximum"])
@@ -100,7 +100,7 @@ def _queue(job: JobCore, operation: str, name: str, library: str = "") -> tuple[
 
 @declare("WRKOBJLCK")
 def wrkobjlck(job: JobCore, dtaq: str, library: str = "") -> tuple[LockEntry, ...]:
-    """Who holds locks on a data queue, and who waits for one.
+    """The jobs that hold locks on a data queue, and those that wait for one.
 
     Args:
         dtaq: ``LIB/NAME``, or a name.

@@ -23,7 +23,7 @@ from tdqsim.ibmi._cl_object import alcobj, dlcobj, movobj, rnmobj
 from tdqsim.ibmi._cl_queue import crtdtaq, dltdtaq
 from tdqsim.ibmi._commands import job_command
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LOCK_STATES
+from tdqsim.ibmi._fact_tables import LOCK_STATES
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._joblog import dspjoblog
 from tdqsim.ibmi.layouts import pack_decimal
@@ -202,7 +202,7 @@ _PARM_TYPES: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
 
 
 def _submitted(job: JobCore, values: Values) -> Any:
-    """SBMJOB CMD(...): the command runs in a job of its own; what is wrong with its text is said now."""
+    """SBMJOB CMD(...): the command runs in a job of its own; errors in its text are reported now."""
     tree = values["cmd"]
     words = tree[0] if len(tree) == 1 and isinstance(tree[0], list) else tree
     text = _as_text(words)

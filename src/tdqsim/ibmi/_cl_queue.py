@@ -138,7 +138,7 @@ def _defined(job: JobCore, keywords: dict[str, Any]) -> Dtaq:
 
 @declare("DLTDTAQ")
 def dltdtaq(job: JobCore, dtaq: str, library: str = "") -> None:
-    """Delete a data queue and every entry on it, whatever is on it and whoever waits for it.
+    """Delete a data queue with all its entries, even while jobs wait for it.
 
     Args:
         dtaq: ``LIB/NAME``, or a name; a generic name (``APP*``) deletes every queue whose name begins so.

@@ -1,10 +1,10 @@
-"""How a call from outside enters a job or a system: the one place that checks the thread.
+"""How a call enters a job or a system: the place that checks the thread.
 
 The commands of a job are functions over its :class:`~tdqsim.ibmi._job_core.JobCore`; :func:`job_command` makes methods
 of a :class:`~tdqsim.ibmi.Job` of them. Those of a system are methods of its parts; :func:`system_command` makes methods
 of a :class:`~tdqsim.ibmi.System` of them. Either way an error of Python's own names the argument of a wrong type.
 
-QSNDDTAQ and QRCVDTAQ, where another call would cost too much, do for themselves what :func:`job_command` does.
+QSNDDTAQ and QRCVDTAQ, where another call would cost too much, do the same without :func:`job_command`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def job_command(function: Callable[Concatenate[JobCore, P], T]) -> Callable[Conc
 
 
 def _stepped(core: JobCore, function: Callable[Concatenate[JobCore, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do a command when the test says so; what it calls itself is no step."""
+    """Do a command when the test allows it; commands that it calls itself are no steps."""
     assert core.stepped is not None
     core.stepped.stand_before(function.__name__)
     core.in_command = True

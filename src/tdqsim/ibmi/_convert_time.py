@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tdqsim.facts import table
 from tdqsim.ibmi._dts import DTS_LENGTH, datetime_to_dts, dts_to_datetime
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 
 __all__ = ["TIME_FORMATS", "Fail", "TimeFormat", "format_time", "parse_time", "shift_zone"]
 

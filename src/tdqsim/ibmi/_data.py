@@ -21,7 +21,7 @@ from tdqsim.core.store import Store, Work
 from tdqsim.errors import SystemClosed
 from tdqsim.ibmi._dts import offset_seconds
 from tdqsim.ibmi._errors import JobEnded
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._recorder import SystemRecorder
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ _SERVER_JOB: Final = "QRWTSRVR"
 _MESSAGE_ID: Final = re.compile(r"([A-Z][A-Z0-9]{2}[0-9A-F]{4})?", re.ASCII)
 _MOST_SEVERE: Final = 99
 _NONE: Final = -1
-"""No key, no limit, no wait's end: what a number says that is none."""
+"""The number for no key, no limit, and an endless wait."""
 _NAMED: Final = {"user": str, "name": str, "library": str, "route": list}
 _ENTRY: Final = {"found": bool, "key": int, "sender": int, "time_ns": int}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, overload
 
 from tdqsim.ibmi._declare import declare
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue_state import DataQueueState

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 
 __all__ = [
     "DTS_LENGTH",
@@ -51,7 +51,7 @@ def ns_to_dts(moment_ns: int, offset: int = 0) -> bytes:
 
 @cache
 def dts_base(offset: int) -> int:
-    """What is added to a number of microseconds since 1970 UTC, moved to its place, for local time of that offset."""
+    """The number to add to shifted microseconds since 1970 UTC, for local time with that offset."""
     return _OF_2000 + ((offset * 1_000_000 - _US_1970_TO_2000) << _BITS)
 
 

@@ -45,7 +45,7 @@ _new = tuple.__new__
 Received = tuple[bytes, bytes, bytes, int]
 """What a receive takes off: data, key, sender ID and moment, in the order of :class:`Entry`."""
 Journaling = Callable[[Entry], Sequence[Work]]
-"""Gives what is to be committed with the receive of an entry."""
+"""Returns the records to commit with the receive of an entry."""
 Send = Callable[[bytes, bytes, bytes, int, Sequence[Work]], None]
 """Adds an entry: data, key, sender ID, moment, and the changes of the store to be committed with it."""
 Receive = Callable[[SearchOrder | None, bytes, Journaling, Clock], Received | None]
@@ -198,7 +198,7 @@ class Entries:
         self, changer: VolatileQueue | Work | None, also: Sequence[Work] = (),
         meta: Mapping[bytes, bytes | None] = _NOTHING,
     ) -> None:  # fmt: skip
-        """Commit what is durable of a change, and what belongs to it."""
+        """Commit the durable part of a change, with the records that belong to it."""
         works = [changer, *also] if isinstance(changer, Work) else list(also)
         if works or (meta and self._forced):
             self._durable.commit(works, meta if self._forced else _NOTHING)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi.layouts import layout, pack_binary, unpack_binary
 from tdqsim.ibmi.messages import Message
 

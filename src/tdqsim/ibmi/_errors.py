@@ -16,7 +16,7 @@ class ParameterError(TdqError, ValueError):
 
 
 def check_flags(**given: object) -> None:
-    """What is either so or not so is True or False: the machine's ``*NO`` would be true in Python.
+    """A yes-or-no option is a bool: the machine's ``*NO`` would be true in Python.
 
     Raises:
         ParameterError: one is neither.

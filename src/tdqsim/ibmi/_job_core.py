@@ -1,4 +1,4 @@
-"""A job's core: its attributes, its library list, its job log, what it remembers, and how it finds a data queue.
+"""A job's core: its attributes, library list and job log, and how it finds and remembers data queues.
 
 What a job remembers until it ends
     The *address* of a queue that was found with a specific library: after MOVOBJ or RNMOBJ, and even when a new queue
@@ -20,7 +20,7 @@ from tdqsim.core.stepping import Stepped
 from tdqsim.ibmi._authority import granted_names
 from tdqsim.ibmi._data import JobData, job_page
 from tdqsim.ibmi._errors import JobEnded, ParameterError
-from tdqsim.ibmi._fact import LIMITS, OPERATIONS, Operation
+from tdqsim.ibmi._fact_tables import LIMITS, OPERATIONS, Operation
 from tdqsim.ibmi._lock_manager import Request
 from tdqsim.ibmi._names import is_object_name, object_name, object_values, place, wait_seconds
 from tdqsim.ibmi._objects import SYSTEM_LIBRARIES, Library, SystemObject, new_name
@@ -37,7 +37,7 @@ _NS = 1_000_000_000
 
 
 class JobCore(JobData):
-    """What all APIs and commands of a job share.
+    """The state that all APIs and commands of a job share.
 
     Attributes:
         handle: the job as programs hold it.
@@ -355,7 +355,7 @@ class JobCore(JobData):
         if not is_object_name(name):
             self.fail("CPF9801", name, library, DTAQ)
 
-    # -- what it remembers --------------------------------------------------------------------------------------------
+    # -- remembered addresses and authorities -------------------------------------------------------------------------
 
     def remember(self, places: dict[tuple[str, str], DataQueue], asked: tuple[str, str], queue: DataQueue) -> None:
         """Have the next command find a standard queue without a look-up, until an object or an authority changes.
@@ -437,7 +437,7 @@ class JobBase:
         """The CCSID of its characters, as CHGJOB CCSID changes it; 65535 means that none are converted.
 
         Raises:
-            ConversionError: set to one that is not known; the job keeps what it has.
+            ConversionError: the new one is not known; the old one stays.
         """
         return self._core.ccsid
 
@@ -457,7 +457,7 @@ class JobBase:
         A receive that waits moves at once, among those of the new priority by when it came.
 
         Raises:
-            ParameterError: set to something else; the job keeps what it has.
+            ParameterError: the new value is another one; the old one stays.
         """
         return self._core.run_priority
 

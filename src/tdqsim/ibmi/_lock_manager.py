@@ -1,4 +1,4 @@
-"""The lock manager: who holds which object locks, and who waits for them.
+"""The lock manager: which jobs hold object locks, and which wait for them.
 
 Locks belong to jobs (a thread-scoped lock is recorded as such, but a job here has one thread). A job's own locks never
 conflict. Data queue operations check locks only when the queue enforces them.
@@ -7,7 +7,7 @@ Locks are counted by job, state and scope, and the jobs that hold one state are 
 it and asking what conflicts costs the same however many jobs hold others that are compatible.
 
 Who waits
-    A release wakes those who wait for this object and can have it now, in the order in which they came; of two whose
+    A release wakes the jobs that wait for this object and can have it now, in order of arrival; of two whose
     states conflict only the first. One that is woken and does not take the lock (its time ran out, its job ended) wakes
     the next. A job that asks while a lock is free gets it, even before those that were woken.
 """
@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitMark, WaitQueue
 from tdqsim.ibmi._data import JobData
-from tdqsim.ibmi._fact import LOCK_STATES
+from tdqsim.ibmi._fact_tables import LOCK_STATES
 from tdqsim.ibmi._locks import HeldLock
 from tdqsim.ibmi._objects import SystemObject
 
@@ -70,8 +70,8 @@ class _Wait:
 
     Attributes:
         number: rising in the order in which they came.
-        job: who waits.
-        requests: what it waits for, all of it or nothing.
+        job: the job that waits.
+        requests: the locks it waits for: it gets all of them or none.
         scope: of the locks.
         parked: where its strand waits.
     """
@@ -93,7 +93,7 @@ class LockManager:
         self._dispatcher = dispatcher
         self._last = 0
         self._waiting: dict[JobData, dict[int, _Wait]] = {}
-        self._lines: dict[SystemObject, dict[str, dict[int, _Wait]]] = {}  # those who wait for an object, by state
+        self._lines: dict[SystemObject, dict[str, dict[int, _Wait]]] = {}  # the waits for an object, by lock state
         self._holding: dict[JobData, dict[tuple[SystemObject, HeldLock], None]] = {}
 
     def blockers(self, job: JobData, request: Request) -> Iterator[HeldLock]:
@@ -187,18 +187,18 @@ class LockManager:
         ]
 
     def wake(self, gone: Iterable[SystemObject]) -> None:
-        """Wake those who wait for deleted objects."""
+        """Wake the jobs that wait for deleted objects."""
         for target in gone:
             for wait in self._in_turn(*self._lines.get(target, {}).values()):
                 wait.parked.wake_one()
 
     @staticmethod
     def _in_turn(*lines: Mapping[int, _Wait]) -> Iterator[_Wait]:
-        """Those who wait in some lines, first come first."""
+        """The waits in some lines, in order of arrival."""
         return (wait for _, wait in merge(*(line.items() for line in lines), key=itemgetter(0)))
 
     def _wake(self, *released: Request) -> None:
-        """Wake those who can have now what they wait for on some objects."""
+        """Wake the jobs that can now have the locks they wait for on some objects."""
         for target in dict.fromkeys(one.target for one in released if one.target in self._lines):
             free = set(LOCK_STATES)
             hopeful = [self._hopeful(target, state, line) for state, line in self._lines[target].items()]
@@ -223,7 +223,7 @@ class LockManager:
         return {number: wait for number, wait in own.items() if number in line}
 
     def entries(self, target: SystemObject) -> tuple[LockEntry, ...]:
-        """JobData holds and who waits for locks on an object."""
+        """The locks on an object, and the waits for one."""
         held = [
             LockEntry(lock.job.qualified_name, lock.state, "HELD", lock.scope)
             for lock in target.locks

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tdqsim.ibmi._data import JobData
-from tdqsim.ibmi._fact import LOCK_STATES
+from tdqsim.ibmi._fact_tables import LOCK_STATES
 
 __all__ = ["HeldLock", "Locks"]
 

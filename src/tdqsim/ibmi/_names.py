@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi.messages import MESSAGES
 
 __all__ = ["NAME_LENGTH", "is_object_name", "object_name", "object_values", "place", "wait_seconds"]

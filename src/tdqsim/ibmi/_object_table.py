@@ -39,7 +39,7 @@ class ObjectTable:
     Args:
         system: the system.
         catalogue: keeps the objects.
-        locks: wakes those who wait for an object that is deleted.
+        locks: wakes the jobs that wait for a deleted object.
 
     Attributes:
         libraries: by name; a job's QTEMP is not among them.
@@ -111,7 +111,7 @@ class ObjectTable:
             name: 1 to 10 characters.
             owner: the profile that owns it.
             aut: public authority to it.
-            crtaut: public authority of what is created in it with AUT(*LIBCRTAUT).
+            crtaut: public authority of objects created in it with AUT(*LIBCRTAUT).
             text: its description, at most 50 characters.
 
         Raises:
@@ -205,7 +205,7 @@ class ObjectTable:
         Args:
             one: the data queue.
             values: the attributes by name.
-            also: gives what is committed with the change, from the queue as it will be.
+            also: returns the records to commit with the change, from the queue as it will be.
             put: moves it; may be repeated.
         """
         after = copy(one)
@@ -257,7 +257,7 @@ class ObjectTable:
     def remove(
         self, one: SystemObject, holder: Library | None = None, job: JobData | None = None, also: Sequence[Work] = ()
     ) -> None:
-        """Delete an object, and commit what belongs to that; those who wait for it are woken."""
+        """Delete an object, commit that, and wake the jobs that wait for it."""
         self._remove([one], holder or self.libraries[one.library], job, also)
 
     def _remove(
@@ -301,7 +301,7 @@ class ObjectTable:
     def _gone(
         self, gone: Sequence[SystemObject], ended: Sequence[DataQueue]
     ) -> tuple[dict[bytes, bytes | None], list[Work]]:
-        """What is removed from the store with objects, and the records of queues whose journaling ends."""
+        """The records to remove from the store with objects, and those of queues whose journaling ends."""
         meta: dict[bytes, bytes | None] = {}
         works: list[Work] = []
         for one in gone:
@@ -319,7 +319,7 @@ class ObjectTable:
         return meta, works
 
     def _removed(self, objects: Sequence[SystemObject]) -> None:
-        """Those who wait for deleted objects look again."""
+        """Wake the jobs that wait for deleted objects."""
         for one in objects:
             if isinstance(one, DataQueue):
                 one.bind()

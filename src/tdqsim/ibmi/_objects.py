@@ -15,7 +15,7 @@ from tdqsim.core.capitals import capitals
 from tdqsim.facts import table
 from tdqsim.ibmi._authority import ALL, AuthorizationList, granted_names
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._locks import Locks
 from tdqsim.ibmi.parms import Parm
 
@@ -24,7 +24,7 @@ __all__ = ["SHIPPED_LIBRARIES", "SYSTEM_LIBRARIES", "Library", "Program", "Syste
 SYSTEM_LIBRARIES: Final = ("QSYS",)
 """The system part of every library list."""
 SHIPPED_LIBRARIES: Final = ("QSYS", "QGPL")
-"""What is there from the beginning, and stays."""
+"""The libraries that every system has and that cannot be deleted."""
 _NEW_NAME = {row["kind"]: row for row in table("name_characters")}["ibmi"]
 
 
@@ -125,7 +125,7 @@ class Library(SystemObject):
 
     Attributes:
         crtaut: public authority of objects created in it with AUT(*LIBCRTAUT).
-        objects: what it holds.
+        objects: the objects in it.
     """
 
     crtaut: str = "*CHANGE"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi.messages import Message
 
 __all__ = ["ListSelection", "LoggedMessage", "OpenList", "OpenLists"]

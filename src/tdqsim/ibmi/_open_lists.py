@@ -197,4 +197,4 @@ LIST_PROGRAMS: Mapping[str, tuple[Declaration, Callable[[JobCore, Arguments], No
         "QGYCLST": (_declared("QGYCLST", _HANDLE, _ERROR), _close),
     }
 )
-"""Each program's parameters and what it does."""
+"""Each program's parameters and its function."""

@@ -248,7 +248,7 @@ def _scaled(number: int, decimals: int) -> int | Decimal:
 
 
 def _unscaled(value: Any, digits: int, decimals: int) -> int:
-    """The digits of a number without its decimal point; arithmetic of Decimal would round what is long."""
+    """The digits of a number without its decimal point; arithmetic of Decimal would round a long number."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or not Decimal(value).is_finite():
         raise ValueError("an int or a Decimal is needed")
     exact = Decimal(value)

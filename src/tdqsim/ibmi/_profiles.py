@@ -10,7 +10,7 @@ from tdqsim.ibmi._authority import ALL, NONE, SAME, AuthorizationList, PasswordK
 from tdqsim.ibmi._catalogue import Catalogue
 from tdqsim.ibmi._data import SystemData
 from tdqsim.ibmi._errors import ParameterError, check_flags
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._objects import SystemObject, new_name
 
 __all__ = ["SECURITY_OFFICER", "Profiles"]
@@ -63,7 +63,7 @@ class Profiles:
             password: for sign-ons to a server of the system; ``*USRPRF`` is the name. ``*NONE`` gives none.
 
         Raises:
-            ParameterError: a name is not one, a group is not there, there are too many, or a status is none; a
+            ParameterError: a name is not one, a group is not there, there are too many, or a status is invalid; a
                 password cannot be one, or there is no server that keeps it.
         """
         check_flags(allobj=allobj, pwdexp=pwdexp)
@@ -122,7 +122,7 @@ class Profiles:
         """The profile of that name.
 
         Raises:
-            ParameterError: there is none (CPF2204).
+            ParameterError: there is no such profile (CPF2204).
         """
         wanted = new_name(name, "user profile")
         found = self.by_name.get(wanted)
@@ -134,7 +134,7 @@ class Profiles:
         """Give a user authority to another profile.
 
         Raises:
-            ParameterError: a profile is not there, or the authority is none.
+            ParameterError: there is no such profile or authority.
         """
         granted_names(authority)
         profile, user = self.find(profile).name, self.find(user).name
@@ -145,7 +145,7 @@ class Profiles:
         """Create or replace an authorization list: authorities by user, ``*PUBLIC`` among them.
 
         Raises:
-            ParameterError: a profile is not there, or an authority is none.
+            ParameterError: there is no such profile or authority.
         """
         name = new_name(name, "authorization list")
         checked = {}

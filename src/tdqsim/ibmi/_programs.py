@@ -17,7 +17,7 @@ from tdqsim.ibmi._byte_parameters import Storage, in_bytes
 from tdqsim.ibmi._cl_processor import command
 from tdqsim.ibmi._commands import job_command
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._objects import Program
@@ -87,7 +87,7 @@ def _resolve(job: JobCore, name: str, library: str) -> Program | None:
 
 
 def _call_typed(job: JobCore, program: Program, parms: Sequence[Parm], storage: Sequence[Storage]) -> None:
-    """Call with values, and write what is returned when all of it fits."""
+    """Call with values, and write the results when all of them fit."""
     needed = sum(1 for one in parms if not one.optional)
     if not needed <= len(storage) <= len(parms):
         job.fail("MCH0802")

@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 from tdqsim.core.store import Entry
 from tdqsim.ibmi._dts import NO_DTS, dts_to_datetime, ns_to_dts
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LIMITS, OPERATIONS
+from tdqsim.ibmi._fact_tables import LIMITS, OPERATIONS
 from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue

@@ -1,4 +1,4 @@
-"""A data queue: its attributes, its entries in the store, its allocated storage and who waits for it.
+"""A data queue: its attributes, its entries in the store, its allocated storage and the jobs that wait for it.
 
 Storage
     An entry takes the full MAXLEN (and room for sender ID, key and bookkeeping) whatever its length, so the object has
@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from tdqsim.core.clock import Clock
 from tdqsim.core.store import Entry, Order, SearchOrder, Store, Work
 from tdqsim.ibmi._entries import Entries, Journaling, Receive, Send
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._objects import SystemObject
 from tdqsim.ibmi._waits import Waiters
 
@@ -192,7 +192,7 @@ class DataQueue(SystemObject):
         self.allocated, self.last_reclaim_ns, *stamps = json.loads(kept) if kept else (attributes.initial, 0)
         killed = aside is None and not store.closed_clean
         self.stamp = self.kept_stamp = max(self.held.latest(every=killed and self.keyed), *stamps, 0)
-        self._hold_all()  # what is allocated was not saved when its process ended
+        self._hold_all()  # the allocation was not saved when its process ended
         self.bind()
 
     def bind(self) -> None:
@@ -245,12 +245,12 @@ class DataQueue(SystemObject):
         self.bind()
 
     def free(self, entry: Entry) -> None:
-        """The job could not use what it was promised."""
+        """Take back an entry that was promised to a job and not used."""
         self.stored.promised.discard(entry.time_ns)
         self.bind()
 
     def take_promised(self, entry: Entry, journaling: Journaling, now_ns: int) -> None:
-        """The job has what it was promised."""
+        """A job has received the entry that was promised to it."""
         if self.gone:
             return
         last = self.stored.raw.count == 1
@@ -272,7 +272,7 @@ class DataQueue(SystemObject):
     # -- storage ----------------------------------------------------------------------------------------------------
 
     def has_room(self) -> bool:
-        """Whether one more entry fits, extending the storage when that is what it takes."""
+        """Whether one more entry fits, extending the storage if needed."""
         count = self.stored.raw.count
         if count >= self.maximum:
             return False

@@ -18,7 +18,7 @@ class DataQueueState:
     """A data queue at one moment, as :meth:`System.state_of` reads it.
 
     Attributes:
-        library, name, text: where it is, what it is called, its description.
+        library, name, text: its library, name and description.
         attributes: the attributes that CRTDTAQ set.
         ddm: it stands for a data queue of another system; what follows does not apply to it.
         entries: how many a receive could get.

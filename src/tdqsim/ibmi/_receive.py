@@ -19,7 +19,7 @@ from tdqsim.ibmi._ddm_queues import clear_remotely, receive_remotely
 from tdqsim.ibmi._declare import declare, declare_hot
 from tdqsim.ibmi._entries import Journaling, Received
 from tdqsim.ibmi._errors import ParameterError, check_flags
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._lock_manager import Request
 from tdqsim.ibmi._names import place, wait_seconds

@@ -1,7 +1,7 @@
 """QMHRDQM: retrieve data queue messages without removing any; formats RDQM0100 and RDQM0200.
 
 The answer is a header and one entry a message, each with the offset of the next. In RDQM0100 all entries have the same
-length, the text padded with X'00'; in RDQM0200 an entry is as long as what was sent. A receiver that is too short gets
+length, the text padded with X'00'; in RDQM0200 an entry has the length that was sent. A receiver that is too short gets
 whole entries only (or a part of the header); bytes available is the size of the full answer either way; it is worked
 out from the queue's counts where possible, so that a short receiver costs nothing on a long queue. A field of four
 bytes holds at most 2,147,483,647, the value for anything larger. The first entry follows the header, whose reserved
@@ -18,7 +18,7 @@ from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.store import Entry
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._dts import stamper
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue

@@ -203,4 +203,4 @@ RETRIEVE_PROGRAMS: Mapping[str, tuple[Declaration, Callable[[JobCore, Arguments]
         "QWCRNETA": (declared_program("QWCRNETA", *_VALUES), _network_attributes),
     }
 )
-"""Each program's parameters and what it does."""
+"""Each program's parameters and its function."""

@@ -23,7 +23,7 @@ from tdqsim.core.store import Store
 from tdqsim.ibmi._catalogue import Catalogue
 from tdqsim.ibmi._data import SystemData, job_page
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._lock_manager import LockManager
 from tdqsim.ibmi._object_table import ObjectTable
 from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, SYSTEM_LIBRARIES
@@ -44,7 +44,7 @@ class SystemCore(SystemData):
     """See the module's text.
 
     Attributes:
-        catalogue: what it keeps over a restart.
+        catalogue: the records that survive a restart.
         faults: asked before each API and command; None for none.
     """
 

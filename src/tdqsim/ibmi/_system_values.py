@@ -1,4 +1,4 @@
-"""System values: what is known of them is in ``facts/ibmi_system_values.tsv``.
+"""System values, from ``facts/ibmi_system_values.tsv``.
 
 Those that sign-ons follow can be set (``system.values["QPWDMINLEN"] = 6``); the others follow from the system.
 """
@@ -19,7 +19,7 @@ from tdqsim.ibmi._objects import SYSTEM_LIBRARIES
 __all__ = ["SYSTEM_VALUES", "SystemValues", "shown", "shown_time"]
 
 SYSTEM_VALUES: Final = MappingProxyType({row["name"]: row for row in table("ibmi_system_values")})
-"""What is known of each, by its name."""
+"""The facts about each, by its name."""
 _SETTABLE: Final = tuple(name for name, row in SYSTEM_VALUES.items() if row["least"])
 
 
@@ -27,7 +27,7 @@ class SystemValues(MutableMapping[str, int]):
     """The system values that can be set, by name; each is a number.
 
     Raises:
-        ParameterError: a value is set that there is not, or to what it cannot be.
+        ParameterError: there is no such system value, or it cannot have this value.
     """
 
     def __init__(self) -> None:

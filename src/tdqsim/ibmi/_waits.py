@@ -40,7 +40,7 @@ class Waiter:
     """One receive that waits.
 
     Attributes:
-        job: who waits.
+        job: the job that waits.
         search: key order, or None for a queue without keys.
         key: the key that entries are compared with.
         remove: the entry is taken, not looked at.

@@ -170,6 +170,6 @@ class StartedJob(Generic[T_co]):
         return self._strand.exception
 
     def result(self) -> T_co:
-        """Run what is needed for it to end, then return what its program returned, or raise what it raised."""
+        """Run until it has ended; return its program's result, or raise its exception."""
         value: T_co = self._strand.result()
         return value

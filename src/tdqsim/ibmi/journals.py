@@ -1,4 +1,4 @@
-"""Journals: what was sent to, received from and cleared on a journaled data queue, journal code Q.
+"""Journals: the sends, receives and clears of journaled data queues, journal code Q.
 
 A journal is an object in a library; its entries are forced, and each is committed with the operation it records. A
 receive is recorded without the entry's data (the manual's QR and QL entries have none); a peek and QMHRDQM are not

@@ -1,8 +1,8 @@
 """Byte layouts: the rows of ``facts/ibmi_formats.tsv`` as objects that build, parse and describe.
 
-One table serves all three uses, so that what is written, what is read back and what the documentation says cannot
+One table serves all three uses, so that writing, reading and the documentation cannot
 differ. Kinds of fields: ``B`` signed binary of four bytes, ``C`` characters in a code page (blank padded), ``H`` bytes
-as they are, ``P`` packed decimal. A field of length ``*`` takes what is left, or what the caller says.
+as they are, ``P`` packed decimal. A field of length ``*`` takes the rest, or the length that the caller passes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class FormatField(NamedTuple):
     Attributes:
         offset: from the start of the format, in bytes.
         kind: ``B``, ``C``, ``H`` or ``P``.
-        length: in bytes; None for a field that takes what is left.
+        length: in bytes; None for a field that takes the rest.
         field: the manual's name.
         name: the name in Python records.
         ddm: the value for a DDM data queue where it is fixed, else empty (one blank means blank).
-        note: what it holds.
+        note: its meaning.
         source: where the layout comes from.
     """
 
@@ -114,7 +114,7 @@ class Format:
         Args:
             data: the bytes; they may end early, as in a receiver that was too short.
             page: code page of the character fields.
-            lengths: length of fields that have none in the table; what is left otherwise.
+            lengths: lengths of fields that have none in the table; such a field takes the rest otherwise.
         """
         values: dict[str, Any] = {}
         offset = 0

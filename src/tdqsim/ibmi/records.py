@@ -135,7 +135,7 @@ class RDQM0100(NamedTuple):
 
 
 class RDQM0200(NamedTuple):
-    """Format RDQM0200: header and entries as long as what was enqueued."""
+    """Format RDQM0200: header, and entries of the length that was enqueued."""
 
     bytes_returned: int
     bytes_available: int

@@ -42,7 +42,7 @@ _JOB_NUMBER = re.compile(r"[0-9]{6}")
 
 
 class JobOptions(TypedDict, total=False):
-    """What may be said of a job beside its name and user; see :class:`Job`."""
+    """The options of a job beside its name and user; see :class:`Job`."""
 
     current_library: str
     library_list: tuple[str, ...]
@@ -74,7 +74,7 @@ class System(SystemBase):
         limit_bytes: ceiling of the store's files.
         memory_bytes: what the entries of FORCE(*NO) queues may take in memory, before the largest queue overflows to
             the store's files; a keyed one goes there as a whole, where each of its operations is a commit.
-        create: make the store when there is none.
+        create: create the store if it does not exist.
         readonly: look at a store that another process may be writing, as of its last commit; nothing can be changed.
 
     Attributes:
@@ -83,7 +83,7 @@ class System(SystemBase):
         libraries: by name; a job's QTEMP is not among them.
         profiles: user profiles by name.
         authorization_lists: by name.
-        locks: the object locks: who holds them and who waits for them.
+        locks: the object locks: which jobs hold them and which wait for them.
         values: the system values that can be set, by name (QPWDLVL, QMAXSIGN).
 
     Raises:
@@ -305,7 +305,7 @@ class System(SystemBase):
         """Create the data queues of definitions, all of them or none.
 
         Args:
-            definitions: what ``load_definitions`` and its like give; other kinds of resources are left alone.
+            definitions: as ``load_definitions`` and the like return them; other kinds of resources are ignored.
             create_libraries: create the libraries that are not there.
 
         Raises:

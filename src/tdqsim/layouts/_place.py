@@ -102,7 +102,7 @@ def _siblings(
 
 
 def _inherit(item: DataItem, parent: DataItem | None) -> None:
-    """USAGE and SIGN of a group hold for what is in it."""
+    """USAGE and SIGN of a group apply to the items in it."""
     if parent is None:
         return
     if parent.usage is not None:

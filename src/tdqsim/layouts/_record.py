@@ -36,7 +36,7 @@ def shown(path: tuple[str, ...], indexes: tuple[int, ...]) -> str:
 
 
 def decode_at(layout: Layout, item: Field, record: bytes, start: int) -> Any:
-    """The value at a place in the record; None past its end. A cut text keeps what is there, a cut number is None.
+    """The value at a place in the record; None past its end. A cut text is shortened, a cut number is None.
 
     Raises:
         BadValue: the bytes are no value.
@@ -172,8 +172,8 @@ def absent_fields(layout: Layout, record: bytes, segment: str | None) -> frozens
         value = one_value(layout, record, item) if moved else decode_at(layout, item, record, item.offset)
     except BadValue:
         value = None
-    told = "" if value is None else str(value).strip()
-    return frozenset(path for path, ids in layout.segments.ids if told not in ids)
+    segment_id = "" if value is None else str(value).strip()
+    return frozenset(path for path, ids in layout.segments.ids if segment_id not in ids)
 
 
 def _rivals(layout: Layout, chosen: Field) -> frozenset[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""From the lines of a copybook to one text whose every character knows its line and column.
+"""From the lines of a copybook to one text, with the line and column of each character.
 
 COBOL source comes in two reference formats. In *fixed* format columns 1 to 6 hold a sequence number, column 7 an
 indicator (``*`` or ``/`` comment, ``-`` continuation, ``D`` debugging line), columns 8 to 72 the text; what follows is

@@ -95,7 +95,7 @@ def _statement_end(tokens: list[Token], position: int) -> int:
 
 
 def _skip_exec(tokens: list[Token], position: int) -> int:
-    """EXEC SQL ... END-EXEC says nothing about the record (DCLGEN members begin with one)."""
+    """EXEC SQL ... END-EXEC does not describe the record (DCLGEN members begin with one)."""
     start = tokens[position]
     while position < len(tokens) and tokens[position].upper not in ("END-EXEC", "END-EXEC."):
         position += 1
@@ -240,7 +240,7 @@ class _Expansion:
         self._copies = self._words = self._characters = 0
 
     def words(self, tokens: list[Token], depth: int = 0) -> list[Token]:
-        """The words of a text, those of what it copies among them."""
+        """The words of a text, with those of the members that it copies."""
         out: list[Token] = []
         standing = _Replacements()
         position = 0
@@ -288,7 +288,7 @@ class _Expansion:
             raise LayoutError(f"{error} (copied at {place})") from error
 
     def _replaced(self, tokens: list[Token], replacements: _Replacements) -> list[Token]:
-        """Replace from left to right; what was put in is not looked at again."""
+        """Replace from left to right; replacements are not searched again."""
         if not replacements:
             return tokens
         out: list[Token] = []
@@ -309,7 +309,7 @@ class _Expansion:
         return out
 
     def _count(self, token: Token, words: int, characters: int) -> None:
-        """Keep count of what was read and put in, so that it is refused before it fills the memory."""
+        """Count the words read and inserted, and refuse a text before it fills the memory."""
         self._words += words
         self._characters += characters
         for count, most, what in ((self._words, MAX_TOKENS, "words"), (self._characters, MAX_TEXT, "characters")):

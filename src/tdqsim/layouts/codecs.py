@@ -10,7 +10,7 @@ that readers of mainframe files have come to expect where they are not (``facts/
   two bytes, and those of 9 and 18 digits.
 * Text of X'00' only is null.
 
-A null is None in Python. What is none of this is corrupt: :class:`BadValue`.
+A null is None in Python. Any other bytes are corrupt: :class:`BadValue`.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def encode_value(field: Field, value: object, rules: Rules) -> bytes:
 
 
 def fill(field: Field, rules: Rules) -> bytes:
-    """What a field that nobody gives a value holds: its VALUE, else zero, X'00' (pointers) or blanks."""
+    """The contents of a field without a value: its VALUE, else zero, X'00' (pointers) or blanks."""
     if field.values and field.values[0][1] is None:
         try:
             literal = field.values[0][0]

@@ -96,7 +96,7 @@ class Copybook:
 
 
 class _Placing(TypedDict):
-    """What :func:`place_items` is told."""
+    """The options of :func:`place_items`."""
 
     pointer_size: int
     long_binary: bool

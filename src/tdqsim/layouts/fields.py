@@ -1,4 +1,4 @@
-"""The fields of a record layout: what is where, how long, and how it is to be read."""
+"""The fields of a record layout: their places, lengths and types."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class FieldType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CorruptField:
-    """A field whose bytes are no value of its type.
+    """A field whose bytes are not a value of its type.
 
     Attributes:
         field: its path with dots, occurrences in parentheses from 1.
         offset: bytes from the start of the record.
         hex: its bytes.
-        reason: why they are no value.
+        reason: why they are not a value.
     """
 
     field: str

@@ -66,10 +66,10 @@ class FieldFound:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """How records of several kinds say which redefinitions they have.
+    """How a record of several kinds shows which redefinitions it has.
 
     Attributes:
-        field: path of the field that tells.
+        field: path of the field with the segment id.
         ids: path of each redefinition, and the values of the field with which a record has it, without blanks.
     """
 
@@ -83,7 +83,7 @@ class Layout:
 
     Attributes:
         name: the record's name (of level 01), or what the caller chose.
-        fields: top-level fields: what is in the level 01 group.
+        fields: top-level fields: the contents of the level 01 group.
         length: bytes of the longest record.
         rules: code page and number formats.
         renames: level 66 names; they are decoded only by :meth:`value`.
@@ -141,7 +141,7 @@ class Layout:
         return self.length if self.variable_size_occurs == "max_size" else self.length - _variable_part(self.fields)
 
     def walk(self) -> Iterator[Field]:
-        """All fields, groups before what is in them."""
+        """All fields, groups before their contents."""
         for item in self.fields:
             yield from item.walk()
 
@@ -151,7 +151,7 @@ class Layout:
         ``_`` stands for ``-`` too, and the other way round, where no field has the name as it is written.
 
         Raises:
-            LookupError: there is none, or there are several.
+            LookupError: no field has that name, or several have it.
         """
         parts = [part.upper() for part in name.split(".")]
         same = self._names.get(_loosely(parts[-1]), ())
@@ -228,11 +228,11 @@ class Layout:
         Raises:
             LookupError: no such field or redefinition, or the field is a group or in a table.
         """
-        told = self.field(field)
-        if told.is_group or any(item.occurs and told in item.walk() for item in self.walk()):
+        selector = self.field(field)
+        if selector.is_group or any(item.occurs and selector in item.walk() for item in self.walk()):
             raise LookupError(f"{field} is no single elementary field")
         named = tuple((self.field(name).path, tuple(str(value).strip() for value in ids[name])) for name in ids)
-        return replace(self, segments=Segments(told.path, named))
+        return replace(self, segments=Segments(selector.path, named))
 
     def decode(
         self,

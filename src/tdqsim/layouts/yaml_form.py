@@ -58,7 +58,8 @@ def parse_layout_yaml(text: str, *, file: str = "<layout>", code_page: str = "03
         code_page: of text in records, where the layout names none.
 
     Raises:
-        LayoutError: it is no YAML, or no layout; the message names file, line, column, key and what is allowed.
+        LayoutError: it is not valid YAML, or not a layout; the message names file, line, column, key and what is
+            allowed.
     """
     if len(text) > MAX_YAML:
         raise LayoutError(f"{file}:1:1: the layout has {len(text)} characters; at most {MAX_YAML} are read")

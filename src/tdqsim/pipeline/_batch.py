@@ -51,7 +51,7 @@ class TableLevel:
         data: bytes, a row for each record or occurrence; its first bytes at least, as far as they are numbers.
         start: offset in the layout of the first byte of each row.
         lengths: valid bytes of each row, or None when all are.
-        source: what the rows lie in, where ``data`` has not all of them.
+        source: the file of the rows, where ``data`` has not all of them.
         places: where each row begins in ``source``, ascending.
         records: record number of each row, or None at the top.
         offsets: offset in its record of each row, or None at the top.

@@ -178,7 +178,7 @@ def zoned(column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separ
 
 
 def _sign_table(*, ascii_digits: bool) -> Bytes:
-    """Sign bytes: the digit, plus 32 when negative; 255 is none."""
+    """Sign bytes: the digit, plus 32 when negative; 255 for other bytes."""
     table = np.full(256, 255, np.uint8)
     plus, minus = (
         (b"{ABCDEFGHI", b"}JKLMNOPQR") if ascii_digits else (bytes(range(0xC0, 0xCA)), bytes(range(0xD0, 0xDA)))

@@ -29,7 +29,7 @@ def settle() -> None:
 
 
 class Quiet:
-    """Standard error without what is said of a connection that the other side has closed."""
+    """Standard error without the messages about a connection that the other side has closed."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""The bounds of the pipeline, from ``facts/pipeline.tsv``: for whoever needs a number and nothing else of it."""
+"""The bounds of the pipeline, from ``facts/pipeline.tsv``: for modules that need nothing else of the pipeline."""
 
 from __future__ import annotations
 

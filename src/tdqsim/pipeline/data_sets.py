@@ -46,7 +46,7 @@ __all__ = ["DecodeTask", "Staged", "chosen_columns", "grouped", "read_data_set",
 T = TypeVar("T")
 STAGE = "decode"
 _PATTERN = re.compile(r"([\\\[\]{}*?,^])")
-"""What Hadoop would take for a pattern in the name of a file."""
+"""Characters that Hadoop would take for a pattern in the name of a file."""
 
 
 def chosen_columns(options: QsamOptions, columns: Iterable[str] | None) -> tuple[str, ...]:
@@ -238,12 +238,12 @@ def _manifest(run: Path) -> list[dict[str, Any]]:
 
 
 def _kept(run: Path) -> list[dict[str, Any]] | None:
-    """What was made before, if all of it is there still."""
+    """The result of an earlier run, if all of it still exists."""
     try:
         rows = _manifest(run)
         with ThreadPoolExecutor() as pool:
             good = all(pool.map(lambda row: whole(run, row["files"], row["state"]), rows))
-    except (OSError, pa.ArrowException):  # nothing yet, or what somebody damaged
+    except (OSError, pa.ArrowException):  # nothing yet, or a damaged file
         return None
     return rows if good else None
 

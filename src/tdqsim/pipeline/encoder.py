@@ -215,7 +215,7 @@ class _Matrix:
 
 
 def _template(layout: Layout) -> bytes:
-    """A record of what fields hold that nobody gives a value; slack is X'00'."""
+    """A record in which no field was given a value; slack is X'00'."""
     record = bytearray(layout.length)
 
     def put(fields: tuple[Field, ...], shift: int) -> None:
@@ -421,7 +421,7 @@ class _RowEncoder:
         return self.layout.encode(self._rooted(changed), base=base)
 
     def _changes(self, columns: tuple[Column, ...], row: Row, old: Row) -> Values:
-        """Those values of a row that are other ones than before. A null redefinition is none of this record's."""
+        """The values of a row that have changed. A null redefinition does not belong to this record."""
         found: Values = {}
         for column in columns:
             new, was = _value_of(column, row), old.get(column.name)

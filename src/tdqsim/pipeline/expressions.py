@@ -51,7 +51,7 @@ class Expression:
         names: the names of fields in it, as written.
 
     Raises:
-        DatasetError: it is none; names the option and what is wrong.
+        DatasetError: it is not an expression; names the option and the problem.
     """
 
     def __init__(self, text: str, option: str) -> None:

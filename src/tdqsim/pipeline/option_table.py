@@ -42,7 +42,7 @@ class DeclaredOption:
     Attributes:
         name: as users write it.
         kind: how its text is read.
-        values: what it may be; see the module.
+        values: its allowed values; see the module.
         words: of a choice: each word with its meaning.
         row: the cells of its row.
     """
@@ -69,7 +69,7 @@ class DeclaredOption:
 
     @property
     def allowed(self) -> str:
-        """What it may be, in words."""
+        """Its allowed values, in words."""
         least, _, most = self.values.partition("..")
         to = f", {least} to {most}" if most else f", {least} or more"
         choices = " or ".join(self.words) if len(self.words) < 3 else f"one of {', '.join(self.words)}"
@@ -137,8 +137,8 @@ class OptionValues:
 
     Args:
         options: those there are, by their names in small letters.
-        given: what the user gave; None is not given.
-        place: what messages begin with.
+        given: the user's options; None is the same as none.
+        place: the start of messages.
     """
 
     default_column: str = "default"
@@ -190,7 +190,7 @@ class OptionValues:
 
         Args:
             unknown: whether unknown options are passed over.
-            hint: what a message about one ends with.
+            hint: the end of a message about one.
 
         Raises:
             DatasetError: an option is unknown or not supported.
@@ -243,7 +243,7 @@ class OptionValues:
     # values -----------------------------------------------------------------------------------------------------------
 
     def raw(self, name: str) -> str:
-        """What was given, as it was given; empty for nothing."""
+        """The value as the user wrote it; empty for none."""
         return self._values.get(name, "")
 
     def attributes(self, kind: type) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The options of ``format("qsam")`` and ``format("cobol")``: what a dict of them says.
+"""The options of ``format("qsam")`` and ``format("cobol")``: parsed from a dict.
 
 Names and meanings follow Cobrix; the table ``facts/qsam_options.tsv`` tells which are the same, which differ, and which
 there are not. Under ``cobol`` the defaults are Cobrix's too, under ``qsam`` those of a mainframe's data sets.
@@ -128,7 +128,7 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
         DatasetError: an option is unknown or absent, its value is not allowed, or options do not go together.
         LayoutError: the copybook is refused.
     """
-    # Long, because each option is one line of one table: what is behind it is a function of its own.
+    # Long, because each option is one line of one table: the rest is in functions of their own.
     given = QsamValues(options, cobrix=cobrix)
     recfm = _format(given)
     layout, header, trailer = layout_of(given)

@@ -54,7 +54,7 @@ def place(path: str | Path) -> Path:
 
 @contextmanager
 def reached(path: object) -> Iterator[None]:
-    """What goes wrong in an object store is reported like what goes wrong with a file, whatever its library raises.
+    """Report errors of an object store like errors of files, whatever its library raises.
 
     Raises:
         DatasetError: the store could not be reached, or refused.
@@ -75,16 +75,16 @@ def is_local(path: object) -> bool:
 
 
 def stamp(path: str | Path) -> tuple[str, int, str]:
-    """What tells a file from another, or from itself after a change: its name, and its :func:`state`."""
+    """The identity of a file and its version: its name, and its :func:`state`."""
     found = place(path)
     return str(found.resolve() if is_local(found) else path), *state(found)
 
 
 def state(found: Any) -> tuple[int, str]:
-    """What tells a file in a place from itself after a change, without reading it: size, times of change.
+    """The version of a file, without reading it: size, times of change.
 
-    Of a local file also the time that nobody can set: a copy that keeps the time of its original is another file. In an
-    object store the tag of the content, where there is one.
+    Of a local file also the change time, which cannot be set: a copy that keeps the time of its original is another
+    file. In an object store the tag of the content, where there is one.
     """
     if is_local(found):
         status = found.stat()

@@ -118,7 +118,7 @@ class QsamReader(DataSourceReader):
 
 
 class PartMessage(WriterCommitMessage):
-    """What a task tells the commit: the part that it wrote."""
+    """The message of a task to the commit: the part that it wrote."""
 
     def __init__(self, part: object) -> None:
         self.part = part

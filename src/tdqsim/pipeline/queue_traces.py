@@ -1,4 +1,4 @@
-"""Histories and journals as tables: what happened to queues, beside what is on them.
+"""Histories and journals as tables: the events of queues, beside their contents.
 
 A history is a file of JSON lines that the test kit wrote, one array an event; it is read in pieces, so that a large one
 is the work of several tasks. Journals are those of an IBM i system's store.
@@ -67,7 +67,7 @@ class Piece(NamedTuple):
 
 
 def history_pieces(path: str, piece: int = _PIECE) -> list[Piece]:
-    """What a reader of histories has to do, in order.
+    """The parts that a reader of histories reads, in order.
 
     Args:
         path: a file, a directory (all its files but hidden ones), a pattern, or several of these with commas between.
@@ -100,7 +100,7 @@ def read_history(
         piece: where.
         kind: whose history it is.
         columns: those of :data:`HISTORY` that are wanted, in their order.
-        mode: what a line that is no event does: ``permissive``, ``dropmalformed`` or ``failfast``.
+        mode: the treatment of a line that is no event: ``permissive``, ``dropmalformed`` or ``failfast``.
         queues: only events of these; all by default.
 
     Raises:

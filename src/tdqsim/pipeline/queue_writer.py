@@ -46,7 +46,7 @@ _NAMES: Final = {
     "tdqueue": re.compile(r"[^/\s\x00-\x1f.]{1,4}"),
     "dtaq": re.compile(r"[^/\s\x00-\x1f.]{1,10}/[^/\s\x00-\x1f]{1,10}"),
 }
-"""What may become the name of a seed file."""
+"""Queue names that can be the name of a seed file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class QueuePart:
 
 
 def _staging(options: QueueOptions) -> Path:
-    """The directory of staged files: beside the store, so that whoever sees the one sees the other."""
+    """The directory of staged files: beside the store, so that a machine that sees the one sees the other."""
     return options.store.absolute().with_name(f".{options.store.absolute().name}.incoming")
 
 
@@ -168,7 +168,7 @@ def discard(parts: Iterable[QueuePart]) -> None:
     for part in parts:
         Path(part.file).unlink(missing_ok=True)
         for folder in (Path(part.file).parent, Path(part.file).parent.parent):
-            with suppress(OSError):  # somebody else's files are in it
+            with suppress(OSError):  # other files are in it
                 folder.rmdir()
 
 
@@ -245,7 +245,7 @@ def _checked(stored: Stored, places: Iterator[Place]) -> int:
 
 
 def sink_of(options: QueueOptions) -> str:
-    """What a stream's marks go by: the option ``sink``, or the identity of its checkpoint.
+    """The key of a stream's marks: the option ``sink``, or the identity of its checkpoint.
 
     Raises:
         DatasetError: there is neither.

@@ -1,7 +1,7 @@
 """Looking at the queues of a store, without the region or system it belongs to, and without any harm to it.
 
-A store is opened read-only for each look: it shows the last commit, whoever writes it. Nothing is consumed; taking
-records off is :func:`trim`, which needs the store for itself.
+A store is opened read-only for each look: it shows the last commit, also while another process writes it. Nothing is
+consumed; taking records off is :func:`trim`, which needs the store for itself.
 
 Of a stream an offset is, for each queue, the sequence number of the last record of a batch, how many records the stream
 has had of the queue by then, and which incarnation of the queue it was. The number says where to go on; the other two
@@ -73,7 +73,7 @@ _BATCH_BYTES: Final = 16 * 2**20
 
 
 class QueueHoles(DatasetError):
-    """Records of a range are gone: somebody else has read them, or the queue was deleted."""
+    """Records of a range are gone: another program has read them, or the queue was deleted."""
 
 
 def heads(path: Path, kind: Kind, names: Sequence[str] = ()) -> dict[str, Queue]:
@@ -224,7 +224,7 @@ def _has(stored: Stored, name: str, upto: int) -> bool:
 
 
 class ReadTask(NamedTuple):
-    """What one task reads: of a queue or journal above ``after`` to ``upto``, or a piece of a history; else nothing."""
+    """What one task reads: a queue or journal from above ``after`` to ``upto``, a piece of a history, or nothing."""
 
     name: str = ""
     after: int = 0
@@ -246,7 +246,7 @@ def schema_of(options: QueueOptions) -> pa.Schema:
 
 
 def plan_read(options: QueueOptions) -> list[ReadTask]:
-    """What is read, in order, as of now."""
+    """The queues to read, in order, as of now."""
     if options.read == "history":
         return [ReadTask(piece=piece) for piece in history_pieces(options.path)]
     if options.read == "queues":
@@ -380,7 +380,7 @@ def _resume(options: QueueOptions, name: str, incarnation: int, place: Mapping[s
 def ranges(
     options: QueueOptions, start: Mapping[str, Mapping[str, int]], end: Mapping[str, Mapping[str, int]]
 ) -> list[Range]:
-    """What tasks read of a batch; a long range in pieces.
+    """The parts of a batch for tasks; a long range in pieces.
 
     Raises:
         QueueHoles: records of the batch are gone.

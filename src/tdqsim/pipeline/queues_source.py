@@ -198,13 +198,13 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return first_offsets(self.options)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """What the options say; where both are given, ``latestOffset`` looks to the other."""
+        """The limit from the options; where both are given, ``latestOffset`` applies the other."""
         if self.options.max_rows:
             return ReadMaxRows(self.options.max_rows)
         return ReadMaxBytes(self.options.max_bytes) if self.options.max_bytes else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """What is there now is all that this run reads."""
+        """Limit this run to the records that are there now."""
         self.target = last_offsets(self.options)
 
     def reportLatestOffset(self) -> Offsets:  # noqa: N802

@@ -26,7 +26,7 @@ def fields_called(layout: Layout, name: str) -> list[Path]:
     """The paths of the fields of a name, as columns have it, in any case.
 
     Raises:
-        DatasetError: there is none, or a table outside depends on a field in it.
+        DatasetError: there is no such field, or a table outside depends on a field in it.
     """
     found = [item for item in layout.walk() if column_name(item).lower() == name.lower()]
     if not found:
@@ -131,7 +131,7 @@ class RedefineRules:
         has: path of each redefinition, and a function that says whether a record has it, by its text of :meth:`marks`.
 
     Raises:
-        DatasetError: an expression is none, or a name is that of no field.
+        DatasetError: an expression is invalid, or there is no field of a name.
     """
 
     def __init__(self, layout: Layout, shape: Shape, rules: Mapping[str, str]) -> None:

@@ -34,7 +34,7 @@ __all__ = ["Family", "SegmentIds", "SegmentState", "segment_decoder", "segment_s
 
 @dataclass(frozen=True, slots=True)
 class SegmentState:
-    """What was met before a place in a file.
+    """The segments met before a place in a file.
 
     Attributes:
         root: number of the last root record, -1 for none.

@@ -331,7 +331,7 @@ def run_tasks(
 
     Args:
         spark: the session.
-        items: what each task is given; pickled with the function.
+        items: one argument for each task; pickled with the function.
         task: called in a worker; gives rows as dicts.
         schema: Arrow schema of the rows.
     """

@@ -1,4 +1,4 @@
-"""What the columns of a layout are called and which Arrow types they have.
+"""The names and Arrow types of the columns of a layout.
 
 Names, types and the treatment of FILLERs follow Cobrix, so that queries can move: ``-`` becomes ``_``; up to 9
 digits are an int, up to 18 a long, more a decimal; implied decimals and trailing P are decimals; elementary FILLERs are
@@ -144,7 +144,7 @@ def charset_of(field: Field, rules: Rules, shape: Shape) -> str:
 
 
 def column_name(field: Field) -> str:
-    """What the column of a field is called, but for FILLERs under ``previous_field_name``."""
+    """The name of a field's column, but for FILLERs under ``previous_field_name``."""
     return _name(field.key)
 
 

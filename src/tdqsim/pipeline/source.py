@@ -1,4 +1,4 @@
-"""Reading parts of data sets as Arrow, without Spark: what a task of ``format("qsam")`` does.
+"""Reading parts of data sets as Arrow, without Spark: the work of a task of ``format("qsam")``.
 
 >>> schema = SplitReader(options).schema          # doctest: +SKIP
 >>> for split in plan(options): ...               # doctest: +SKIP

@@ -62,7 +62,8 @@ NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zip")
 class Split:
     """A part of a file for one task: from ``start`` up to ``end``; ``first_record`` is -1 where it was not counted.
 
-    ``path`` is as it was given; a relative one begins in ``folder``, for a task may have another current directory.
+    ``path`` is unchanged from the options; a relative one begins in ``folder``, for a task may have another current
+    directory.
     """
 
     file_id: int
@@ -75,7 +76,7 @@ class Split:
 
     @property
     def place(self) -> str:
-        """What a task opens."""
+        """The path that a task opens."""
         return self.path if "://" in self.path else os.path.join(self.folder, self.path)  # noqa: PTH118 - text
 
 
@@ -171,8 +172,8 @@ def open_file(path: str) -> Opened:
             found: Opened = _Unpacked(path, codec) if codec else _Local(path) if "://" not in path else _stream(path)
     except FileNotFoundError as error:  # it was there when it was listed, perhaps on another machine
         raise DatasetError(
-            f"{path}: cannot be read: there is no such file on {socket.gethostname()}: tasks and whoever plans them "
-            "need the same files; share them, or put them in an object store"
+            f"{path}: cannot be read: there is no such file on {socket.gethostname()}: the tasks and the process that "
+            "plans them need the same files; share them, or put them in an object store"
         ) from error
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
@@ -180,7 +181,7 @@ def open_file(path: str) -> Opened:
 
 
 def list_files(paths: tuple[str, ...], *, deep: bool = True) -> list[tuple[str, int]]:
-    """Files and their sizes, in order of name: what globs match; of directories all that is not hidden.
+    """Files and their sizes, in order of name: those that globs match; of directories all that are not hidden.
 
     Args:
         paths: files, directories, patterns, or such places in an object store.
@@ -238,7 +239,7 @@ def _size(path: Path) -> int:
 def file_system(uri: str) -> tuple[Any, str]:
     """Arrow's file system for a URI and the name in it: Arrow's own for S3, else fsspec's.
 
-    Arrow's own for the other stores tries for a quarter of an hour where nobody may come in, or ends the process.
+    Arrow's own for the other stores retries for a quarter of an hour where access is denied, or ends the process.
 
     Raises:
         DatasetError: the scheme is not known, or what knows it is not installed.
@@ -320,7 +321,7 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
 
 
 def _states(opened: Opened, cuts: list[int], end: int, options: QsamOptions) -> list[SegmentState | None]:
-    """What segment ids go on from in each part."""
+    """The state of segment ids at the start of each part."""
     if not options.segment_levels or len(cuts) == 1:
         return [None] * len(cuts)
     bounds = zip(cuts, [*cuts[1:], end], strict=True)
@@ -457,7 +458,7 @@ def framing_error(opened: Opened, path: str, error: FramingError, options: QsamO
 
 
 def _hint(opened: Opened, options: QsamOptions) -> str:
-    """What the descriptor words of a file show where it is read by such, and in another way."""
+    """A hint for the message: another way in which the file's descriptor words are consistent; empty for none."""
     if options.self_sized or options.extracted or not (options.recfm.variable or options.recfm is RecordFormat.RDW):
         return ""
     start = options.file_start_offset

@@ -1,8 +1,9 @@
 """The queues of a store by their names, whichever kind of store it is: looked at, written to, cut off behind a number.
 
 A store of a region is opened without the region (:mod:`tdqsim.cics.queues.stored`); that of an IBM i system with the
-system, whose sends obey every rule of QSNDDTAQ. Looking is harmless whoever has the store; everything else needs the
-store for itself, and says which process has it. No other module of the queue sources knows how a store keeps queues.
+system, whose sends obey every rule of QSNDDTAQ. Reading is harmless while another process has the store; everything
+else needs the store for itself, and says which process has it. No other module of the queue sources knows how a store
+keeps queues.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class _Region:
         return "durable" if self._region.recoverable(name) else "volatile"
 
     def mark(self, half: str, key: bytes) -> bytes | None:
-        """What was put down under a key in a half of the store."""
+        """The value stored under a key in a half of the store."""
         store = self._region.store
         return (store.durable if half == "durable" else store.volatile.disk).get_meta(key)
 
@@ -310,7 +311,7 @@ def opened(
 
     Args:
         path: the store's directory.
-        kind: whose it is.
+        kind: the kind of owner.
         readonly: only look.
         dfhintra: of a region: its DFHINTRA, where it is not the usual one.
         wait: so many seconds for a process that has the store; streams have it for moments only.

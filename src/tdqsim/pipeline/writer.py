@@ -31,7 +31,7 @@ GENERATED = ("File_Id", "Record_Id", "Record_Byte_Length", "Record_Bytes", "_cor
 
 @dataclass(frozen=True, slots=True)
 class DataSetPart:
-    """What one task wrote."""
+    """The result of one writing task."""
 
     number: int
     path: str
@@ -133,7 +133,7 @@ def _target(options: QsamOptions) -> Path:
 
 
 def _refuse_format(options: QsamOptions) -> None:
-    """What is not written, so that nothing is written in another way than it would be read."""
+    """Refuse options that would write data in another way than it would be read."""
     recfm = options.recfm
     if options.cobrix and recfm not in (RecordFormat.F, RecordFormat.RDW):
         raise DatasetError("format cobol writes record_format F and V; format qsam writes the others")

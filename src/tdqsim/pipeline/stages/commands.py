@@ -113,7 +113,7 @@ def run_reconcile(
         say: called with what happens, for people.
 
     Returns:
-        How many records were compared; the differences by queue and kind; queues of ``matches`` that nobody knows.
+        How many records were compared; the differences by queue and kind; queues of ``matches`` that neither side has.
 
     Raises:
         DatasetError: a stage before it was not run, a file is no event table, or nothing is expected.

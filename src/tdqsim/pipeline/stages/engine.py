@@ -102,7 +102,7 @@ def insist(engine: StageEngine, stage: str, work: Callable[[], None]) -> None:
 
     Raises:
         StageFailed: it could not be done; the message has what Spark said.
-        DatasetError, TdqError: what is wrong with the input.
+        DatasetError, TdqError: the input is wrong.
     """
     for attempt in range(1, ROUNDS + 1):
         with _dying(engine, stage, "it was not done", last=attempt == ROUNDS):
@@ -122,7 +122,7 @@ def _dying(engine: StageEngine, stage: str, left: str, *, last: bool) -> Iterato
 
 
 class TaskError(Exception):
-    """What a task raised, as it travels to where the stage was started: one line of JSON, whatever Spark puts around.
+    """An exception of a task on its way to the process that started the stage: one line of JSON, whatever Spark adds.
 
     The error's text is under ``message``; ``ours`` says that it is for the user as it is.
     """
@@ -154,7 +154,7 @@ def _pool() -> ProcessPoolExecutor:
 
 
 def _end_with_parent() -> None:
-    """Nobody waits for what this process would go on to do when the one that made it is gone."""
+    """End this process when the one that started it has ended: no one waits for its results."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -206,7 +206,7 @@ def run_stage(
 ) -> list[Receipt]:  # fmt: skip
     """Do what is not done yet of a stage, heaviest first, then publish its manifest.
 
-    A worker process that dies takes its Spark job with it: what is left is tried again, a few times.
+    A worker process that dies takes its Spark job with it: the rest is tried again, a few times.
 
     Args:
         engine: where tasks run.
@@ -221,7 +221,7 @@ def run_stage(
     Raises:
         StageFailed: it could not be finished.
         DatasetError: what tasks wrote is not seen here.
-        TdqError: what the function raised in this process.
+        TdqError: raised by the function in this process.
     """
     # Long, because a stage's attempts and its end are one story: what is done is never forgotten between them.
     receipts = Receipts(run, stage)
@@ -290,7 +290,7 @@ def _stage_error(stage: str, left: str, error: Exception) -> Exception:
 
 
 def _said(error: Exception) -> str:
-    """What matters of an error that may be one of Spark's, with the frames of two languages."""
+    """The relevant part of an error that may be one of Spark's, with the frames of two languages."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if line.startswith("tdqsim.")]
     if said:

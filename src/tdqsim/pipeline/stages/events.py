@@ -57,7 +57,7 @@ COLUMNS = {
     "resp": "the response that is expected, by name; null for any",
     "resp2": "the RESP2 that is expected; null for any",
 }
-"""What each column of an event table holds."""
+"""The meaning of each column of an event table."""
 
 EVENTS = schema(
     "region string, seq int64, time_us int64, task int64, tran string, command string, queue string, key binary, "

@@ -27,7 +27,7 @@ from tdqsim.pipeline.stages.tables import Rows
 __all__ = ["BEFORE", "IBMI_COMMANDS", "NORMAL", "CicsFeed", "IbmiFeed", "RecordedClock", "Taken"]
 
 BEFORE: Final = ("DD", "SEED", "EXPECT")
-"""Commands that are no commands: what is there before the start, and what must be there at the end."""
+"""Pseudo-commands: the contents before the start, and the expected contents at the end."""
 
 IBMI_COMMANDS: Final = ("QSNDDTAQ", "QSNDDTAQ JE", "QRCVDTAQ", "QCLRDTAQ")
 FAILED: Final = "ERROR"
@@ -57,7 +57,7 @@ Short = Callable[[str, bytes | None, bytes | None], bytes | None]
 
 
 class _Feed:
-    """What both kinds have in common: a batch of events in, responses as columns out."""
+    """The base of both kinds: a batch of events in, responses as columns out."""
 
     def __init__(self, clock: RecordedClock, results: Rows, depths: Depths) -> None:
         self.clock = clock
@@ -316,7 +316,7 @@ class Taken:
         time_us, task, tran, command, queue, key, data: the columns as lists; None where every value is null, except
             for command and queue.
         seq: the sequence numbers.
-        out: what each event gave.
+        out: the response of each event.
         depth: how deep its queue was afterwards.
         odd: response, RESP2 and cause of events that did not end normally, by place.
         moments: places from which on another time holds, and that time in microseconds.

@@ -1,6 +1,6 @@
 """Ingest: captures and traces of many kinds into the event table, bucketed by region, in sequence order.
 
-What a record is depends on the format; what it means is said by columns given beside it (``--column command="WRITEQ
+The format decides what a record is; columns given beside it decide its meaning (``--column command="WRITEQ
 TD"``). A data set's records are ``data``, and its fields can be named in columns; CSV, JSON lines and Parquet bring
 columns of their own, of the event table's names; a history of tdqsim and an export of an IBM i journal are understood
 as they are.
@@ -66,7 +66,7 @@ _HEX = ("key_hex", "data_hex")
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """What is to be brought in.
+    """The options of an ingest.
 
     Attributes:
         run: the run's directory.
@@ -76,7 +76,8 @@ class IngestRequest:
         options: those of ``format("qsam")``.
         engine: local, spark or auto.
         buckets: at most so many.
-        mode: what a bad record does: one of :data:`MODES`. ``permissive`` keeps it as an event that fails by its name.
+        mode: the treatment of a bad record: one of :data:`MODES`. ``permissive`` keeps it as an event that fails by
+            its name.
     """
 
     run: Path
@@ -188,7 +189,7 @@ def _jsonl(task: IngestTask) -> Iterator[Row]:
 
 
 def _history(task: IngestTask) -> Iterator[Row]:
-    """A history that tdqsim has written: what came from outside. What trigger tasks did, they will do again."""
+    """A history that tdqsim has written: only commands from outside. Trigger tasks will do theirs again."""
     own: set[str] = set()
     for number, offset, found in json_lines(task.path, task.part, list, "a list, as a history has them"):
         if isinstance(found, Exception):
@@ -340,7 +341,7 @@ def _form(request: IngestRequest, path: Path) -> str:
 
 
 def _stamp(path: Path) -> tuple[str, int, str]:
-    """What tells a file from another."""
+    """The identity of a file."""
     if not is_local(path):
         return stamp(path)
     try:

@@ -1,4 +1,4 @@
-"""What a region directory says to the pipeline: how its job is spread over many regions, and what must come out.
+"""The job of a region directory in the pipeline: how it is spread over many regions, and its expected results.
 
 A region directory that can be spread has a file ``pipeline.yaml``::
 
@@ -55,7 +55,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class SpreadRequest:
-    """What the user asked for.
+    """The user's options.
 
     Attributes:
         directory: the region directory.
@@ -95,7 +95,7 @@ class SpreadJob(Protocol):
         """How records go to regions."""
 
     def expected(self, files: Mapping[str, Path], regions: int) -> Iterator[pa.Table]:
-        """What must come out, computed in this process without the programs: event tables with command EXPECT."""
+        """The expected results, computed in this process without the programs: event tables with command EXPECT."""
 
     def expected_sql(self, spark: SparkSession, files: Mapping[str, Path], regions: int) -> DataFrame:
         """The same, computed by Spark SQL: a DataFrame with the columns region, queue, seq, key and data.

@@ -38,7 +38,7 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9@#$_.-]")
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """What is to be made.
+    """The options of a generated load.
 
     Attributes:
         run: the run's directory.

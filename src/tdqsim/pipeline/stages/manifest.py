@@ -1,4 +1,4 @@
-"""Manifests: what a stage has finished, published last, so that a run can be killed anywhere and go on.
+"""Manifests: the finished parts of a stage, published last, so that a run can be killed anywhere and go on.
 
 A task writes its files under other names, renames them when they are whole, and then publishes a *receipt* for its
 bucket, by a rename too. A bucket with a receipt of the same inputs is not done again; one without is done from the
@@ -89,7 +89,7 @@ class StageTask:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a task says of its bucket: its files, relative to the run's directory, and figures of the stage.
+    """A task's record of its bucket: its files, relative to the run's directory, and figures of the stage.
 
     ``state`` tells whether the files are what the task wrote; it and ``seconds``, how long the task took, are what
     differs from run to run.
@@ -128,7 +128,7 @@ class Receipts:
             found = Receipt.from_json(json.loads(self._path(bucket).read_text("utf-8")))
             there = found.inputs == inputs and whole(self.folder.parent.parent, found.files, found.state)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None  # none yet, or one that somebody damaged: the bucket is done again
+            return None  # none yet, or a damaged one: the bucket is done again
         return found if there else None
 
     def put(self, receipt: Receipt) -> None:

@@ -1,4 +1,4 @@
-"""The outcome of a run: what its regions table says of all regions together, and the checks that must hold."""
+"""The outcome of a run: totals over its regions table, and the checks that must hold."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RegionOutcomes:
 
 
 class Checks:
-    """What must hold, in order, and what was seen where it does not.
+    """The checks, in order, with the observed values where one fails.
 
     Attributes:
         holds: whether each does.

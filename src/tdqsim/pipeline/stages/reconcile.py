@@ -1,4 +1,4 @@
-"""Reconcile: what was expected against what came out, by key and by order, exact on duplicates.
+"""Reconcile: expected against actual records, by key and by order, exact on duplicates.
 
 Both sides lie in the same buckets, so a task compares its regions alone, and nothing is shuffled. Of each (region,
 queue) the records are first compared place by place, as bytes. Where every place has the key that it has on the other
@@ -395,7 +395,7 @@ def checked(match: Match) -> Match:
 
 
 class Naming:
-    """What counts as a difference of a pair, by a :class:`Match`.
+    """The differences of a pair, by a :class:`Match`.
 
     Raises:
         LayoutError: the copybook is wrong.

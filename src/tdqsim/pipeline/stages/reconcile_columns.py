@@ -1,6 +1,6 @@
 """Columns of records for reconcile: taken from both sides, and compared by Arrow, exactly, some thousands at a time.
 
-Neither side is held: what was expected stays in mapped files, and is taken some megabytes at a time, as is what came
+Neither side is held in memory: expected records stay in mapped files, and are taken some megabytes at a time, as are
 out.
 """
 

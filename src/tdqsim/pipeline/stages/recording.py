@@ -1,4 +1,4 @@
-"""What is taken down of a region: ATI starts, abends, depths and commands while its tasks run; what is on queues.
+"""Recording a region: ATI starts, abends, depths and commands while its tasks run; the records on queues at the end.
 
 Depth over time takes bounded memory: when there are too many points, every other one goes. No other module of the
 stages knows how queues are kept.
@@ -131,7 +131,7 @@ class Recording:
 class Probe:
     """The depths of one queue.
 
-    Whoever feeds events counts ``left`` down by himself, and calls :meth:`keep` when it reaches 0: that is the one
+    The code that feeds events counts ``left`` down itself, and calls :meth:`keep` when it reaches 0: that is the one
     thing done for every event.
 
     Attributes:
@@ -224,7 +224,7 @@ def put_seeds(target: Seeded, batch: pa.RecordBatch) -> None:
 
 
 def put_queues(region: Region, rows: Mapping[str, Rows], depths: Depths) -> None:
-    """What is left on the intrapartition queues of a region."""
+    """The records left on the intrapartition queues of a region."""
     for _, queue in sorted(region.tdqueues.items()):
         if isinstance(queue, IntraTdQueue):
             peak = max(queue.peak_items, depths.peak(queue.name))
@@ -233,7 +233,7 @@ def put_queues(region: Region, rows: Mapping[str, Rows], depths: Depths) -> None
 
 
 def put_data_queues(system: System, rows: Mapping[str, Rows], depths: Depths) -> None:
-    """What is left on the data queues of a system."""
+    """The entries left on the data queues of a system."""
     for queue in sorted(system.queues(), key=lambda each: (each.library, each.name)):
         if not queue.ddm:
             shown = f"{queue.library}/{queue.name}"

@@ -32,11 +32,11 @@ from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
 from tdqsim.job import JobRequest, importable, named_class
 from tdqsim.pipeline.bounds import BOUNDS
-from tdqsim.pipeline.stages.datasets_of import InputSets, OutputSets, event_of_record
 from tdqsim.pipeline.stages.events import Slice, in_order, open_pieces
 from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, publish
 from tdqsim.pipeline.stages.recording import Depths, Recording, put_data_queues, put_queues, put_seeds
+from tdqsim.pipeline.stages.region_data_sets import InputSets, OutputSets, event_of_record
 from tdqsim.pipeline.stages.tables import TABLES, Rows, bucket_tables
 from tdqsim.pipeline.stages.workshop import Budget, Marks, OutOfBudget, Workshop
 
@@ -50,7 +50,7 @@ _EPOCH_NS = 946_684_800_000_000_000  # 2000-01-01, when no event has a time
 
 @dataclass(frozen=True, slots=True)
 class ReplaySpec:
-    """What every region is made of.
+    """The definitions and options of every region.
 
     Attributes:
         directory: a region directory, or None.
@@ -85,7 +85,7 @@ class ReplayTask(StageTask):
 
 @dataclass(slots=True)
 class _Outcome:
-    """What is known of a region at its end."""
+    """The state of a region at its end."""
 
     kind: str = "CICS"
     events: int = 0
@@ -156,7 +156,7 @@ def _definitions(directory: Path | None, files: tuple[Path, ...]) -> tuple[Regio
 
 
 def check_spec(spec: ReplaySpec) -> None:
-    """Make one region of a spec, so that what is wrong with it is said once and not of each region.
+    """Make one region of a spec, so that an error in it is reported once and not for each region.
 
     Raises:
         DefinitionError: definitions are wrong, or a module of handlers cannot be imported.
@@ -196,7 +196,7 @@ def _replay(
 
 
 def _cause(error: Exception, folder: Path, slices: Sequence[Slice]) -> str:
-    """What went wrong, without the name of a temporary folder, and with the event that a bad record was."""
+    """The message of an error, without the name of a temporary folder, and with the event of a bad record."""
     text = f"{type(error).__name__}: {error}".replace(f"{folder}{os.sep}", "")
     found = _BAD_RECORD.search(text)
     event = None if found is None else event_of_record(slices, found[1], int(found[2]))
@@ -205,7 +205,7 @@ def _cause(error: Exception, folder: Path, slices: Sequence[Slice]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What a region is made of, and where its rows go."""
+    """The parts of a region, and the tables for its rows."""
 
     name: str
     slices: Sequence[Slice]

@@ -36,7 +36,7 @@ __all__ = ["ROWS", "Tables", "check_report", "page_of", "write_report"]
 
 PAGE: Final = "report.html"
 Summary = Mapping[str, Any]
-"""What report.json holds: figures, checks and differences of a run."""
+"""The contents of report.json: figures, checks and differences of a run."""
 Rows = list[dict[str, Any]]
 
 
@@ -90,7 +90,7 @@ def _written(run: Path, result: RunResult | None, out: str | Path) -> Path:
 
 
 def _summary_of_stages(run: Path) -> dict[str, object]:
-    """What can be said of stages that were run one by one."""
+    """The outcome of stages that were run one by one."""
     regions = RegionOutcomes.of(run)
     differences = _counted(run)
     unexpected = {

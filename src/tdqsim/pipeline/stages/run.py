@@ -54,7 +54,7 @@ _EVENT = re.compile(r" \(event (\d+)\)$")
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What the user asked for.
+    """The user's options.
 
     Attributes:
         directory: the region directory.
@@ -83,11 +83,11 @@ class RunRequest:
 
 @dataclass(slots=True)
 class RunResult:
-    """What came out.
+    """The results of a run.
 
     Attributes:
         figures: the job's figures, summed over the regions.
-        checks: what must hold, and whether it does; ``details`` are what was seen of those that do not.
+        checks: the checks and their results; ``details`` has the observed values of those that fail.
         engine: the engine, and why.
         independent_result: how what must come out was computed.
         causes: regions that did not end well, with their cause.

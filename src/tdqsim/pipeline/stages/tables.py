@@ -44,14 +44,15 @@ TABLES = {
         "ati_starts int64, abends string, waiting string, cause string, figures string, checks string, digest string"
     ),
 }
-"""What replay writes; ``results`` every response, ``records`` what is in queues and data sets at the end, and so on."""
+"""The tables that replay writes; ``results`` has every response, ``records`` the contents of queues and data sets at
+the end, and so on."""
 
 
 class Rows:
     """Rows of one table for one region, put down when there are enough of them.
 
     Attributes:
-        before: called before a row is added, by whoever has earlier rows that are not put down yet.
+        before: called before a row is added, so that earlier rows are written first.
         count: rows so far.
     """
 
@@ -72,7 +73,7 @@ class Rows:
             self.flush()
 
     def extend(self, rows: Iterable[tuple[object, ...]]) -> None:
-        """Several rows; nobody is asked for earlier ones."""
+        """Add several rows, without a call of ``before``."""
         self._rows.extend(rows)
         if len(self._rows) >= _ROWS_AT_ONCE:
             self.flush()

@@ -1,6 +1,6 @@
 """Traces as text: the records of CSV files and JSON lines, and what their values must be to be an event.
 
-A bad record is one record: what comes after it is read as if it were not there. So a record ends where its line does,
+A bad record is one record: the records after it are read as if it were not there. So a record ends where its line does,
 or where its quotes are closed; when it turns out not to be one, only its first line is bad, and the next line begins
 the next record.
 """
@@ -109,7 +109,7 @@ def _header(lines: _Lines, path: str) -> list[str]:
 
 
 def _fields(record: bytes) -> list[str] | ValueError:
-    """The fields of one record, or why it is none."""
+    """The fields of one record, or the reason why it is bad."""
     try:
         text = record.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -188,7 +188,7 @@ def json_lines(path: str, part: tuple[int, int] | None, kind: type, what: str) -
         path: the file.
         part: from where to where, at the beginnings of lines; None for all of it. Of a part the offset stands for the
             number of a record: it is in order, too.
-        kind: what each value must be.
+        kind: the type of the values.
         what: the same in words.
     """
     first, last = part or (0, 0)

@@ -1,13 +1,13 @@
-"""Where the regions of a bucket are made, one after another; what each may do there, and who it takes along.
+"""The regions of a bucket are made here, one after another, with limits, and marks in case the process dies.
 
 To open a store costs more than everything else about a small region. So a store is handed to one region after another,
 each of which begins with an initial start and so finds nothing in it; a region that did not end well, or made the
-store large, is the last one to have it. All of it is in one temporary folder, whose name tells its process: whoever
-comes next removes those of processes that were killed.
+store large, is the last one to have it. All of it is in one temporary folder, whose name tells its process: the
+next process removes those of processes that were killed.
 
-A mark says which region a worker process works on, so that its death can be laid at that region's door. It is a small
-file for each attempt at a bucket: written in place, since a process that dies leaves what it wrote. A bucket that is
-done again finds the marks of attempts whose process is gone.
+A mark says which region a worker process works on, so that the death of the process is attributed to that region. It
+is a small file for each attempt at a bucket: written in place, since a process that dies leaves what it wrote. A
+bucket that is done again finds the marks of attempts whose process is gone.
 
 An endless handler ends a region and not a job, by two bounds. The number of dispatches and commands is exact: the same
 handlers meet it at the same place in every run (the short ways of a plain READQ or WRITEQ are not counted one by one,
@@ -82,7 +82,7 @@ class Workshop:
 
     @property
     def store(self) -> LentStore:
-        """The store; whoever takes it finds it open, and with whatever records were in it."""
+        """The store; it is open, and may have records of the region before."""
         if self._store is not None:
             self._store.tidy()
             if self._store.bytes_on_disk > BOUNDS["store_bytes"]:
@@ -106,7 +106,7 @@ class Workshop:
         """A folder for one region, empty.
 
         Raises:
-            DatasetError: the disk is full: what the region gave is then worth nothing.
+            DatasetError: the disk is full: the region's results are invalid then.
         """
         folder = self._folder / "region"
         try:

@@ -100,9 +100,9 @@ class Account:
 
     Attributes:
         user: the profile's name.
-        tokens: what is kept of the password, by level; none for PASSWORD(*NONE).
+        tokens: the verifiers of the password, by level; none for PASSWORD(*NONE).
         wrong: wrong passwords in a row.
-        disabled: nobody can sign on, whatever the profile says.
+        disabled: the user cannot sign on, whatever the profile's status.
     """
 
     user: str
@@ -155,7 +155,7 @@ class Accounts:
         account.set_password(password)
 
     def keep(self, user: str, password: str | None) -> None:
-        """Make a password a user's, an account with it when there is none; None for no password.
+        """Set a user's password, and make an account if needed; None for no password.
 
         Raises:
             TdqError: it cannot be kept, or it is not for a command to change.
@@ -295,7 +295,7 @@ def change_password(
 
 
 def _plain(level: PasswordLevel, data: bytes, length: int) -> str | None:
-    """The password in what was laid open; None when there is none."""
+    """The password in the decrypted bytes; None when there is none."""
     if level is PasswordLevel.DES:
         return _EBCDIC.printable(data[:LONGEST_DES]).rstrip(" ")
     if not 0 <= length <= len(data):

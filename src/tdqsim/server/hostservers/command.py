@@ -145,7 +145,7 @@ def _parameters(frame: Frame, count: int) -> list[Parameter]:
         length, usage = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:6], "big")
         total += length
         if point != _PARAMETER or len(data) < 6:
-            raise FrameError("a parameter that is none")
+            raise FrameError("an invalid parameter")
         if total > BOUNDS["parameter_bytes"]:
             raise Refused(_TOO_MUCH, f"parameters of {total} bytes")
         if usage == _NULL:

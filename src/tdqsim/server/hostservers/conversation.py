@@ -51,11 +51,11 @@ class Reply(NamedTuple):
 
 
 class SystemWork(NamedTuple):
-    """Have this done where the system lives, then write what it gives.
+    """Work for the engine's thread, whose result is then written.
 
     Attributes:
         call: gives the reply; it may wait.
-        undo: for when nobody is there to read it.
+        undo: called when the client is gone before the reply.
         at_once: asked there whether the call cannot wait this time, so that it needs no strand of its own.
     """
 
@@ -82,7 +82,7 @@ class HostSystem:
         accounts: who may sign on.
         release: version, release, modification.
         seed: makes the server's seeds; eight bytes.
-        signed_on: when somebody has signed on last, by user.
+        signed_on: the time of the last sign-on, by user.
     """
 
     system: System
@@ -109,7 +109,7 @@ def random_seed() -> bytes:
 
 @lru_cache(maxsize=4096)
 def text10(raw: bytes) -> str:
-    """A name of ten EBCDIC characters, without its blanks; what is no character becomes a full stop."""
+    """A name of ten EBCDIC characters, without its blanks; other bytes become full stops."""
     return capitals(EBCDIC.printable(raw).rstrip(" "))
 
 
@@ -117,11 +117,11 @@ class Conversation:
     """One connection to one server.
 
     Args:
-        host: what it serves.
+        host: the system that it serves.
 
     Attributes:
-        job: the server job, when somebody has signed on.
-        user: who has.
+        job: the server job, after a sign-on.
+        user: the user who has signed on.
         origin: where the client is, such as its address.
     """
 
@@ -203,7 +203,7 @@ class Conversation:
         return reply(frame, 0xF001 if seeds else 0xF002, code.to_bytes(4, "big") + bytes(8 if seeds else 0))
 
     def refusal(self, frame: Frame, error: FrameError) -> bytes:
-        """The reply to a request of somebody who has signed on that cannot be taken."""
+        """The reply to an invalid request of a user who has signed on."""
         raise NotImplementedError
 
     def attempt(self, frame: Frame, start: int, missing: SignOnCode) -> Attempt:
@@ -239,7 +239,7 @@ class Conversation:
         self._client_seed, self._server_seed = client, self.host.seed()
 
     def serve(self, frame: Frame) -> Step | None:
-        """A request of somebody who has signed on."""
+        """A request of a user who has signed on."""
         raise NotImplementedError
 
     def _seeds(self, frame: Frame) -> Step:

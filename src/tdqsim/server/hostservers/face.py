@@ -47,7 +47,7 @@ _HANGUP: int | None = getattr(select, "POLLRDHUP", None)
 
 
 class HostServers:
-    """The servers of one system; what it asks of passwords are its system values QPWDLVL and so on.
+    """The servers of one system; its system values (QPWDLVL and so on) set the rules for passwords.
 
     Args:
         engine: who owns the system.
@@ -125,7 +125,7 @@ class HostServers:
             server.close()
         for connection in list(self.connections):
             connection.drop()
-        await asyncio.sleep(0)  # they hear of it, and give up what they wait for, while the loop is there
+        await asyncio.sleep(0)  # they get the exception, and cancel their waits, while the loop still runs
         self._servers.clear()
         self.ports.clear()
 
@@ -156,7 +156,7 @@ class _Connection(asyncio.Protocol):
     The loop's thread takes what comes; a work is carried out in the engine's thread. What cannot wait is answered from
     there, straight to the socket: to wake the loop for it would cost more than the work. The lock is held, by either
     thread, for the moments in which a step is taken or an answer is handed over, so that steps and answers keep their
-    order and nothing is written to a socket that was closed, and perhaps opened again for somebody else.
+    order and nothing is written to a socket that was closed, and perhaps opened again for another client.
     """
 
     def __init__(self, servers: HostServers, conversation: Conversation) -> None:
@@ -184,7 +184,7 @@ class _Connection(asyncio.Protocol):
         self._loop.call_later(BOUNDS["sign_on_seconds"], self._too_late)
 
     def _too_late(self) -> None:
-        """Nobody has signed on: a connection that says nothing is not kept."""
+        """Close a connection on which no user has signed on in time."""
         if not self._conversation.user and not self._gone:
             self.drop()
 
@@ -257,7 +257,7 @@ class _Connection(asyncio.Protocol):
             self._answer(work, b"" if self._gone else future.result())
 
     def _answer(self, work: SystemWork, data: bytes) -> None:
-        """Write what a work came to, or the rest of it, and take the next step; or put back what nobody reads."""
+        """Write a result and take the next step; put received entries back if the client is gone."""
         if work.undo is not None and self._hung_up():
             self._gone = True
         if not self._gone:
@@ -266,7 +266,7 @@ class _Connection(asyncio.Protocol):
             self._go_on()
             return
         if work.undo is not None:  # there is nothing to put back unless it was done just before
-            self._servers.submit(work.undo, "putting back what nobody read")
+            self._servers.submit(work.undo, "putting back unread entries")
         self._end_job()
 
     def _hung_up(self) -> bool:

@@ -39,7 +39,7 @@ class Frame(NamedTuple):
         attributes: the header id: client attributes in requests that start a server, else 0.
         server: server id, such as ``0xE007``.
         instance: CS instance, echoed.
-        correlation: echoed, so that the client finds who waits.
+        correlation: echoed, so that the client finds the waiting caller.
         template: bytes of fixed fields after the header, as the client says.
         request: request id.
         body: everything after the header.

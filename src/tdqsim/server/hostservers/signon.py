@@ -31,7 +31,7 @@ _MALFORMED = {
     _CHANGE: SignOnCode.CHANGE_NOT_VALID,
     _TOKEN: SignOnCode.GENERATE_NOT_VALID,
 }
-"""Return codes for requests that are not what they should be; of any other it is REQUEST_NOT_VALID."""
+"""Return codes for malformed requests; for all others REQUEST_NOT_VALID."""
 _TELL_MESSAGES = 0x1128
 _CURRENT, _LAST = 0x1106, 0x1107
 _REFUSALS = {
@@ -78,9 +78,9 @@ class SignOn(Conversation):
         if len(seed) != 8:
             raise FrameError("no client seed of eight bytes")
         if len(found.get(0x1101, bytes(4))) != 4:
-            raise Refused(SignOnCode.REPLY_INDICATOR_NOT_VALID, "a client version that is none")
+            raise Refused(SignOnCode.REPLY_INDICATOR_NOT_VALID, "an invalid client version")
         if len(found.get(0x1102, bytes(2))) != 2:
-            raise Refused(SignOnCode.START_NOT_VALID, "a data stream level that is none")
+            raise Refused(SignOnCode.START_NOT_VALID, "an invalid data stream level")
         self.keep_seeds(seed)
         rest = block(0x1101, self.host.vrm) + block(0x1102, BOUNDS["sign_on_level"].to_bytes(2, "big"))
         rest += block(0x1103, self._server_seed) + block(0x1119, bytes((self.host.level,)))
@@ -88,13 +88,13 @@ class SignOn(Conversation):
 
     def _retrieve(self, frame: Frame) -> Step:
         attempt = self.attempt(frame, 21, SignOnCode.REQUEST_NOT_VALID)
-        told = _TELL_MESSAGES in frame.blocks(21)
+        wanted = _TELL_MESSAGES in frame.blocks(21)
 
         def retrieve() -> bytes:
             host = self.host
             code = sign_on(host.system, host.accounts, PasswordLevel.of(host.level), attempt)
             if code is not SignOnCode.GOOD:
-                return _refused(frame, 0xF004, code, attempt, told=told)
+                return _refused(frame, 0xF004, code, attempt, messages=wanted)
             now, last = host.system.clock.time_ns(), host.signed_on.get(attempt.user)
             host.signed_on[attempt.user] = now
             ccsid = EBCDIC.ccsid.to_bytes(4, "big")
@@ -112,7 +112,7 @@ class SignOn(Conversation):
     def _change(self, frame: Frame) -> Step:
         attempt = self.attempt(frame, 21, SignOnCode.CHANGE_NOT_VALID)
         found = frame.blocks(21)
-        told = _TELL_MESSAGES in found
+        wanted = _TELL_MESSAGES in found
         hidden = NewPassword(
             _password(found, 0x110C, SignOnCode.OLD_PASSWORD_NOT_VALID),
             _password(found, 0x110D, SignOnCode.NEW_PASSWORD_NOT_VALID),
@@ -122,26 +122,26 @@ class SignOn(Conversation):
         def change() -> bytes:
             host = self.host
             code = change_password(host.system, host.accounts, PasswordLevel.of(host.level), attempt, hidden)
-            return _refused(frame, 0xF005, code, attempt, told=told)
+            return _refused(frame, 0xF005, code, attempt, messages=wanted)
 
         return SystemWork(change)
 
     def _token(self, frame: Frame) -> Step:
-        """A profile token is asked for: whoever may have one is told that there are no more."""
+        """A request for a profile token: a user who may have one gets the answer that there are no more."""
         attempt, found = self.attempt(frame, 22, SignOnCode.GENERATE_NOT_VALID), frame.blocks(22)
         if frame.number(21, 1) != _PROFILE_TOKEN:
             raise Refused(SignOnCode.TOKEN_KIND_NOT_VALID, "a token that is no profile token")
         if found.get(0x1116) not in _TOKEN_TYPES:
-            raise Refused(SignOnCode.TOKEN_TYPE_NOT_VALID, "a type of profile token that is none")
+            raise Refused(SignOnCode.TOKEN_TYPE_NOT_VALID, "an invalid type of profile token")
         if not 1 <= int.from_bytes(found.get(0x1117, b""), "big") <= BOUNDS["token_seconds"]:
             raise Refused(SignOnCode.TOKEN_SECONDS_NOT_VALID, "seconds that a profile token does not live")
-        told = _TELL_MESSAGES in found
+        wanted = _TELL_MESSAGES in found
 
         def token() -> bytes:
             host = self.host
             code = sign_on(host.system, host.accounts, PasswordLevel.of(host.level), attempt)
             code = SignOnCode.NO_MORE_TOKENS if code is SignOnCode.GOOD else code
-            return _refused(frame, 0xF007, code, attempt, told=told)
+            return _refused(frame, 0xF007, code, attempt, messages=wanted)
 
         return SystemWork(token)
 
@@ -156,8 +156,8 @@ def _password(found: dict[int, bytes], point: int, not_valid: SignOnCode) -> byt
     return data
 
 
-def _refused(frame: Frame, reply_id: int, code: SignOnCode, attempt: Attempt, *, told: bool) -> bytes:
+def _refused(frame: Frame, reply_id: int, code: SignOnCode, attempt: Attempt, *, messages: bool) -> bytes:
     """The reply that has a return code, and the messages when they are asked for."""
     message_id = _REFUSALS.get(code)
-    rest = refusal_blocks([message(message_id, attempt.user)]) if told and message_id is not None else b""
+    rest = refusal_blocks([message(message_id, attempt.user)]) if messages and message_id is not None else b""
     return reply(frame, reply_id, code.to_bytes(4, "big"), rest)

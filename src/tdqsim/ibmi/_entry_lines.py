@@ -1,7 +1,7 @@
 """Entries in and out of data queues as JSON lines, for people and scripts.
 
 A line is an object with ``data`` (hexadecimal) or ``text`` (in the CCSID of the job), and ``key`` or ``key_text`` for a
-keyed queue. A dump writes what it knows beside that: the enqueue time and the sender.
+keyed queue. A dump adds the enqueue time and the sender.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KNOWN = frozenset({"data", "text", "key", "key_text", "time", "sender"})
 
 
 class Converting(Protocol):
-    """Who reads text: a job here, or one elsewhere."""
+    """A job, here or on a server, whose code page converts text."""
 
     @property
     def page(self) -> CodePage:
