@@ -9,7 +9,6 @@ from __future__ import annotations
 from _thread import get_ident
 from collections import deque
 from collections.abc import Callable, Collection
-from random import Random
 from typing import Final, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -42,7 +41,7 @@ class Turns:
         self.seed = seed
         self.on_idle: list[Callable[[], None]] = []
         self.on_dispatch: Callable[[Strand], None] | None = None
-        self._random = Random(seed)  # noqa: S311  (repeatable on purpose)
+        self._draw = _draw(seed)
         self.ready: deque[Strand] = deque()
         self.chooser = None
         self._live: dict[int, Strand] = {}
@@ -118,7 +117,7 @@ class Turns:
     def _pick(self) -> Strand:
         """The strand that the chooser or the seed picks, instead of the first one."""
         ready, chooser = self.ready, self._chooser
-        index = chooser(list(ready)) if chooser is not None else self._random.randrange(len(ready))
+        index = chooser(list(ready)) if chooser is not None else self._draw(len(ready))
         ready.rotate(-index)
         strand = ready.popleft()
         ready.rotate(index)
@@ -249,6 +248,15 @@ class Turns:
         self.ready.extend(strands)
         for _ in range(before):
             self.ready.popleft()
+
+
+def _draw(seed: int) -> Callable[[int], int]:
+    """A function that draws a number below a limit, by a seed; always 0 for seed 0."""
+    if seed == 0:
+        return lambda _limit: 0
+    from random import Random  # noqa: PLC0415  (most dispatchers have seed 0)
+
+    return Random(seed).randrange  # noqa: S311  (repeatable on purpose)
 
 
 def _running() -> set[greenlet]:
