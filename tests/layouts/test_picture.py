@@ -79,6 +79,7 @@ def test_what_is_read_as_a_number_has_a_mask(text, mask):
         "9V9V",
         "9P9",
         "X(0)",
+        "9(\u0663)",  # a digit, but not of COBOL
         "X(",
         "X)",
         "9(39)",

@@ -320,7 +320,7 @@ def _position(value: str, columns: int, before: Sequence[BmsField]) -> tuple[int
 def _picture_size(picture: str) -> int:
     text = picture.strip("'").upper()
     size = 0
-    for symbol, count in re.findall(r"([A-Z0-9$,.*/+-])(?:\((\d{1,3})\))?", text):
+    for symbol, count in re.findall(r"([A-Z0-9$,.*/+-])(?:\(([0-9]{1,3})\))?", text):
         size += 0 if symbol in "SV" else int(count or 1)
     return size
 

@@ -27,7 +27,7 @@ Values = Mapping[str, Any]
 Node = Callable[[Values], Value]
 
 TOKEN = re.compile(
-    r"""\s*(?:(?P<number>\d{1,18})(?![\w@#$])
+    r"""\s*(?:(?P<number>[0-9]{1,18})(?![\w@#$])
       | '(?P<text>(?:[^']|'')*)'
       | (?P<name>[\w@#$][\w@#$.]*(?:-[\w@#$.]+)*)
       | (?P<mark>>=|<=|!=|&&|\|\||[-+*/=<>!(),]))""",

@@ -196,7 +196,8 @@ def parse_match(text: str, copybook: str, masks: tuple[str, ...], tolerances: Ma
     for part in parts:
         name, _, span = part.partition("=")
         first, _, last = span.partition("-")
-        if name not in ("key", "order") or not first.isdecimal() or not last.isdecimal() or int(first) >= int(last):
+        digits = span.isascii() and first.isdigit() and last.isdigit()
+        if name not in ("key", "order") or not digits or int(first) >= int(last):
             raise NotAllowed(f"--match {text}: {part!r} must be key=A-B or order=A-B, bytes from 0, B not included")
         found = slice(int(first), int(last))
         match = replace(match, key=found) if name == "key" else replace(match, order=found)
