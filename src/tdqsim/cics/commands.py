@@ -2,7 +2,7 @@
 
 A command is a function in the folder of what it is about, with the task as its first parameter. Hung on a class it is
 that class's method, so that ``task.writeq_td("PAYQ", b"...")`` is what editors and type checkers see.
-:func:`~tdqsim.cics.kernel.tasks.outside` makes the region's method of it: a task of its own, with its syncpoint. ABEND,
+:mod:`tdqsim.cics.region_commands` makes the region's method of it: a task of its own, with its syncpoint. ABEND,
 RETURN, HANDLE, IGNORE, PUSH and POP HANDLE, and RETRIEVE mean nothing without a task that goes on, and are on the task
 alone. The text below each is the first line of its docstring, for editors that do not run the code.
 """

@@ -10,6 +10,7 @@ no task of the program's. What is here is the public face.
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, TypeVarTuple, Unp
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.handlers import (
-    Handler,
     check_handlers,
-    give_handlers,
     load_handlers,
     own_name,
     register,
@@ -34,6 +33,7 @@ from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.start import StartRequest
+from tdqsim.cics.model.transaction import Handler
 from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,
@@ -191,13 +191,13 @@ class Region(RegionCommands, RegionParts):
             claim(self.store, KEEPER, readonly=readonly)
             self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
             self.hardening.store_failed = partial(store_failed, self)
-            self.dispatcher.on_idle += [self.hardening.serve, self.task_manager.finish_ends]
+            self.dispatcher.on_idle.append(self.task_manager.finish_ends)
             from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
 
             self.data_sets = DataSets(self, dd or {}, datasets)
             self.catalogue = ResourceCatalogue(self, kept=isinstance(store, Path | str))
             begin(self, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
-            give_handlers(self, handlers)
+            self._take_handlers(handlers)
         except BaseException:
             give_up(self)
             raise
@@ -226,9 +226,19 @@ class Region(RegionCommands, RegionParts):
 
     def _check(self, what: str) -> None:
         """Refuse a call from another thread, and one to a closed region."""
-        self.dispatcher.check_thread()
+        if self.dispatcher.thread != get_ident():
+            self.dispatcher.check_thread()
         if self.closed:
             raise RegionClosed(f"{what}: the region {self.applid} {self.why_closed}")
+
+    def _take_handlers(self, handlers: Sequence[str] | Mapping[str, Handler] | None) -> None:
+        """Register callables, or import modules; None imports what transactions name, an empty sequence nothing."""
+        modules = () if isinstance(handlers, Mapping) else handlers
+        if isinstance(handlers, Mapping):
+            for transid, handler in handlers.items():
+                self.register(transid, handler)
+        if modules or modules is None or self.settings:
+            self.load_handlers(*(modules or ()))
 
     # -- resources ------------------------------------------------------------------------------------------------
 
@@ -413,7 +423,8 @@ class Region(RegionCommands, RegionParts):
     def run(self) -> None:
         """Let tasks run until none can go on; the simulated clock jumps to what they wait for."""
         self._check("run")
-        self.task_manager.finish_ends()
+        if self.task_manager.unfinished:
+            self.task_manager.finish_ends()
         self.dispatcher.run()
 
     # -- units of work --------------------------------------------------------------------------------------------

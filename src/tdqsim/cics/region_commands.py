@@ -5,11 +5,71 @@ The text below each is the first line of its docstring, for editors that do not 
 
 from __future__ import annotations
 
+from _thread import get_ident
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
 from tdqsim.cics.commands import Task
-from tdqsim.cics.kernel.tasks import Tasks, outside
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.tasks import Tasks
 from tdqsim.cics.model.region import RegionData
+from tdqsim.errors import RegionClosed
 
 __all__ = ["RegionCommands"]
+
+K = TypeVar("K")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[RegionCommands, P], T]:
+    """A command as the region's method: a task of its own, with its syncpoint."""
+
+    @wraps(command)
+    def alone(region: RegionCommands, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        tasks, dispatcher = region.task_manager, region.dispatcher
+        if get_ident() != dispatcher.thread:
+            dispatcher.check_thread()
+        if tasks.unfinished:
+            tasks.finish_ends()
+        task, tasks.spare = tasks.spare, None
+        if region.closed:
+            raise RegionClosed(f"the region {region.applid} {region.why_closed}")
+        if task is None:
+            task = tasks.alone()
+        task.number = task.eib.eibtaskn = tasks.next_number()
+        try:
+            value = command(task, *args, **kwargs) if kwargs else command(task, *args)  # type: ignore[arg-type, call-arg]
+            if task.unit is not None:
+                task.take_syncpoint()
+        except Condition:
+            _end(task)
+            raise
+        except BaseException:
+            tasks.unfinished[task] = None  # what cuts this short leaves the task to the next command
+            task.give_up()  # where even a call is too much, its locks are free all the same
+            tasks.finish_ends()
+            raise
+        if task.qzero or task.browses or region.enqueues:
+            task.end(normal=True)
+        else:
+            tasks.spare = task
+        if dispatcher.ready or dispatcher.deadlines:
+            dispatcher.run_ready()
+        return value
+
+    return alone
+
+
+def _end(task: Task) -> None:
+    """End a command's own task after a condition: the caller handles that, so what the command did is kept."""
+    try:
+        task.take_syncpoint()
+    except BaseException:
+        task.end(normal=False)
+        raise
+    task.end(normal=True)
 
 
 class RegionCommands(RegionData):

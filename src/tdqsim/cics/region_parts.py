@@ -6,23 +6,22 @@ those protocols together; what programs call is in :class:`~tdqsim.cics.region.R
 
 from __future__ import annotations
 
-from _thread import get_ident
 from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.files import Files
-from tdqsim.cics.kernel.enqueue import release_all
-from tdqsim.cics.kernel.handlers import TransactionEntry, program_of_transaction
+from tdqsim.cics.kernel.handlers import program_of_transaction
 from tdqsim.cics.kernel.region_log import RegionLog
-from tdqsim.cics.kernel.security import SecurityPolicy, check_user
+from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.starts import Starts
 from tdqsim.cics.kernel.tasks import PURGED, Tasks
 from tdqsim.cics.model.lock import Enqueue
 from tdqsim.cics.model.region import Hook, Recorder, RegionData, RegionLink
 from tdqsim.cics.model.space import IntraSpace
 from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.programs import Diagnostics, Programs
 from tdqsim.cics.queues.ati import Ati
 from tdqsim.cics.queues.awaiting import AwaitingHandlers
@@ -118,8 +117,8 @@ class RegionParts(RegionData):
         self._take_policy(security)
         self.groups = groups
         self.is_watched = False
-        self._hook: Hook[Any] | None = None
-        self._recorder: Recorder[Any] | None = None
+        self._hook: Hook | None = None
+        self._recorder: Recorder | None = None
         self.aside: Store | None = None
         self._make_parts(dfhintra)
 
@@ -154,80 +153,6 @@ class RegionParts(RegionData):
         self.diagnostics = Diagnostics()
         self.ts = TemporaryStorage(self)
         self.files = Files(self)
-
-    # -- what looks on --------------------------------------------------------------------------------------------
-
-    @property
-    def security(self) -> SecurityPolicy | None:
-        """The security policy; None checks nothing."""
-        return self._security
-
-    @security.setter
-    def security(self, policy: SecurityPolicy | None) -> None:
-        self._take_policy(policy)
-        self.directory.refresh_all()
-
-    def _take_policy(self, policy: SecurityPolicy | None) -> None:
-        check_user(policy, self.default_user, "default_user")
-        check_user(policy, self.region_user, "region_user")
-        self._security = policy
-
-    @property
-    def hook(self) -> Hook[Any] | None:
-        """What looks at every command; None costs nothing."""
-        return self._hook
-
-    @hook.setter
-    def hook(self, hook: Hook[Any] | None) -> None:
-        self._hook = hook
-        self._watch()
-
-    @property
-    def recorder(self) -> Recorder[Any] | None:
-        """What writes down what happens; None costs nothing."""
-        return self._recorder
-
-    @recorder.setter
-    def recorder(self, recorder: Recorder[Any] | None) -> None:
-        self._recorder = recorder
-        self._watch()
-
-    def _watch(self) -> None:
-        self.is_watched = self._hook is not None or self._recorder is not None
-        self.directory.refresh_all()
-
-    def record(self, task: TaskData, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
-        """Tell the recorder of a command that is a whole function of its own."""
-        self.dispatcher.check_thread()
-        if self._recorder is not None:
-            self._recorder.command(task, command, arguments, outcome)
-
-    # -- tasks ----------------------------------------------------------------------------------------------------
-
-    def task_ended(self, task: TaskData, *, normal: bool) -> None:
-        """A task has ended and its unit of work is settled: its QZEROs, its ENQs, its queue's cycle, its facility."""
-        if self.dispatcher.thread != get_ident():
-            self.dispatcher.check_thread()
-        self.tasks.pop(task.number, None)
-        if self.failed:
-            return
-        if self._recorder is not None and not task.recorded:
-            task.recorded = True
-            self._recorder.task_ended(task, normal=normal)
-        if task.qzero:
-            for queue, cycle in task.qzero.items():
-                self.ati.emptied(queue, cycle)
-        if self.enqueued:
-            release_all(self, task)
-        facility = task.facility
-        if facility is not None and facility.task is task:
-            facility.task = None
-        if self.closed:
-            return
-        if task.request is not None:
-            self.ati.task_ended(task.request, normal=normal)
-        if facility is not None:
-            self.ati.serve(facility)
 
     @explains_wrong_types
     def purge(self, handle: Strand | TaskData, code: str = PURGED) -> bool:

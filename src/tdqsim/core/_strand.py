@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -171,7 +172,8 @@ class Strand(Generic[T_co]):
             WrongThread: another thread than the dispatcher's.
             BaseException: whatever left the strand's function.
         """
-        self.dispatcher.check_thread()
+        if self.dispatcher.thread != get_ident():
+            self.dispatcher.check_thread()
         if not self.done:
             self.dispatcher.wait(lambda: None if self.done else WAIT, self.ended)
         if self.exception is not None:

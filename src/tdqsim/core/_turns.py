@@ -9,7 +9,7 @@ from __future__ import annotations
 from _thread import get_ident
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Final, TypeVar
+from typing import Final
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -20,7 +20,6 @@ from tdqsim.errors import WrongThread
 
 __all__ = ["Turns"]
 
-T = TypeVar("T")
 _IDLE_WORKERS_KEPT: Final = 64
 
 
@@ -64,14 +63,6 @@ class Turns:
                 "a dispatcher, with its regions and systems, is used in the thread and process that made it only; "
                 "from another thread use Engine.submit"
             )
-
-    def _guarded(self, call: Callable[[], T]) -> T:
-        """Call a function outside all strands; an exception in it leaves nothing half done."""
-        try:
-            return call()
-        except BaseException as error:
-            self._recover(error, self.outside)
-            raise
 
     @property
     def chooser(self) -> Callable[[list[Strand]], int] | None:

@@ -168,7 +168,8 @@ class Dispatcher(Turns):
         Raises:
             WrongThread: see :meth:`check_thread`.
         """
-        self.check_thread()
+        if self.thread != get_ident():
+            self.check_thread()
         if self.current is self.outside:
             self._guarded(self._settle)
 
@@ -211,8 +212,17 @@ class Dispatcher(Turns):
         self._check_outside("rest()")
         self._guarded(self._rest)
 
+    def _guarded(self, call: Callable[[], T]) -> T:
+        """Do something outside all strands; what is raised meanwhile leaves nothing half done."""
+        try:
+            return call()
+        except BaseException as error:
+            self._recover(error, self.outside)
+            raise
+
     def _check_outside(self, what: str) -> None:
-        self.check_thread()
+        if self.thread != get_ident():
+            self.check_thread()
         if self.current is not self.outside:
             raise UsageError(
                 f"{what} is for the program outside the tasks; a task gives way only by a command that waits"
@@ -446,7 +456,7 @@ class Dispatcher(Turns):
         return self._agenda.next_ns()
 
     def _reach_next_deadline(self, *, outside_waits: bool) -> bool:
-        moment = self._agenda.next_ns()
+        moment = self._agenda.next_ns() if self.deadlines else None
         if moment is None or not (outside_waits or self._agenda.comes_to(self._live.values())):
             return False
         if self.clock.frozen and not self.clock.simulated and moment > self.clock.time_ns():

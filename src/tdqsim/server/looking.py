@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Any
 
 from tdqsim.cics import Condition, Region
-from tdqsim.cics.kernel.security import Access, may_access
+from tdqsim.cics.kernel.authority import may_access
+from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.records import records, uncommitted
 from tdqsim.cics.model.queue import IntraTdQueue

@@ -79,7 +79,7 @@ class ActivePlan:
             self._undo.append(lambda: remove_hook(region, self))
         self._attach_store(region.store, region.applid)
         for end in region.links.values():
-            if isinstance(end, LinkEnd):
+            if isinstance(end, LinkEnd) and isinstance(end.link, Link):
                 self._attach_link(end.link)
 
     def _attach_link(self, link: Link) -> None:

@@ -8,7 +8,7 @@ has different ABSTIMEs in different regions. Source: ASKTIME and FORMATTIME (IBM
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 __all__ = [
     "ABSTIME_LENGTH",
@@ -133,7 +133,7 @@ class FormattedTime(NamedTuple):
     milliseconds: int = 0
     datestring: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The receivers of FORMATTIME by option."""
         return {name.upper(): value for name, value in self._asdict().items()} | {"DATE": self.mmddyy}
 

@@ -7,7 +7,7 @@ response in the EIB. A condition that leaves a program unhandled is an :class:`A
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.errors import TdqError
 from tdqsim.facts import ABEND_CODES, Resp
@@ -37,8 +37,8 @@ class Condition(TdqError):
     resource = ""
     data = b""
     length = 0
-    brings: Mapping[str, Any] | None = None
-    taken_by: Callable[[Condition], Any] | None = None
+    brings: Mapping[str, object] | None = None
+    taken_by: Callable[[Condition], object] | None = None
 
     def __init__(
         self,
@@ -50,8 +50,8 @@ class Condition(TdqError):
         resource: str = "",
         data: bytes = b"",
         length: int = 0,
-        brings: Mapping[str, Any] | None = None,
-        taken_by: Callable[[Condition], Any] | None = None,
+        brings: Mapping[str, object] | None = None,
+        taken_by: Callable[[Condition], object] | None = None,
     ) -> None:
         TdqError.__init__(self, resp, resp2, detail)
         self.resp = resp
@@ -109,7 +109,7 @@ class TaskReturn(BaseException):
         value: what becomes the task's result.
     """
 
-    def __init__(self, value: Any = None) -> None:
+    def __init__(self, value: object = None) -> None:
         super().__init__(value)
         self.value = value
 

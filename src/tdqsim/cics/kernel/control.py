@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Final, Literal, NoReturn
 
 from tdqsim.cics.kernel.abstime import abstime
@@ -196,7 +197,7 @@ def asktime_eib(task: TaskBase) -> None:
     task.eib.moment_ns = task.region.clock.time_ns()
 
 
-def _no_values(*options: str) -> Any:
+def _no_values(*options: str) -> object:
     return "" if len(options) == 1 else ("",) * len(options)
 
 
@@ -228,13 +229,13 @@ def assign(task: TaskBase, *options: AssignOption, nohandle: Flag = False) -> An
 def _qname(task: TaskBase) -> str:
     if task.request is None:
         raise Condition(Resp.INVREQ, _NO_ATI, "the task was not started by a transient data queue")
-    return str(task.request.queue.name)
+    return task.request.queue.name
 
 
 def _facility(task: TaskBase) -> str:
     if task.facility is None:
         raise Condition(Resp.INVREQ, detail="the task has no principal facility")
-    return str(task.facility.name)
+    return task.facility.name
 
 
 def _fci(task: TaskBase) -> bytes:
@@ -246,10 +247,10 @@ def _fci(task: TaskBase) -> bytes:
     return _FCI["interval control" if task.startcode.startswith("S") else "none"]
 
 
-def _terminal(value: Callable[..., Any]) -> Callable[[TaskBase], Any]:
+def _terminal(value: Callable[[TaskBase], object]) -> Callable[[TaskBase], object]:
     """The value of an option that only a task with a terminal has."""
 
-    def get(task: TaskBase) -> Any:
+    def get(task: TaskBase) -> object:
         if task.facility is None:
             raise Condition(Resp.INVREQ, _NO_TERMINAL, "the task has no terminal")
         return value(task)
@@ -257,10 +258,13 @@ def _terminal(value: Callable[..., Any]) -> Callable[[TaskBase], Any]:
     return get
 
 
-def _level(task: TaskBase, name: str, otherwise: Any) -> Any:
+def _given(value: object, _task: TaskBase) -> object:
+    return value
+
+
+def _level(task: TaskBase, name: str, otherwise: object) -> object:
     """What the program's level has; a task without levels is at the top."""
-    level = getattr(task, "level", None)
-    return otherwise if level is None else getattr(level, name)
+    return otherwise if task.level is None else getattr(task.level, name)
 
 
 def _twa_length(task: TaskBase) -> int:
@@ -268,7 +272,7 @@ def _twa_length(task: TaskBase) -> int:
     return int(getattr(entry.definition, "twasize", 0) or 0) if entry is not None else 0
 
 
-ASSIGN_OPTIONS: Final[dict[str, Any]] = {
+ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
     "ABCODE": lambda task: task.abcode,
     "APPLID": lambda task: task.region.applid,
     "FACILITY": _facility,
@@ -296,7 +300,7 @@ ASSIGN_OPTIONS: Final[dict[str, Any]] = {
     "TCTUALENG": _terminal(lambda _task: 0),
     "TASKPRIORITY": lambda _task: 1,
     "TRANPRIORITY": lambda _task: 1,
-    **{word: _terminal(lambda _task, size=size: size) for word, size in _SCREEN_SIZES.items()},
+    **{word: _terminal(partial(_given, size)) for word, size in _SCREEN_SIZES.items()},
     **{word: _terminal(lambda _task: b"\xff") for word in _SCREEN_FLAGS},
 }
 """The options of ASSIGN and where each value comes from."""

@@ -9,11 +9,11 @@ DEQ (IBM Docs); ENQUEUE_TYPE of the XPI's ENQUEUE function for the pool; that th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.lock import Enqueue
-from tdqsim.core.dispatch import WAIT
+from tdqsim.core.dispatch import WAIT, WaitMark
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 
@@ -61,7 +61,7 @@ def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool
         enqueue = region.enqueues[name] = Enqueue(name)
     found = enqueue
 
-    def attempt() -> Any:
+    def attempt() -> WaitMark | None:
         if found.owner is not task:
             if found.holds or not found.waiting.is_first(region.dispatcher.current):
                 return WAIT

@@ -13,22 +13,21 @@ it in PROGRAM and has no handler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from tdqsim.cics.model.transaction import Handler, ProgramTable, TransactionEntry
 from tdqsim.errors import DefinitionError, Problem, TdqError
 
 if TYPE_CHECKING:
+    from tdqsim.cics.model.region import RegionData
     from tdqsim.definitions import Transaction
 
 __all__ = [
-    "Handler",
-    "ProgramTable",
     "Resolver",
-    "TransactionEntry",
     "check_handlers",
-    "give_handlers",
     "import_handler",
     "load_handlers",
     "own_name",
@@ -38,70 +37,12 @@ __all__ = [
     "undefined",
 ]
 
-Handler = Callable[..., Any]
 _LONGEST_TRANSID: Final = 4
 _RESOLVERS: Final = "tdqsim.handlers"
+_KEPT: Final = 1000
 
 
-class ProgramTable(Protocol):
-    """The program table of a region, as far as transactions need it."""
-
-    def find(self, name: str) -> Handler | None:
-        """The program of this name, or None."""
-
-
-class TransactionEntry:
-    """A transaction of a region.
-
-    Attributes:
-        definition: its definition; one with defaults when a handler was registered without any.
-        handler: the function registered under its id, or None.
-        defined: whether there is a definition of its own.
-        name, remotesystem, enabled, program_name, dtimout_ns: of the definition, where each task that begins asks for
-            them.
-    """
-
-    __slots__ = (
-        "_programs", "defined", "definition", "dtimout_ns", "enabled", "handler", "name", "program_name",
-        "remotesystem",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        definition: Transaction,
-        programs: ProgramTable | None = None,
-        handler: Handler | None = None,
-        *,
-        defined: bool = True,
-    ) -> None:
-        self._programs = programs
-        self.handler = handler
-        self.define(definition, defined=defined)
-
-    def define(self, definition: Transaction, *, defined: bool = True) -> None:
-        """Take a definition; the handler stays."""
-        self.definition = definition
-        self.defined = defined
-        self.name, self.remotesystem = definition.name, definition.remotesystem
-        self.program_name = definition.program
-        self.enabled = definition.status == "ENABLED"
-        seconds = definition.dtimout_seconds
-        self.dtimout_ns = None if seconds is None else seconds * 10**9
-
-    @property
-    def program(self) -> Handler | None:
-        """The program that its tasks run: the handler, or what the program table has for PROGRAM; None for none."""
-        if self.handler is not None or self._programs is None or not self.program_name:
-            return self.handler
-        return self._programs.find(self.program_name)
-
-    def why_not(self) -> str | None:
-        """The message that says why it cannot be attached; None when it can."""
-        if not self.enabled:
-            return "DFHAC2008"
-        return "DFHAC2016" if self.program is None else None
-
-
+@lru_cache(_KEPT)
 def undefined(transid: str) -> Transaction:
     """The definition of a transaction that only has a handler.
 
@@ -116,10 +57,10 @@ def undefined(transid: str) -> Transaction:
 class Resolver(Protocol):
     """What an entry point of the group ``tdqsim.handlers`` gives: programs that are written in something else."""
 
-    def handler(self, region: Any, name: str) -> Handler:
+    def handler(self, region: RegionData, name: str) -> Handler:
         """The program that ``handler: PREFIX:NAME`` names; an error says why there is none."""
 
-    def find(self, region: Any, name: str) -> Handler | None:
+    def find(self, region: RegionData, name: str) -> Handler | None:
         """The program of this name, if there is one: that of a TRANSACTION without ``handler:``."""
 
 
@@ -130,7 +71,7 @@ def _resolver(prefix: str) -> Resolver | None:
     return None if found is None else found.load()
 
 
-def import_handler(path: str, transid: str, region: Any = None) -> Handler:
+def import_handler(path: str, transid: str, region: RegionData) -> Handler:
     """The callable that ``package.module:function`` names, or the program that ``PREFIX:NAME`` does.
 
     Raises:
@@ -145,14 +86,14 @@ def import_handler(path: str, transid: str, region: Any = None) -> Handler:
     if resolver is not None:
         return resolver.handler(region, attributes)
     try:
-        found: Any = import_module(module_name)
+        found: object = import_module(module_name)
     except Exception as error:  # (whatever a user's module does at import)
         raise refused(_not_imported(module_name, error)) from error
     for attribute in attributes.split("."):
         found = getattr(found, attribute, None)
     if not callable(found):
         raise refused(f"module {module_name} has no function {attributes}")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _not_imported(module: str, error: Exception) -> str:
@@ -216,7 +157,7 @@ def program_of_transaction(transactions: Mapping[str, TransactionEntry], name: s
 
 
 def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> None:
-    """Refuse handlers that :func:`give_handlers` would, before there is anything of the region.
+    """Refuse what a region could not register, before there is anything of the region.
 
     Raises:
         DefinitionError, TdqError: a key is no transaction id, or its handler cannot be called.
@@ -226,25 +167,7 @@ def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> No
             register({}, transid, handler)
 
 
-def give_handlers(region: Any, handlers: Sequence[str] | Mapping[str, Handler] | None) -> None:
-    """Give a region the handlers it was made with, once its transactions are there: callables, or modules to import.
-
-    None has no modules, but imports what transactions name; empty, not even that.
-
-    Raises:
-        DefinitionError: a module or handler cannot be imported.
-    """
-    modules: Sequence[str] | None = ()
-    if isinstance(handlers, Mapping):
-        for transid, handler in handlers.items():
-            region.register(transid, handler)
-    else:
-        modules = handlers
-    if modules or modules is None or region.settings:
-        region.load_handlers(*(modules or ()))
-
-
-def load_handlers(region: Any, modules: Iterable[str]) -> None:
+def load_handlers(region: RegionData, modules: Iterable[str]) -> None:
     """See :meth:`tdqsim.cics.region.Region.load_handlers`; the region is handed to the modules' ``register``."""
     for name in modules:
         try:

@@ -9,7 +9,8 @@ what it returns is what the command returns. Source: HANDLE CONDITION, IGNORE CO
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from collections.abc import Sized
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
@@ -50,12 +51,12 @@ def _condition(name: str) -> Resp:
     return Resp[name.upper()]
 
 
-def _take_default(condition: Condition) -> Any:
+def _take_default(condition: Condition) -> NoReturn:
     """The label of a HANDLE CONDITION that names none: the default action, which here is an abend."""
     raise condition
 
 
-def _at_most(names: Any, what: str) -> None:
+def _at_most(names: Sized, what: str) -> None:
     if len(names) > _MOST:
         raise TdqError(f"{what} names {len(names)} conditions; allowed are {_MOST} in one command")
 

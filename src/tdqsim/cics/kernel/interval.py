@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
+from tdqsim.cics.kernel.authority import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.command import (
     Flag,
     Fullword,
@@ -26,7 +27,6 @@ from tdqsim.cics.kernel.command import (
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import passed
-from tdqsim.cics.kernel.security import UNKNOWN_USER, why_not_for
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.start import StartRequest
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue

@@ -13,7 +13,7 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib, completion
@@ -21,6 +21,9 @@ from tdqsim.cics.model.region import Hook, Recorder
 from tdqsim.core.argument_types import BARE, raise_wrong_type
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import TdqError
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 __all__ = ["Hook", "Issuer", "Recorder", "WatchedRegion", "check_flag", "check_options", "issued"]
 
@@ -72,7 +75,7 @@ class Issuer(Protocol):
     def refuse(self, command: str) -> None:
         """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
 
-    def respond(self, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: Any) -> Any:
+    def respond(self, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:
         """End a command with a condition; returns what the command returns, or raises the condition."""
 
     def let_others_run(self) -> None:
@@ -101,7 +104,7 @@ def check_options(name: str, words: Iterable[str], allowed: Collection[str]) -> 
 
 
 @cache
-def _signature(work: Callable[..., Any]) -> Any:
+def _signature(work: Callable[..., object]) -> Signature:
     import inspect  # noqa: PLC0415  (only who looks on needs it)
 
     return inspect.signature(work)
@@ -114,7 +117,7 @@ def issued(
     done = completion(name)
     flags = frozenset(each for each, hint in work.__annotations__.items() if hint in {"Flag", "bool"})
 
-    def arguments(task: S, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def arguments(task: S, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
         """What the program gave, by parameter, for those who look on."""
         bound = _signature(work).bind(task, *args, **kwargs).arguments
         return {each: value for each, value in list(bound.items())[1:] if each != "nohandle"}
@@ -141,8 +144,8 @@ def issued(
             if given is not None:
                 _tell(region, task, name, given, condition)
             nohandle = bool(kwargs.get("nohandle"))
-            instead = otherwise(*args) if callable(otherwise) else otherwise
-            return task.respond(condition, name, shown, nohandle=nohandle, otherwise=instead)  # type: ignore[no-any-return]
+            instead = cast("T", otherwise(*args) if callable(otherwise) else otherwise)
+            return task.respond(condition, name, shown, nohandle=nohandle, otherwise=instead)
         except BARE as error:
             raise_wrong_type(error, name, work, (task, *args), kwargs)
             raise
@@ -155,7 +158,7 @@ def issued(
     return issue
 
 
-def _tell(region: WatchedRegion, task: Any, name: str, given: Mapping[str, Any], outcome: object) -> None:
+def _tell(region: WatchedRegion, task: Issuer, name: str, given: Mapping[str, object], outcome: object) -> None:
     if region.hook is not None:
         region.hook.after(task, name, given, outcome)
     if region.recorder is not None:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+    from structlog.stdlib import BoundLogger
 
 __all__ = ["RegionLog"]
 
@@ -19,39 +24,39 @@ class RegionLog:
 
     def __init__(self, applid: str) -> None:
         self._applid = applid
-        self._structured: Any = None
+        self._structured: BoundLogger | None = None
 
-    def info(self, event: str, **values: Any) -> None:
+    def info(self, event: str, **values: object) -> None:
         """Something that happened as it should."""
         self._say("INFO", event, values)
 
-    def warning(self, event: str, **values: Any) -> None:
+    def warning(self, event: str, **values: object) -> None:
         """Something that a test may want to know of."""
         self._say("WARNING", event, values)
 
-    def error(self, event: str, **values: Any) -> None:
+    def error(self, event: str, **values: object) -> None:
         """Something that went wrong in the region itself."""
         self._say("ERROR", event, values)
 
-    def _say(self, level: str, event: str, values: dict[str, Any]) -> None:
-        logging: Any = sys.modules.get("logging")
-        if logging is None:
+    def _say(self, level: str, event: str, values: dict[str, object]) -> None:
+        if "logging" not in sys.modules:
             return
+        import logging  # noqa: PLC0415  (see the class)
+
         log = logging.getLogger("tdqsim.cics")
         if not log.handlers:
             log.addHandler(logging.NullHandler())
         if log.isEnabledFor(getattr(logging, level)):
             getattr(self._bound(log), level.lower())(event, **values)
 
-    def _bound(self, log: Any) -> Any:
+    def _bound(self, log: Logger) -> BoundLogger:
         if self._structured is None:
             import structlog  # noqa: PLC0415  (see the class)
 
             renderer = structlog.processors.KeyValueRenderer(key_order=["event"])
-            processors: list[Any] = [structlog.stdlib.filter_by_level, renderer]
             self._structured = structlog.wrap_logger(
                 log,
-                processors=processors,
+                processors=[structlog.stdlib.filter_by_level, renderer],
                 wrapper_class=structlog.stdlib.BoundLogger,
                 cache_logger_on_first_use=True,
             ).bind(applid=self._applid)

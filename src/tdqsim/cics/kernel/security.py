@@ -31,20 +31,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from typing import Any, Final, Protocol
 
 from tdqsim.errors import TdqError
 
 __all__ = [
-    "NO_SURROGATE",
-    "UNKNOWN_USER",
     "Access",
     "AccessList",
     "SecurityPolicy",
     "check_user",
-    "may_access",
-    "may_issue",
-    "why_not_for",
 ]
 
 
@@ -139,38 +133,6 @@ def _entry(levels: Mapping[str, Access], name: str) -> Access | None:
     return next((level for pattern, level in levels.items() if fnmatchcase(name, pattern)), None)
 
 
-# -- which tasks are asked about -------------------------------------------------------------------------------------
-
-
-class _Asker(Protocol):
-    transid: str
-    userid: str
-
-    @property
-    def region(self) -> Any: ...
-
-
-def _asked(task: _Asker, attribute: str) -> bool:
-    """Whether an attribute of the task's transaction, or the region for all, asks for checks."""
-    region = task.region
-    if getattr(region, attribute) == "ALWAYS":
-        return True
-    entry = region.transactions.get(task.transid)
-    return entry is not None and getattr(entry.definition, attribute) == "YES"
-
-
-def may_issue(task: _Asker, resource_type: str, level: Access) -> bool:
-    """Whether a task may issue SPI commands of a level on a type of resource: CMDSEC, then the policy."""
-    policy = task.region.security
-    return policy is None or not _asked(task, "cmdsec") or policy.may_issue(task.userid, resource_type, level)
-
-
-def may_access(task: _Asker, queue: str, level: Access) -> bool:
-    """Whether a task may access a queue at a level: RESSEC, then the policy."""
-    policy = task.region.security
-    return policy is None or not _asked(task, "ressec") or policy.may_access(task.userid, queue, level)
-
-
 def check_user(policy: SecurityPolicy | None, user: str, what: str) -> None:
     """A user id that comes from the program outside, or from the arguments of a region.
 
@@ -179,17 +141,3 @@ def check_user(policy: SecurityPolicy | None, user: str, what: str) -> None:
     """
     if policy is not None and not policy.knows_user(user):
         raise TdqError(f"{what} {user!r}: the security policy does not know this user id")
-
-
-UNKNOWN_USER: Final = "unknown user"
-NO_SURROGATE: Final = "surrogate"
-
-
-def why_not_for(task: _Asker, user: str) -> str:
-    """Why a task may not have other tasks run for a user; empty when it may. RESSEC and CMDSEC have no say in that."""
-    policy = task.region.security
-    if policy is None:
-        return ""
-    if not policy.knows_user(user):
-        return UNKNOWN_USER
-    return "" if policy.may_act_for(task.userid, user) else NO_SURROGATE

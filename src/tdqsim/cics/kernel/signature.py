@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.abstime import abstime_of
 from tdqsim.facts import Cvda, table
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 __all__ = ["Definition", "Installer", "Signature", "Way", "sign"]
 
@@ -55,9 +58,9 @@ class Definition(Protocol):
     @property
     def group(self) -> str: ...  # noqa: D102
     @property
-    def definetime(self) -> Any: ...  # noqa: D102
+    def definetime(self) -> datetime | None: ...  # noqa: D102
     @property
-    def changetime(self) -> Any: ...  # noqa: D102
+    def changetime(self) -> datetime | None: ...  # noqa: D102
     @property
     def changeusrid(self) -> str: ...  # noqa: D102
     @property
@@ -86,7 +89,7 @@ class Installer(NamedTuple):
     program: str = ""
 
 
-_Origin = Callable[[Definition, Installer], Any]
+_Origin = Callable[[Definition, Installer], str | int]
 
 
 def _own_time(name: str) -> _Origin:
@@ -133,8 +136,8 @@ def _plan(way: str) -> tuple[_Origin, ...]:
 _AGENTS: Final = {name: Cvda[name] for name in ("CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM", "GRPLIST")}
 
 
-def _agent(name: str) -> Cvda:
-    return _AGENTS.get(name) or Cvda[name]
+def _agent(name: object) -> Cvda:
+    return _AGENTS[str(name)]
 
 
 def sign(way: Way, definition: Definition, who: Installer) -> Signature:
@@ -147,4 +150,4 @@ def sign(way: Way, definition: Definition, who: Installer) -> Signature:
     """
     fields = [read(definition, who) for read in _plan(way)]
     fields[2], fields[6] = _agent(fields[2]), _agent(fields[6])
-    return Signature(*fields)
+    return Signature._make(fields)

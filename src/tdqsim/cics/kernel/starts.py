@@ -64,7 +64,7 @@ class Starts:
         self.requests: dict[str, StartRequest] = {}
         self.lines: dict[tuple[str, str], deque[StartRequest]] = {}
         self.waiting = WaitQueue("data of a further START")
-        self.waits: dict[Any, Callable[[], bool]] = {}
+        self.waits: dict[str | TaskData, Callable[[], bool]] = {}
         self.quiesced = False
         self._names = 0
         self._keys = 0

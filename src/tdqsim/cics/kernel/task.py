@@ -20,15 +20,16 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, cast
 
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import failure
+from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.levels import note_failure
 from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import UnitOfWork
-from tdqsim.core.dispatch import Strand, TimedOut, WaitQueue
+from tdqsim.core.dispatch import Strand, TimedOut, WaitMark, WaitQueue
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WrongThread
 from tdqsim.facts import Cvda, Resp
 
@@ -40,7 +41,7 @@ TIMED_OUT: Final = "AKCS"
 _PROGRAM_CHECK: Final = "ASRA"
 _BACKOUT_REQUIRED: Final = "ASPN"
 _NO_QUEUES: Final[dict[str, RequestTarget]] = {}
-_NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
+_NO_BROWSES: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class TaskBase(TaskData):
@@ -86,8 +87,12 @@ class TaskBase(TaskData):
             uow = self._let_go()
         if uow is None:
             return
+        committed = True
         try:
-            committed = region.recovery.commit(uow)
+            if uow.participants or region.recovery.before_commit is not None:
+                committed = region.recovery.commit(uow)
+            else:
+                uow.commit()
         except StoreError as error:
             raise Condition(Resp.ROLLEDBACK, detail=str(error)) from error
         finally:
@@ -103,7 +108,8 @@ class TaskBase(TaskData):
             Abend: ASPN: a region that takes part has gone away, and the program has not backed out.
             Condition: as :meth:`take_syncpoint` does.
         """
-        if self.unit is not None and self.unit.must_back_out:
+        unit = self.unit
+        if unit is not None and unit.participants and unit.must_back_out:
             self.take_rollback()
             raise Abend(_BACKOUT_REQUIRED, detail="a region that takes part was lost, and the program did not back out")
         self.take_syncpoint()
@@ -152,24 +158,24 @@ class TaskBase(TaskData):
         self.eib.last = failure(condition)
         if self.outside:
             self.let_others_run()
-        value: Any = condition.data or otherwise
+        value = cast("T", condition.data or otherwise)
         handles = self.handles
         if nohandle:
-            return value  # type: ignore[no-any-return]
+            return value
         if condition.resp is Resp.NORMAL:  # all went well, and RESP2 says what else there is to know
-            return value  # type: ignore[no-any-return]
+            return value
         if condition.taken_by is not None:
-            return condition.taken_by(condition)  # type: ignore[no-any-return]
+            return cast("T", condition.taken_by(condition))
         label = handles.labels.get(condition.resp)
         if label is None:
             if condition.resp in handles.ignored:
-                return value  # type: ignore[no-any-return]
+                return value
             if abend_code(condition):  # ERROR stands for conditions whose default action is an abend
                 label = handles.labels.get(Resp.ERROR)
                 if label is None and Resp.ERROR in handles.ignored:
-                    return value  # type: ignore[no-any-return]
+                    return value
         if label is not None:
-            return label(condition)  # type: ignore[no-any-return]
+            return cast("T", label(condition))
         raise condition
 
     def handles_condition(self, resp: Resp) -> bool:
@@ -182,7 +188,7 @@ class TaskBase(TaskData):
         if dispatcher.ready or dispatcher.deadlines:
             dispatcher.run_ready()
 
-    def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
+    def wait(self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str) -> T:
         """Wait inside a command, no longer than DTIMOUT of the transaction says; for the arguments see :meth:`park`.
 
         Raises:
@@ -194,8 +200,8 @@ class TaskBase(TaskData):
             raise Abend(TIMED_OUT, detail=f"{error}; DTIMOUT of transaction {self.transid} is over") from error
 
     def park(
-        self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str, timeout_ns: int | None = None
-    ) -> Any:
+        self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str, timeout_ns: int | None = None
+    ) -> T:
         """Wait, while whoever looks sees for what.
 
         Args:
@@ -228,7 +234,7 @@ class TaskBase(TaskData):
             self._unpark(strand, before)
             raise
 
-    def _unpark(self, strand: Strand, before: Any) -> None:
+    def _unpark(self, strand: Strand, before: object) -> None:
         if self.suspended is None:
             return
         region, strand.local = self.region, before
@@ -259,7 +265,7 @@ class TaskBase(TaskData):
         """
         return self.region.text(record)
 
-    def _run(self) -> Any:
+    def _run(self) -> object:
         """Run its program to its end; the strand's function, which its dispatcher calls.
 
         Raises:
@@ -295,7 +301,7 @@ class TaskBase(TaskData):
             self.end(normal=False)
             raise
 
-    def _exit(self, error: Exception) -> Any:
+    def _exit(self, error: Exception) -> object:
         """Call the active abend exit, and the one that it has named or reset itself when it abends too.
 
         Without one the error goes on.
@@ -379,11 +385,35 @@ class TaskBase(TaskData):
             if self.unit is not None:
                 self.take_rollback()
         finally:
-            self.browses = _NONE
-            self.region.task_ended(self, normal=normal)
+            self.browses = _NO_BROWSES
+            self._leave_region(normal=normal)
             self._settled = self.unit is None
             if self.request is not None:
                 self.strand = None  # no one has its handle, and it refers to the task: both can go now
+
+    def _leave_region(self, *, normal: bool) -> None:
+        """Its unit of work is settled: its QZEROs, its ENQs, its queue's cycle and its facility are so too."""
+        region = self.region
+        region.tasks.pop(self.number, None)
+        if region.failed:
+            return
+        if region.is_watched and region.recorder is not None and not self.recorded:
+            self.recorded = True
+            region.recorder.task_ended(self, normal=normal)
+        if self.qzero:
+            for queue, cycle in self.qzero.items():
+                region.ati.emptied(queue, cycle)
+        if region.enqueued:
+            release_all(region, self)
+        facility = self.facility
+        if facility is not None and facility.task is self:
+            facility.task = None
+        if region.closed:
+            return
+        if self.request is not None:
+            region.ati.task_ended(self.request, normal=normal)
+        if facility is not None:
+            region.ati.serve(facility)
 
     # -- with region.task() as t ----------------------------------------------------------------------------------
 

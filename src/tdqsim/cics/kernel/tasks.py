@@ -3,34 +3,31 @@
 A task begins in one of three ways: a transaction is attached (a trigger, START, ``region.start``) and runs as a strand
 of the dispatcher; the program outside opens one as a block (``with region.task() as t:``); or a command outside any
 task is a task of its own, with a syncpoint. The last is so common in tests that its task is used again as long as
-nothing is left of it. What is tied to a task's end, ENQs, its queue's cycle, its terminal, the region's
-``task_ended`` does.
+nothing is left of it (:mod:`~tdqsim.cics.region_commands`).
 """
 
 from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
-from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.handlers import TransactionEntry
+from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.kernel.security import check_user
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.queue import Latch
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.model.task import Facility, TaskData
-from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.errors import RegionClosed, StoreError, TdqError
+from tdqsim.cics.model.transaction import TransactionEntry
+from tdqsim.core.dispatch import Strand
+from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import table
 
-__all__ = ["PURGED", "Tasks", "outside"]
+__all__ = ["PURGED", "Tasks"]
 
 K = TypeVar("K", bound=TaskBase)
-P = ParamSpec("P")
-T = TypeVar("T")
 
 PURGED: Final = "AEXY"
 """The abend of a task that an operator has purged."""
@@ -47,6 +44,7 @@ class Tasks(Generic[K]):
         known: the tasks that have begun and not ended, by number.
         unfinished: the tasks whose end an exception cut short. The next command outside a task, and the dispatcher when
             no task is ready, completes it; see :meth:`finish_ends`.
+        spare: the task for the next command outside any task, if the last one has left nothing behind.
     """
 
     def __init__(self, region: RegionData, make: Callable[..., K]) -> None:
@@ -54,7 +52,7 @@ class Tasks(Generic[K]):
         self._make = make
         self.known: dict[int, TaskData] = {}
         self._last = 0
-        self._spare: K | None = None
+        self.spare: K | None = None
         self.unfinished: dict[TaskData, None] = {}
 
     def next_number(self) -> int:
@@ -101,6 +99,12 @@ class Tasks(Generic[K]):
         task.implicit = True
         return task
 
+    def alone(self) -> K:
+        """A task for commands outside any task: one after the other, as long as nothing is left of it."""
+        task = self._make(self._region, 0, _OUTSIDE, self._region.default_user)
+        task.implicit = True
+        return task
+
     def attach(
         self,
         entry: TransactionEntry,
@@ -108,9 +112,9 @@ class Tasks(Generic[K]):
         startcode: str,
         userid: str,
         facility: Facility | None = None,
-        request: Any = None,
+        request: Latch | None = None,
         start: StartRequest | None = None,
-        args: tuple[Any, ...] = (),
+        args: tuple[object, ...] = (),
         level: ProgramLevel | None = None,
         reqid: str = "",
         make: Callable[..., K] | None = None,
@@ -119,7 +123,7 @@ class Tasks(Generic[K]):
 
         Whatever is raised here, there is no such task.
         """
-        program = entry.program
+        program = entry.handler or entry.program  # a handler is an attribute, PROGRAM is looked up
         assert program is not None, entry
         region = self._region
         dispatcher = region.dispatcher
@@ -158,8 +162,6 @@ class Tasks(Generic[K]):
         strand = handle if isinstance(handle, Strand) else handle.strand
         return strand is not None and strand.cancel(Abend(code, detail="the task was purged"))
 
-    # -- a command outside any task -------------------------------------------------------------------------------
-
     def finish_ends(self) -> None:
         """Complete the ends that exceptions cut short."""
         for task in tuple(self.unfinished):
@@ -168,70 +170,3 @@ class Tasks(Generic[K]):
             except StoreError as error:  # it is backed out all the same, as a restart would do
                 self._region.log.warning("backout_not_recorded", task=task.number, reason=str(error))
             self.unfinished.pop(task, None)
-
-    def _new_alone(self) -> K:
-        """A task for commands outside: one after the other, as long as nothing is left of it."""
-        task = self._make(self._region, 0, _OUTSIDE, self._region.default_user)
-        task.implicit = True
-        return task
-
-    def _end_alone(self, task: K) -> None:
-        """End a command's own task after a condition: the caller handles that, so what the command did is kept."""
-        try:
-            task.take_syncpoint()
-        except BaseException:
-            task.end(normal=False)
-            raise
-        task.end(normal=True)
-
-    def _give_up(self, task: K) -> None:
-        """End a command's own task after an exception; what cuts this short leaves it to the next command."""
-        self.unfinished[task] = None
-        task.give_up()  # where even a call is too much, its locks are free all the same
-        self.finish_ends()
-
-
-class _Outside(Protocol):
-    task_manager: Tasks[Any]
-    dispatcher: Dispatcher
-    enqueues: dict[bytes, Any]
-    applid: str
-    closed: bool
-    why_closed: str
-
-
-def outside(command: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[_Outside, P], T]:
-    """A command as the region's method: a task of its own, with its syncpoint."""
-
-    @wraps(command)
-    def alone(region: _Outside, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        tasks, dispatcher = region.task_manager, region.dispatcher
-        if get_ident() != dispatcher.thread:
-            dispatcher.check_thread()
-        if tasks.unfinished:
-            tasks.finish_ends()
-        task, tasks._spare = tasks._spare, None  # noqa: SLF001  (the other half of the same thing)
-        if region.closed:
-            raise RegionClosed(f"the region {region.applid} {region.why_closed}")
-        if task is None:
-            task = tasks._new_alone()  # noqa: SLF001
-        task.number = task.eib.eibtaskn = tasks.next_number()
-        try:
-            value = command(task, *args, **kwargs) if kwargs else command(task, *args)  # type: ignore[call-arg]
-            if task.unit is not None:
-                task.take_syncpoint()
-        except Condition:
-            tasks._end_alone(task)  # noqa: SLF001
-            raise
-        except BaseException:
-            tasks._give_up(task)  # noqa: SLF001
-            raise
-        if task.qzero or task.browses or region.enqueues:
-            task.end(normal=True)
-        else:
-            tasks._spare = task  # noqa: SLF001
-        if dispatcher.ready or dispatcher.deadlines:
-            dispatcher.run_ready()
-        return value
-
-    return alone

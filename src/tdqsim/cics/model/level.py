@@ -12,9 +12,9 @@ from tdqsim.facts import Resp
 
 __all__ = ["NO_HANDLES", "AbendExit", "AidLabel", "Handles", "Label", "ProgramLevel"]
 
-Label = Callable[[Condition], Any]
-AbendExit = Callable[[Abend], Any]
-AidLabel = Callable[[Any], Any]
+Label = Callable[[Condition], object]
+AbendExit = Callable[[Abend], object]
+AidLabel = Callable[[Any], object]
 """What is called for a condition, an abend, a key; it gives what the command returns."""
 
 

@@ -71,9 +71,10 @@ class Lock:
         taken_by: the unit of work that took it last; it has it until it ends. None when nobody has.
         since_ns: since when it is held, or retained.
         fails: how many requests it has refused with LOCKED since it was last acquired (ENQFAILS).
+        waiters: the tasks that wait for it, in order; None while none has ever waited, see :attr:`waiting`.
     """
 
-    __slots__ = ("_waiting", "end", "fails", "queue", "since_ns", "taken_by")
+    __slots__ = ("end", "fails", "queue", "since_ns", "taken_by", "waiters")
 
     def __init__(self, queue: IntraTdQueue, end: str) -> None:
         self.queue = queue
@@ -81,7 +82,7 @@ class Lock:
         self.taken_by: UnitOfWork | None = None
         self.since_ns = 0
         self.fails = 0
-        self._waiting: WaitQueue | None = None
+        self.waiters: WaitQueue | None = None
 
     def __repr__(self) -> str:
         return f"<Lock {self.queue.name} {self.end}: {self.holder()}>"
@@ -101,9 +102,9 @@ class Lock:
     @property
     def waiting(self) -> WaitQueue:
         """The tasks that wait for it, in order."""
-        if self._waiting is None:
-            self._waiting = WaitQueue(f"{self.queue.name} {self.end} (ENQUEUE in pool TDNQ)", self.holder)
-        return self._waiting
+        if self.waiters is None:
+            self.waiters = WaitQueue(f"{self.queue.name} {self.end} (ENQUEUE in pool TDNQ)", self.holder)
+        return self.waiters
 
     def holder(self) -> str:
         """Who holds it, in words."""
@@ -116,7 +117,7 @@ class Lock:
         """How it stands to a unit of work; None for one that has not begun."""
         owner = self.owner
         if owner is None:
-            return LockStanding.CLAIMED if self._waiting else LockStanding.FREE
+            return LockStanding.CLAIMED if self.waiters else LockStanding.FREE
         if owner is uow:
             return LockStanding.OWN
         return LockStanding.RETAINED if self.retained else LockStanding.HELD
@@ -124,12 +125,12 @@ class Lock:
     @property
     def in_use(self) -> bool:
         """Whether anybody holds it or waits for it."""
-        return self.owner is not None or bool(self._waiting)
+        return self.owner is not None or bool(self.waiters)
 
     def take_free(self, uow: UnitOfWork, clock: Clock) -> bool:
         """Give it to a unit of work if it is FREE for everybody: nobody has it or waits for it."""
         owner = self.taken_by
-        if (owner is not None and not owner.ended) or self._waiting:
+        if (owner is not None and not owner.ended) or self.waiters:
             return False
         uow.ends.append(self)
         self.since_ns, self.fails, self.taken_by = clock.time_ns(), 0, uow
@@ -148,13 +149,13 @@ class Lock:
     def give_back(self) -> None:
         """Let go of it although the owner goes on; the next waiter tries again."""
         self.taken_by = None
-        if self._waiting:
-            self._waiting.wake_one()
+        if self.waiters:
+            self.waiters.wake_one()
 
     def wake_all(self) -> None:
         """Every waiter tries again."""
-        if self._waiting:
-            self._waiting.wake_all()
+        if self.waiters:
+            self.waiters.wake_all()
 
 
 class Enqueue:

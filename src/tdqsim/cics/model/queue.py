@@ -194,13 +194,15 @@ class IntraTdQueue(TdQueue):
         taken: of a non-recoverable queue: how many records have left it since it was installed.
         peak: highest item count seen so far; see :attr:`peak_items`.
         read_end, write_end: the locks of a logically recoverable queue; no other queue has them.
+        readers: the tasks that wait for another's commit; None while none has ever waited, see :attr:`td_read`.
     """
 
     type = "INTRA"
     __slots__ = (
-        "_td_read", "atifacility", "bounds", "ci_left", "cycle", "durable", "facilityid", "failed_start", "fire_at",
-        "free_at", "latched", "peak", "peak_cis", "read_end", "recovstatus", "starts", "starts_gone", "stored",
-        "taken", "transid", "triggerlevel", "triggers", "userid", "volatile", "wait", "waitaction", "write_end",
+        "atifacility", "bounds", "ci_left", "cycle", "durable", "facilityid", "failed_start", "fire_at",
+        "free_at", "latched", "peak", "peak_cis", "read_end", "readers", "recovstatus", "starts", "starts_gone",
+        "stored", "taken", "transid", "triggerlevel", "triggers", "userid", "volatile", "wait", "waitaction",
+        "write_end",
     )  # fmt: skip
 
     definition: definitions.IntraQueue
@@ -245,7 +247,7 @@ class IntraTdQueue(TdQueue):
         if definition.recovstatus == "LOGICAL":
             self.read_end = Lock(self, READ_END)
             self.write_end = Lock(self, WRITE_END)
-        self._td_read: WaitQueue | None = None
+        self.readers: WaitQueue | None = None
 
     @property
     def latch(self) -> bool:
@@ -265,14 +267,14 @@ class IntraTdQueue(TdQueue):
     @property
     def td_read(self) -> WaitQueue | None:
         """Where a reader waits for another's commit; None for queues that are not logically recoverable."""
-        if self._td_read is None and self.logical:
-            self._td_read = WaitQueue(f"TD_READ {self.name}", self.write_end.holder)
-        return self._td_read
+        if self.readers is None and self.logical:
+            self.readers = WaitQueue(f"TD_READ {self.name}", self.write_end.holder)
+        return self.readers
 
     def released(self) -> bool:
         """An end changed hands: readers that wait for a commit look again. Whether a disable waits for users to end."""
-        if self._td_read:
-            self._td_read.wake_all()
+        if self.readers:
+            self.readers.wake_all()
         return self.enablestatus is _DISABLING
 
     @property

@@ -16,24 +16,24 @@ from typing_extensions import TypeVar
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.encoding import encode
 from tdqsim.cics.kernel.region_log import RegionLog
-from tdqsim.cics.kernel.security import SecurityPolicy
+from tdqsim.cics.kernel.security import SecurityPolicy, check_user
 from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.model.space import IntraSpace
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.core.store import DurableQueue, Store, VolatileQueue, Work
+from tdqsim.core.store import CommitOwner, DurableQueue, Store, VolatileQueue, Work
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
-    from tdqsim.cics.kernel.handlers import TransactionEntry
     from tdqsim.cics.model.level import ProgramLevel
     from tdqsim.cics.model.lock import Enqueue
     from tdqsim.cics.model.queue import Latch, RequestTarget, TdQueue
     from tdqsim.cics.model.start import StartRequest
     from tdqsim.cics.model.task import Facility, TaskData
+    from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.cics.model.unit import Meta, UnitOfWork
     from tdqsim.errors import StoreError
 
@@ -61,10 +61,10 @@ Task_contra = TypeVar("Task_contra", contravariant=True, default=Any)
 class Hook(Protocol[Task_contra]):
     """What may look at every command, and break it: history, fault plans, schedule exploration."""
 
-    def before(self, task: Task_contra, command: str, arguments: Mapping[str, Any]) -> None:
+    def before(self, task: Task_contra, command: str, arguments: Mapping[str, object]) -> None:
         """Called before the work; a Condition or Abend raised here is the command's outcome."""
 
-    def after(self, task: Task_contra, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def after(self, task: Task_contra, command: str, arguments: Mapping[str, object], outcome: object) -> None:
         """Called after it, with what it returned or the Condition it ended with."""
 
 
@@ -83,7 +83,7 @@ class Recorder(Protocol[Task_contra]):
         unit of work's id behind these; and of SYNCPOINT, without a queue.
         """
 
-    def command(self, task: Task_contra, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def command(self, task: Task_contra, command: str, arguments: Mapping[str, object], outcome: object) -> None:
         """A command on the long way has ended: what it returned, or its Condition."""
 
     def task_waits(self, task: Task_contra, what: str, holder: str) -> None:
@@ -182,7 +182,7 @@ class HardeningPart(Protocol):
     @property
     def share(self) -> Callable[[Collection[Work], Meta, Party], BaseException | None]: ...
     def settle(self) -> None: ...
-    def commit(self, works: Collection[Work] = ..., meta: Meta = ..., party: Party | None = ...) -> None: ...
+    def commit(self, works: Collection[Work] = ..., meta: Meta = ..., party: CommitOwner | None = ...) -> None: ...
     def refused(self, failed: str, error: StoreError) -> None: ...
     def note(self, key: bytes, value: bytes | None) -> None: ...
     def get_meta(self, key: bytes) -> bytes | None: ...
@@ -240,7 +240,9 @@ class RecoveryPart(Protocol):
     def back_out(self, uow: UnitOfWork) -> None: ...
     def commit(self, uow: UnitOfWork) -> bool: ...
     def new(self, task: TaskData) -> UnitOfWork: ...
-    def ended(self, uow: UnitOfWork, *, committed: bool) -> None: ...
+    @property
+    def before_commit(self) -> Callable[[UnitOfWork], object] | None: ...
+    def release(self, uow: UnitOfWork) -> None: ...
     def shunt(self, uow: UnitOfWork) -> None: ...
 
 
@@ -280,7 +282,7 @@ class TasksPart(Protocol):
         facility: Facility | None = None,
         request: Latch | None = None,
         start: StartRequest | None = None,
-        args: tuple[Any, ...] = (),
+        args: tuple[object, ...] = (),
         level: ProgramLevel | None = None,
         reqid: str = "",
     ) -> Strand: ...
@@ -320,9 +322,9 @@ class RegionData:
     readonly: bool
     open_data_sets: bool
     is_watched: bool
-    hook: Hook[Any] | None
-    recorder: Recorder[Any] | None
-    security: SecurityPolicy | None
+    _hook: Hook | None
+    _recorder: Recorder | None
+    _security: SecurityPolicy | None
     cold_start_abstime: int
     aside: Store | None
 
@@ -361,6 +363,49 @@ class RegionData:
     screens: Any
     data_sets: Any
     catalogue: Any
+
+    # -- what looks on --------------------------------------------------------------------------------------------
+
+    @property
+    def security(self) -> SecurityPolicy | None:
+        """The security policy; None checks nothing."""
+        return self._security
+
+    @security.setter
+    def security(self, policy: SecurityPolicy | None) -> None:
+        self._take_policy(policy)
+        self.directory.refresh_all()
+
+    def _take_policy(self, policy: SecurityPolicy | None) -> None:
+        check_user(policy, self.default_user, "default_user")
+        check_user(policy, self.region_user, "region_user")
+        self._security = policy
+
+    @property
+    def hook(self) -> Hook | None:
+        """What looks at every command; None costs nothing."""
+        return self._hook
+
+    @hook.setter
+    def hook(self, hook: Hook | None) -> None:
+        self._hook = hook
+        self._watch()
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """What writes down what happens; None costs nothing."""
+        return self._recorder
+
+    @recorder.setter
+    def recorder(self, recorder: Recorder | None) -> None:
+        self._recorder = recorder
+        self._watch()
+
+    def _watch(self) -> None:
+        self.is_watched = self._hook is not None or self._recorder is not None
+        self.directory.refresh_all()
+
+    # -- what it holds --------------------------------------------------------------------------------------------
 
     def intra_queues(self) -> Iterator[IntraTdQueue]:
         """The intrapartition queues in the order of installation."""
@@ -402,11 +447,6 @@ class RegionData:
         self.dispatcher.check_thread()
         self.hardening.force()
 
-    @property
-    def last_uow_id(self) -> bytes:
-        """The highest id given to a unit of work, or known of an earlier run."""
-        return self.recovery.last_id
-
     @explains_wrong_types
     def encode(self, text: str) -> bytes:
         """Text in the region's code page; characters it does not have become substitutes."""
@@ -425,7 +465,3 @@ class RegionData:
         """Those that tasks have begun, then the shunted ones, each in order of age."""
         self.dispatcher.check_thread()
         return self.recovery.all()
-
-    def task_ended(self, task: TaskData, *, normal: bool) -> None:
-        """Settle what a task leaves."""
-        raise NotImplementedError

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib
 from tdqsim.cics.model.level import NO_HANDLES, ProgramLevel
-from tdqsim.core.dispatch import Strand, WaitQueue
+from tdqsim.core.dispatch import Strand, WaitMark, WaitQueue
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.handlers import Handler
     from tdqsim.cics.model.queue import IntraTdQueue, Latch, RequestTarget
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.start import StartRequest
+    from tdqsim.cics.model.transaction import Handler
     from tdqsim.cics.model.unit import UnitOfWork
 
 __all__ = ["Facility", "TaskData"]
@@ -24,7 +24,7 @@ __all__ = ["Facility", "TaskData"]
 T = TypeVar("T")
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
-_NO_QZERO: Final[dict[Any, int]] = {}
+_NO_QZERO: Final[dict[IntraTdQueue, int]] = {}
 """What most tasks have; it is replaced where there is a first."""
 
 
@@ -82,7 +82,7 @@ class TaskData:
         userid: str,
         startcode: str = "U",
         program: str = "",
-        work: tuple[Handler, tuple[Any, ...]] | None = None,
+        work: tuple[Handler, tuple[object, ...]] | None = None,
         dtimout_ns: int | None = None,
         request: Latch | None = None,
     ) -> None:
@@ -134,7 +134,7 @@ class TaskData:
         """See :meth:`tdqsim.cics.kernel.task.TaskBase.end`."""
         raise NotImplementedError
 
-    def wait(self, attempt: Callable[[], T], queue: WaitQueue, kind: str, name: str) -> T:
+    def wait(self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str) -> T:
         """Wait inside a command; see :meth:`tdqsim.cics.kernel.task.TaskBase.wait`."""
         raise NotImplementedError
 

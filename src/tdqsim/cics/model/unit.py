@@ -45,6 +45,7 @@ __all__ = [
     "Facts",
     "Meta",
     "Participant",
+    "Record",
     "UnitOfWork",
     "facts_of",
     "last_read_key",
@@ -56,6 +57,8 @@ READS: Final = b"read/"
 """What the keys of the last reads of PHYSICAL queues begin with."""
 Meta = dict[bytes, bytes | None]
 """Meta data for a commit of the store: None removes a key."""
+Record = dict[str, Any]
+"""What a meta datum holds, as JSON gives it."""
 
 
 class Facts(NamedTuple):
@@ -81,6 +84,7 @@ _BACKOUT: Final = Cvda.BACKOUT
 _COMMIT: Final = Cvda.COMMIT
 _ACTIVE: Final = Cvda.ACTIVE
 _NOTAPPLIC: Final = Cvda.NOTAPPLIC
+_ENABLED: Final = Cvda.ENABLED
 _NONE: Final[dict[Any, Any]] = {}
 _NO_ACTIONS: Final[list[Callable[[bool], None]]] = []
 """These two are what most units of work have, and are replaced where there is a first."""
@@ -175,7 +179,7 @@ class UnitOfWork:
         self.physical: dict[IntraTdQueue, None] = _NONE
         self.qzero: dict[IntraTdQueue, int] = _NONE
         self.at_commit: tuple[Callable[[], Meta], ...] = ()
-        self.kept: tuple[tuple[str, Callable[[], Any]], ...] = ()
+        self.kept: tuple[tuple[str, Callable[[], object]], ...] = ()
         self.at_end: list[Callable[[bool], None]] = _NO_ACTIONS
         self._due: Sequence[Latch] = ()
         self._outcome: Cvda = _COMMIT
@@ -383,28 +387,47 @@ class UnitOfWork:
         """Do what follows from its end: the account of room, cycles that begin, what others wait for."""
         if self.finished or not self.ended:
             return
-        region, committed = self.region, self.state is _COMMIT
+        region = self.region
+        region.units.pop(self.id, None)
         if not region.failed:
-            if region.is_watched and region.recorder is not None and not self.recorded:
-                self.recorded = True
-                region.recorder.unit_of_work_ended(self, committed=committed)
-            space = region.intra
-            for queue, work in self.works.items():
-                if committed:
-                    space.committed(queue, work)
-                else:
-                    space.backed_out(queue, work)
-            for latch in self._due if committed else ():
-                region.ati.begin(latch)
-        region.recovery.ended(self, committed=committed)
+            self._settle_region(committed=self.state is _COMMIT)
         for lock in self.ends:  # whoever waits for one tries again, and a pending disable may complete
             if lock.taken_by is self:
-                lock.give_back()
+                lock.taken_by = None
+                if lock.waiters is not None:
+                    lock.waiters.wake_one()
         for queue in self.works:
-            if queue.released():
+            if (queue.readers is not None or queue.enablestatus is not _ENABLED) and queue.released():
                 region.directory.settle_disable(queue)
         self.works = {}
         self.finished = True
+
+    def _settle_region(self, *, committed: bool) -> None:
+        """Record the end; the account of room; cycles begin or are over; what waited for the commit; free the ENQs.
+
+        A QZERO counts when the task ends; when that is over already, at once.
+        """
+        region, task = self.region, self.task
+        if region.is_watched and region.recorder is not None and not self.recorded:
+            self.recorded = True
+            region.recorder.unit_of_work_ended(self, committed=committed)
+        for queue, work in self.works.items():
+            if committed:
+                region.intra.committed(queue, work)
+            else:
+                region.intra.backed_out(queue, work)
+        for latch in self._due if committed else ():
+            region.ati.begin(latch)
+        if committed and self.qzero:
+            if task is not None and not task.ended:
+                task.qzero = {**task.qzero, **self.qzero}
+            else:
+                for queue, cycle in self.qzero.items():
+                    region.ati.emptied(queue, cycle)
+        for action in self.at_end:
+            action(committed)
+        if region.enqueued:
+            region.recovery.release(self)
 
     # -- two phases -----------------------------------------------------------------------------------------------
 

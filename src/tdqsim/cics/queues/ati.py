@@ -47,7 +47,7 @@ from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.facts import table
 
 if TYPE_CHECKING:
-    from tdqsim.cics.kernel.handlers import TransactionEntry
+    from tdqsim.cics.model.transaction import TransactionEntry
 
 __all__ = ["AFTER_TASK", "Ati"]
 

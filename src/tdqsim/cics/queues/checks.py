@@ -30,8 +30,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from tdqsim.cics.kernel.authority import may_access
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import Access, may_access
+from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, ExtraTdQueue, IndirectTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tdqsim.cics.model.queue import ExtraFile, ExtraTdQueue
 from tdqsim.cics.queues.extra import DataSet
 from tdqsim.datasets import DDCard, DDTable, Spooling
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData as Region
@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["DataSets", "dd_card"]
 
 
-def dd_card(name: str, given: Any) -> DDCard:
+@runtime_checkable
+class _Card(Protocol):
+    """A card of region.yaml, which is a pydantic model that this room does not import."""
+
+    concatenation: Sequence[object]
+
+    def model_dump(self, *, exclude_unset: bool) -> dict[str, object]: ...
+
+
+def dd_card(name: str, given: object) -> DDCard:
     """A DD card from what a caller gave: a card, a path, a mapping as in region.yaml, or region.yaml's own card.
 
     Raises:
@@ -32,12 +41,12 @@ def dd_card(name: str, given: Any) -> DDCard:
     return DDCard.from_mapping(name, values)
 
 
-def _plain(card: Any) -> dict[str, Any]:
+def _plain(card: object) -> dict[str, object]:
     """What a card of region.yaml says, without what it leaves out."""
-    if not hasattr(card, "model_dump"):
-        raise TdqError(f"DD card {card!r}: allowed are a path, a DDCard and a mapping as in region.yaml")
+    if not isinstance(card, _Card):
+        raise UsageError(f"DD card {card!r}: allowed are a path, a DDCard and a mapping as in region.yaml")
     said = {name: value for name, value in card.model_dump(exclude_unset=True).items() if value not in ("", 0, ())}
-    found: dict[str, Any] = {name: str(value) for name, value in said.items() if name != "concatenation"}
+    found: dict[str, object] = {name: str(value) for name, value in said.items() if name != "concatenation"}
     rest = [_plain(each) for each in card.concatenation]
     return found | ({"concatenation": rest} if rest else {})
 
@@ -50,7 +59,7 @@ class DataSets:
     """
 
     def __init__(
-        self, region: Region, cards: Mapping[str, Any], directory: Path | str | DataSetDirectory | None
+        self, region: Region, cards: Mapping[str, object], directory: Path | str | DataSetDirectory | None
     ) -> None:
         self._region = region
         self._spooling = Spooling(region.store.path, region.clock.time_ns, region.codepage.name)
@@ -75,7 +84,7 @@ class DataSets:
         """The data set of a queue, closed."""
         return DataSet(queue, self.dds, self._spooling, self._report)
 
-    def _report(self, message: str, inserts: dict[str, Any]) -> None:
+    def _report(self, message: str, inserts: dict[str, object]) -> None:
         if message:
             self._region.messages.write(message, **inserts)
         else:

@@ -9,7 +9,7 @@ and `find` hands out what looks on for each request, so that a request that nobo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeGuard
+from typing import Final, TypeGuard
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Completion, completion
@@ -219,7 +219,7 @@ class Recorded:
         else:
             trace((command, task.number, self.name, data, now()))
 
-    def _tell(self, task: TaskData, command: str, outcome: object, **options: Any) -> None:
+    def _tell(self, task: TaskData, command: str, outcome: object, **options: object) -> None:
         self._recorder.command(task, command, {"queue": self.name, **options, "sysid": None}, outcome)
 
     def read(self, task: TaskData, busy: bool, length: int | None) -> bytes | None:
@@ -280,12 +280,12 @@ class Watched:
         """What the EIB shows after DELETEQ TD."""
         return completion(DELETEQ, self.name)
 
-    def _before(self, task: TaskData, command: str, arguments: Mapping[str, Any]) -> None:
+    def _before(self, task: TaskData, command: str, arguments: Mapping[str, object]) -> None:
         hook = task.region.hook
         if hook is not None:
             hook.before(task, command, arguments)
 
-    def _after(self, task: TaskData, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def _after(self, task: TaskData, command: str, arguments: Mapping[str, object], outcome: object) -> None:
         region = task.region
         if region.hook is not None:
             region.hook.after(task, command, arguments, outcome)

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
+from tdqsim.cics.kernel.authority import why_not_for
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import why_not_for
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.kinds import set_openstatus
 from tdqsim.cics.queues.open_data_set import actual
@@ -45,10 +45,11 @@ from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES, Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.model.queue import ExtraTdQueue
     from tdqsim.datasets import DatasetReader, DatasetWriter, InternalReader
+    from tdqsim.definitions import ExtraQueue
 
 __all__ = ["DataSet", "Report", "dcb_of"]
 
-Report = Callable[[str, dict[str, Any]], None]
+Report = Callable[[str, dict[str, object]], None]
 """Told of what CICS writes a message about: the message id, empty where we know none, and its inserts."""
 
 _SPOOLED: Final = "*"
@@ -59,7 +60,7 @@ _CONTROLS: Final = {"": None, "A": PrintControl.ASA, "M": PrintControl.MACHINE}
 _ERROPTS: Final = {"IGNORE": ErrorOption.ACC, "SKIP": ErrorOption.SKP}
 
 
-def dcb_of(definition: Any) -> Dcb:
+def dcb_of(definition: ExtraQueue) -> Dcb:
     """What a definition says of the data control block.
 
     Without RECORDFORMAT nothing is said of the format. Without BLOCKFORMAT the records are blocked when BLOCKSIZE
@@ -77,7 +78,7 @@ def dcb_of(definition: Any) -> Dcb:
     )
 
 
-def _recfm_of(definition: Any, recordsize: int) -> RecordFormat | None:
+def _recfm_of(definition: ExtraQueue, recordsize: int) -> RecordFormat | None:
     if not definition.recordformat:
         return None
     fixed = definition.recordformat == "FIXED"
@@ -439,7 +440,7 @@ class DataSet:
 
     # -- what INQUIRE shows ---------------------------------------------------------------------------------------
 
-    def inquire(self, option: str) -> Any:
+    def inquire(self, option: str) -> str | int | None:
         """What is true of the open data set for an option of INQUIRE TDQUEUE; None where the definition says it."""
         return None if self._allocation is None else actual(option, self._allocation, self.dcb)
 

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Container
 
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import Facility
 from tdqsim.errors import TdqError
 
 __all__ = ["Facilities"]
-
-
-class _Server(Protocol):
-    def serve(self, facility: Facility) -> None:
-        """Start what waits for a facility, if it can be started now."""
-
-
-class _Defined(Protocol):
-    @property
-    def terminals(self) -> Mapping[str, Any]: ...
-    @property
-    def connections(self) -> Mapping[str, Any]: ...
-    @property
-    def ati(self) -> _Server: ...
 
 
 class Facilities:
@@ -32,7 +18,7 @@ class Facilities:
         known: by kind (``TERMINAL`` or ``SYSTEM``) and name.
     """
 
-    def __init__(self, region: _Defined) -> None:
+    def __init__(self, region: RegionData) -> None:
         self._region = region
         self.known: dict[tuple[str, str], Facility] = {}
 
@@ -56,12 +42,15 @@ class Facilities:
         return self.get("TERMINAL", terminal)
 
     def _update(self, facility: Facility) -> None:
-        definition: Any = (self._region.terminals if facility.kind == "TERMINAL" else self._region.connections).get(
-            facility.name
-        )
+        region, name = self._region, facility.name
+        terminal = region.terminals.get(name) if facility.kind == "TERMINAL" else None
+        connection = region.connections.get(name) if facility.kind == "SYSTEM" else None
+        definition = terminal or connection
         facility.inservice = definition is not None and definition.inservice == "YES"
-        if definition is not None:
-            facility.userid = definition.userid if facility.kind == "TERMINAL" else definition.securityname
+        if terminal is not None:
+            facility.userid = terminal.userid
+        elif connection is not None:
+            facility.userid = connection.securityname
 
     def refresh(self, installed: Container[tuple[str, str]] | None = None) -> None:
         """Definitions of terminals and connections have changed: serve those that are in service now.

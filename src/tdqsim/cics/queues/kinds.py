@@ -83,7 +83,7 @@ def set_openstatus(queue: ExtraTdQueue, status: Cvda) -> None:
     bind(queue)
 
 
-def _refuse(queue: TdQueue, command: str, _does: Callable[..., Any], *_request: object) -> None:
+def _refuse(queue: TdQueue, command: str, _does: Callable[..., object], *_request: object) -> None:
     """A request that the state of the queue does not let go on."""
     raise refusal(queue, command)
 

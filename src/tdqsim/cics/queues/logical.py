@@ -6,8 +6,6 @@ no end that it had not before. :func:`attempt` is what a READQ comes to, asked b
 
 from __future__ import annotations
 
-from typing import Any
-
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.lock import ASKED, READ_OUT, Lock
 from tdqsim.cics.model.queue import IntraTdQueue
@@ -15,7 +13,7 @@ from tdqsim.cics.model.space import check_size
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.model.work import LogicalWork
-from tdqsim.core.dispatch import WAIT
+from tdqsim.core.dispatch import WAIT, WaitMark
 from tdqsim.errors import StoreDamaged, StoreFull
 from tdqsim.facts import Cvda, Resp
 
@@ -25,7 +23,9 @@ __all__ = ["attempt", "clear", "read", "write"]
 def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) -> None:
     """WRITEQ TD."""
     uow = task.unit
-    if uow is None or uow.ended:
+    if uow is None:
+        uow = task.region.recovery.new(task)
+    elif uow.ended:
         uow = task.uow
     size = len(data)
     had = queue.write_end.taken_by is uow
@@ -58,7 +58,9 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
 def read(queue: IntraTdQueue, task: TaskData, busy: bool, _length: int | None) -> bytes | None:
     """READQ TD."""
     uow = task.unit
-    if uow is None or uow.ended:
+    if uow is None:
+        uow = task.region.recovery.new(task)
+    elif uow.ended:
         uow = task.uow
     if queue.read_end.taken_by is not uow:
         data = _read_first(queue, task, uow, busy)
@@ -94,10 +96,9 @@ def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool
     task.region.hardening.settle()
     uow, end = task.unit, queue.write_end
     assert uow is not None  # it has taken the read end
-    data: Any
     try:
         data = attempt(work, end, uow)
-        if data is WAIT:
+        if isinstance(data, WaitMark):
             if busy:
                 raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")  # noqa: TRY301  (only LOCKED is counted)
             waiting = queue.td_read
@@ -109,10 +110,10 @@ def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool
         raise
     if data is None:
         uow.saw_qzero(queue)
-    return data  # type: ignore[no-any-return]
+    return data
 
 
-def attempt(work: LogicalWork, write_end: Lock, uow: UnitOfWork) -> Any:
+def attempt(work: LogicalWork, write_end: Lock, uow: UnitOfWork) -> bytes | WaitMark | None:
     """The next record; None when there is none and nobody else may yet commit one; WAIT when somebody may."""
     record = work.take()
     if record is not None:
@@ -171,7 +172,7 @@ def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False)
             task.region.directory.settle_disable(lock.queue)
 
 
-def _try(task: TaskData, lock: Lock) -> Any:
+def _try(task: TaskData, lock: Lock) -> WaitMark | None:
     met = ASKED[lock.standing(task.unit)]
     if met is Resp.LOCKED:
         lock.refused()

@@ -6,7 +6,7 @@ Each value is None where the definition is all there is to know. Source: INQUIRE
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.datasets import Allocation, Dcb, Disposition, PrintControl, RecordFormat
 from tdqsim.facts import LIMITS, Cvda
@@ -26,7 +26,7 @@ _DISPOSITION_CVDAS: Final = {
 }
 
 
-def actual(option: str, allocation: Allocation, dcb: Dcb | None) -> Any:
+def actual(option: str, allocation: Allocation, dcb: Dcb | None) -> str | int | None:
     """The value of an option.
 
     Args:
@@ -90,13 +90,13 @@ def _sysoutclass(allocation: Allocation) -> str | None:
     return allocation.card.sysout or None
 
 
-_OF_DD: Final[dict[str, Callable[[Allocation], Any]]] = {
+_OF_DD: Final[dict[str, Callable[[Allocation], str | int | None]]] = {
     "DISPOSITION": _disposition,
     "DSNAME": _dsname,
     "MEMBER": _member,
     "SYSOUTCLASS": _sysoutclass,
 }
-_OF_DCB: Final[dict[str, Callable[[Dcb], Any]]] = {
+_OF_DCB: Final[dict[str, Callable[[Dcb], str | int | None]]] = {
     "BLOCKFORMAT": _blockformat,
     "BLOCKSIZE": lambda dcb: _number(dcb.blksize),
     "DATABUFFERS": lambda dcb: _number(dcb.bufno),

@@ -8,7 +8,6 @@ records one turn of Python, which makes them as cheap as a plain loop over the f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
@@ -128,6 +127,6 @@ def _write_through(task: TaskBase, q: ExtraTdQueue, records: Sequence[bytes]) ->
     return len(records)
 
 
-def _are_records(records: Sequence[Any]) -> bool:
+def _are_records(records: Sequence[object]) -> bool:
     """Whether every one is bytes, and none of them empty: what the writer is not asked to judge."""
     return set(map(type, records)) == {bytes} and all(records)

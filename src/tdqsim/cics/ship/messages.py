@@ -25,7 +25,17 @@ from tdqsim.core.messages import Kinds, MessageFrame
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever
 from tdqsim.facts import Resp
 
-__all__ = ["ANSWERS", "DECISIONS", "KINDS", "RESYNC_STEPS", "STEPS", "failure_fields", "is_answer", "raise_failure"]
+__all__ = [
+    "ANSWERS",
+    "DECISIONS",
+    "KINDS",
+    "RESYNC_STEPS",
+    "STEPS",
+    "Fields",
+    "failure_fields",
+    "is_answer",
+    "raise_failure",
+]
 
 STEPS: Final = ("REQUEST", "REPLY", "PREPARE", "VOTE", "COMMIT", "COMMITTED", "BACKOUT", "BACKED_OUT")
 """The messages that go over a link, in the order of a distributed unit of work."""
@@ -55,6 +65,8 @@ KINDS: Final[Kinds] = {
     "DECISION": {"decision": str},
 }  # fmt: skip
 """Each kind's fields."""
+Fields = Mapping[str, Any]
+"""The fields of one message, of the types that :data:`KINDS` says."""
 ANSWERS: Final[Mapping[str, str]] = {
     "REQUEST": "REPLY", "PREPARE": "VOTE", "COMMIT": "COMMITTED", "BACKOUT": "BACKED_OUT", "ASK": "DECISION",
     "REMIND": "REMINDED",
@@ -69,7 +81,7 @@ _DETAIL_LIMIT: Final = 2000
 _WELL: Final = {"failure": "", "resp": 0, "resp2": 0, "length": 0, "detail": ""}
 
 
-def failure_fields(error: Exception | None) -> dict[str, Any]:
+def failure_fields(error: Exception | None) -> Fields:
     """How it went, in the fields of an answer; ``data`` of a condition goes beside them.
 
     Args:

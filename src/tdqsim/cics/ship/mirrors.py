@@ -13,15 +13,15 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.interval import StartOrder, take_start
 from tdqsim.cics.model.unit import UOW_ID_LENGTH
-from tdqsim.cics.ship.messages import failure_fields
+from tdqsim.cics.ship.messages import Fields, failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
-from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
@@ -29,9 +29,10 @@ from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.region import Region
+    from tdqsim.cics.ship.remote import LinkEnd
     from tdqsim.core.dispatch import Strand
 
-__all__ = ["LONGEST_CHAIN", "Mirror", "MirrorOutcome", "MirrorTask", "Mirrors", "Turn"]
+__all__ = ["LONGEST_CHAIN", "LinkControl", "Mirror", "MirrorOutcome", "MirrorTask", "Mirrors", "Turn"]
 
 LONGEST_CHAIN: Final = LIMITS["daisy_chain_maximum"]
 _OURS: Final = re.compile(rf"[0-9A-F]{{{2 * UOW_ID_LENGTH}}}")
@@ -107,9 +108,26 @@ class MirrorOutcome(NamedTuple):
         late: what reached the strand meanwhile (a purge, its region's end) and was too late to change anything.
     """
 
-    fields: Mapping[str, Any]
+    fields: Fields
     data: bytes = b""
     late: Exception | None = None
+
+
+class LinkControl(Protocol):
+    """The link that an end belongs to."""
+
+    @property
+    def acquired(self) -> bool:
+        """Whether messages get through."""
+
+    def cut(self) -> None:
+        """Give the link up."""
+
+    def other(self, end: LinkEnd, /) -> LinkEnd:
+        """The other end; TdqError when that is in another process."""
+
+    def foreseen(self, end: LinkEnd, key: str, userid: str, hops: int, /) -> MirrorTask:
+        """The mirror that a request from an end would meet; TdqError when that is in another process."""
 
 
 class Mirrors:
@@ -188,7 +206,7 @@ class Mirrors:
             self.abandoned(key)
             self.region.dispatcher.wait(partial(self._until_over, key, turn), turn.over)
 
-    def _until_over(self, key: str, turn: Turn) -> Any:
+    def _until_over(self, key: str, turn: Turn) -> WaitMark | None:
         return WAIT if self.turns.get(key) is turn and not turn.strand.done else None
 
     def abandoned(self, key: str) -> None:
@@ -222,7 +240,7 @@ class Mirrors:
             self._release_if_idle(key, mirror)
         return MirrorOutcome({"held": key in self.mirrors, **failure_fields(error)}, record)
 
-    def _mirror(self, fields: Mapping[str, Any]) -> Mirror:
+    def _mirror(self, fields: Fields) -> Mirror:
         """The mirror for a request, the one there is or a new one.
 
         Raises:
@@ -252,7 +270,7 @@ class Mirrors:
             where = f"connection {self.name} of region {self.region.applid}"
             raise Condition(Resp.SYSIDERR, detail=f"{where} is not in service")
 
-    def _attach(self, fields: Mapping[str, Any]) -> Mirror:
+    def _attach(self, fields: Fields) -> Mirror:
         region = self.region
         task = MirrorTask(
             region, region.task_manager.next_number(), _MIRROR, self.userid_for(fields["userid"]), startcode="S"
@@ -442,7 +460,7 @@ class Mirrors:
             self._end(key, mirror, normal=False)
 
 
-def _do(task: MirrorTask, fields: Mapping[str, Any], data: bytes) -> bytes:
+def _do(task: MirrorTask, fields: Fields, data: bytes) -> bytes:
     command, record = fields["command"], b""
     if command == "READQ TD":
         record = task.readq_td(fields["queue"], nosuspend=fields["nosuspend"], nohandle=True)

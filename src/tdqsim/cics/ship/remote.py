@@ -28,16 +28,16 @@ life, two phases and daisy chains are general CICS knowledge (unconfirmed for tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.ship.messages import ANSWERS, KINDS, is_answer, raise_failure
-from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, Mirror, Mirrors, MirrorTask
+from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer, raise_failure
+from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, LinkControl, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
-from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
 from tdqsim.core.transport import LinkDown, MessageChannel, Transport
 from tdqsim.errors import StoreError, TdqError
@@ -93,7 +93,7 @@ class Branch:
         if self.waiter is not None:
             self.waiter.cancel(LinkDown(f"{self.system!r}: the request was under way"))
 
-    def ship(self, task: TaskData, request: Mapping[str, Any], data: bytes) -> bytes:
+    def ship(self, task: TaskData, request: Fields, data: bytes) -> bytes:
         """Send a request and give its reply.
 
         Raises:
@@ -172,7 +172,7 @@ class LinkEnd:
         at_once: whether messages are carried out inside the other end's ``send``.
     """
 
-    def __init__(self, link: Any, region: Region, name: str, *, at_once: bool = True) -> None:
+    def __init__(self, link: LinkControl, region: Region, name: str, *, at_once: bool = True) -> None:
         self.link = link
         self.region = region
         self.name = name
@@ -198,13 +198,12 @@ class LinkEnd:
     @property
     def far(self) -> LinkEnd:
         """The other end, for those who look at several regions of one process: the test kit, explain."""
-        found: LinkEnd = self.link.other(self)
-        return found
+        return self.link.other(self)
 
     @property
     def acquired(self) -> bool:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
-        return bool(self.link.acquired)
+        return self.link.acquired
 
     def resyncstatus(self, uow: UnitOfWork) -> Cvda:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
@@ -216,7 +215,7 @@ class LinkEnd:
         """How the other region knows a unit of work of this one."""
         return f"{self.region.applid}.{uow.id.hex().upper()}"
 
-    def decided_by(self, key: str) -> dict[str, Any]:
+    def decided_by(self, key: str) -> Fields:
         """The fields of a decision: over there nobody waits either when nobody may wait here."""
         return {"key": key, "urgent": self.region.hardening.urgent}
 
@@ -253,7 +252,7 @@ class LinkEnd:
         """Say who is here."""
         self.say("HELLO", {"applid": self.region.applid})
 
-    def say(self, kind: str, fields: Mapping[str, Any]) -> None:
+    def say(self, kind: str, fields: Fields) -> None:
         """Send a message that has no answer; a link that is gone needs none."""
         try:
             self._open_channel().send(kind, fields)
@@ -263,7 +262,7 @@ class LinkEnd:
     def ask(
         self,
         kind: str,
-        fields: Mapping[str, Any],
+        fields: Fields,
         data: bytes = b"",
         *,
         task: TaskData | None = None,
@@ -287,7 +286,7 @@ class LinkEnd:
         number = channel.sent + 1
         answers[number] = None  # awaited: an answer that nobody waits for is let go
 
-        def attempt() -> Any:
+        def attempt() -> MessageFrame | WaitMark:
             answer = answers[number]
             if answer is not None:
                 return answer
@@ -305,10 +304,12 @@ class LinkEnd:
             raise LinkDown(f"{self!r}: {kind} was answered by {found.kind}")
         return found
 
-    def _wait(self, attempt: Callable[[], Any], task: TaskData | None, late: list[Exception] | None) -> MessageFrame:
+    def _wait(
+        self, attempt: Callable[[], MessageFrame | WaitMark], task: TaskData | None, late: list[Exception] | None
+    ) -> MessageFrame:
         """Wait for an answer, through one purge where that comes too late to change anything."""
         answer = attempt()
-        while answer is WAIT:
+        while isinstance(answer, WaitMark):
             try:
                 if task is not None:
                     answer = task.wait(attempt, self._awaited, _IRLINK, self.name)
@@ -322,10 +323,9 @@ class LinkEnd:
                 late.append(error)
                 if len(late) > 1 or not isinstance(error, Abend):
                     raise LinkDown(f"{self!r}: nobody waits for the answer any more") from error
-        found: MessageFrame = answer
-        return found
+        return answer
 
-    def _wait_in_syncpoint(self, attempt: Callable[[], Any]) -> Any:
+    def _wait_in_syncpoint(self, attempt: Callable[[], MessageFrame | WaitMark]) -> MessageFrame:
         """Wait as long as it takes, while whoever looks at the task, if there is one, sees for what."""
         dispatcher = self.region.dispatcher
         task = dispatcher.current.local
@@ -346,7 +346,7 @@ class LinkEnd:
     def _send(
         channel: MessageChannel,
         kind: str,
-        fields: Mapping[str, Any],
+        fields: Fields,
         data: bytes,
         went: Callable[[], None] | None,
         late: list[Exception] | None,
@@ -471,8 +471,7 @@ class LinkEnd:
             if self._is_lost(task.uow):
                 raise Condition(Resp.SYSIDERR, detail=f"{self!r}: it was lost during this unit of work")
             key = self.name_of(task.uow)
-        found: MirrorTask = self.link.foreseen(self, key, task.userid, hops)
-        return found
+        return self.link.foreseen(self, key, task.userid, hops)
 
     def _is_lost(self, uow: UnitOfWork) -> bool:
         known = (self.branches.get(uow.id), *uow.participants)

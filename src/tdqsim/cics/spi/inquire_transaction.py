@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal
 
 from tdqsim.cics.kernel.command import Flag, Name4, Name4OrNone, Opt, command, to_cvda
-from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.requests import may_issue, refusal
 from tdqsim.cics.spi.rows import TransactionInfo, TransactionOption

@@ -17,11 +17,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.signature import Installer, Way, sign
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue, latch_key
 from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.model.unit import READS, Meta
 from tdqsim.cics.queues.making import InstallRefused, Moves, check_room, make_queue, open_initially
 from tdqsim.core.changes import KeptChange, carry_out

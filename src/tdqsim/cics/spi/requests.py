@@ -8,9 +8,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
+from tdqsim.cics.kernel.authority import UNKNOWN_USER, may_access, why_not_for
+from tdqsim.cics.kernel.authority import may_issue as is_allowed
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import UNKNOWN_USER, Access, may_access, why_not_for
-from tdqsim.cics.kernel.security import may_issue as is_allowed
+from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import TdQueue
 from tdqsim.facts import Cvda, Resp, table

@@ -20,16 +20,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from tdqsim.cics.model.region import Party
-from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.store import CommitRequest
 from tdqsim.errors import StoreError
 
 if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher
-    from tdqsim.core.store import Durable, Work
+    from tdqsim.core.store import CommitOwner, Durable, Work
 
 __all__ = ["Hardening", "Party"]
 
@@ -80,6 +80,8 @@ class Hardening:
     def shared(self, shared: bool) -> None:
         self._shared = shared
         self.share = self._share if shared else self.commit
+        if shared and self.serve not in self._dispatcher.on_idle:
+            self._dispatcher.on_idle.append(self.serve)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -116,7 +118,7 @@ class Hardening:
         if self._durable.in_doubt:
             self._durable.settle()
 
-    def commit(self, works: Collection[Work] = (), meta: Meta = _NOTHING, party: Any = None) -> None:
+    def commit(self, works: Collection[Work] = (), meta: Meta = _NOTHING, party: CommitOwner | None = None) -> None:
         """Commit now, with what was noted, and for those who wait.
 
         Args:
@@ -190,7 +192,7 @@ class Hardening:
         return late
 
     def _await(self, mine: CommitRequest) -> BaseException | None:
-        def attempt() -> Any:
+        def attempt() -> WaitMark | None:
             self.settle()
             return WAIT if mine.pending else None
 

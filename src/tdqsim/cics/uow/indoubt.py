@@ -27,10 +27,10 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Abend
-from tdqsim.cics.model.unit import UOW_ID_LENGTH, Facts, Meta, UnitOfWork
+from tdqsim.cics.model.unit import UOW_ID_LENGTH, Facts, Meta, Record, UnitOfWork
 from tdqsim.errors import RegionClosed, StoreDamaged, StoreError, TdqError
 from tdqsim.facts import Cvda
 
@@ -413,18 +413,19 @@ def _decide_alone(uow: UnitOfWork, how: str) -> None:
 # -- what is kept for questions ---------------------------------------------------------------------------------------
 
 
-def _read(region: Region, key: bytes, value: bytes) -> Any:
+def _read(region: Region, key: bytes, value: bytes) -> Record:
     try:
-        return json.loads(value)
+        found: Record = json.loads(value)
     except ValueError as error:
         raise StoreDamaged(f"{region.store.path}: the record {key!r} cannot be read: {error}") from error
+    return found
 
 
 _OF_A_UNIT: Final = ("transid", "userid", "termid", "taskid")
 """What INQUIRE UOW shows of a unit of work that is only kept for questions."""
 
 
-def _whose(uow: UnitOfWork) -> dict[str, Any]:
+def _whose(uow: UnitOfWork) -> Record:
     """Whose unit of work it was, and since when it waits for others."""
     return {"since": uow.region.clock.time_ns(), **{name: getattr(uow, name) for name in _OF_A_UNIT}}
 
@@ -491,12 +492,12 @@ def decision_of(region: Region, uow_id: bytes) -> str:
     return "COLD" if uow_id <= (hardening.get_meta(LOG_BEGAN) or b"") else "BACKOUT"
 
 
-def heuristics(region: Region) -> dict[bytes, dict[str, Any]]:
+def heuristics(region: Region) -> dict[bytes, Record]:
     """The decisions that were taken here without the coordinator, by unit of work."""
     return dict(_kept(region, _HEURISTICS))
 
 
-def _kept(region: Region, prefix: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
+def _kept(region: Region, prefix: bytes) -> Iterator[tuple[bytes, Record]]:
     for key, value in region.hardening.metas(prefix):
         if len(key) == len(prefix) + UOW_ID_LENGTH:
             yield key[len(prefix) :], _read(region, key, value)
@@ -532,15 +533,13 @@ def kept_units(region: Region) -> list[UnitOfWork]:
     return found
 
 
-def _heuristic_unit(region: Region, uow_id: bytes, kept: dict[str, Any]) -> UnitOfWork:
+def _heuristic_unit(region: Region, uow_id: bytes, kept: Record) -> UnitOfWork:
     uow = _waiting_unit(region, uow_id, kept, _HEURISTIC[kept["state"]], Cvda.CONNECTION, kept["link"])
     uow.coordinator = kept["coordinator"]
     return uow
 
 
-def _waiting_unit(
-    region: Region, uow_id: bytes, kept: dict[str, Any], state: Cvda, waitcause: Cvda, link: str
-) -> UnitOfWork:
+def _waiting_unit(region: Region, uow_id: bytes, kept: Record, state: Cvda, waitcause: Cvda, link: str) -> UnitOfWork:
     """A unit of work as it is shown when only the record of its decision is left."""
     uow = UnitOfWork(region, uow_id)
     uow.state, uow.waitstate, uow.waitcause, uow.link = state, Cvda.WAITING, waitcause, link

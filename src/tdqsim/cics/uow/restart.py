@@ -24,14 +24,14 @@ from contextlib import suppress
 from datetime import datetime
 from functools import cache, lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.handlers import TransactionEntry
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.model.lock import READ_END
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, Latch, TdQueue
-from tdqsim.cics.model.unit import READS, Facts, Meta, UnitOfWork
+from tdqsim.cics.model.transaction import TransactionEntry
+from tdqsim.cics.model.unit import READS, Facts, Meta, Record, UnitOfWork
 from tdqsim.cics.model.work import LogicalWork
 from tdqsim.cics.queues.making import Moves, make_queue, open_initially
 from tdqsim.cics.uow.indoubt import LOG_BEGAN
@@ -109,7 +109,7 @@ class ResourceCatalogue:
         record = {"kind": resource.kind, "order": self._place(key, there=there), "fields": _fields(resource)}
         return {key: _json(record)}
 
-    def queue_entry(self, queue: TdQueue, changed: Mapping[str, Any] | None = None) -> Meta:
+    def queue_entry(self, queue: TdQueue, changed: Mapping[str, object] | None = None) -> Meta:
         """What keeps a queue's definition and signature, and what SET makes of it.
 
         Args:
@@ -120,7 +120,7 @@ class ResourceCatalogue:
             return {}
         key = _QUEUES + queue.name.encode()
         place, fields = self._place(key, there=queue.name in self._region.tdqueues), _fields(queue.definition)
-        record: dict[str, Any] = {
+        record: Record = {
             "kind": queue.definition.type,
             "order": place,
             "fields": fields,
@@ -162,22 +162,22 @@ class ResourceCatalogue:
         region.directory.refresh_all()
         region.terminal_control.refresh()
 
-    def _load(self, record: dict[str, Any], resource: Any) -> None:
-        region, kind = self._region, record["kind"]
+    def _load(self, record: Record, resource: defs.Resource) -> None:
+        region, kind, name = self._region, record["kind"], resource.resource_name
         if kind == "TRANSACTION":
-            region.transactions[resource.name] = TransactionEntry(resource, region.programs)
+            region.transactions[name] = TransactionEntry(cast("defs.Transaction", resource), region.programs)
         elif kind == "TERMINAL":
-            region.terminals[resource.name] = resource
+            region.terminals[name] = cast("defs.Terminal", resource)
         elif kind == "CONNECTION":
-            region.connections[resource.name] = resource
+            region.connections[name] = cast("defs.Connection", resource)
         elif kind == "TSMODEL":
             region.ts.install(resource)
         elif kind == "FILE":
             region.files.install(resource)
         else:
-            self._load_queue(resource, _signature(tuple(record["signature"])), record.get("set"))
+            self._load_queue(cast("defs.Tdqueue", resource), _signature(tuple(record["signature"])), record.get("set"))
 
-    def _load_queue(self, definition: defs.Tdqueue, signature: Signature, changed: dict[str, Any] | None) -> None:
+    def _load_queue(self, definition: defs.Tdqueue, signature: Signature, changed: Record | None) -> None:
         region = self._region
         queue = make_queue(region, definition, definition.type_in(region.sysid), signature, self._moves)
         region.tdqueues[queue.name] = queue
@@ -190,7 +190,7 @@ class ResourceCatalogue:
             open_initially(region, queue)
 
 
-def _fields(resource: defs.Resource) -> dict[str, Any]:
+def _fields(resource: defs.Resource) -> Record:
     """What was given of a definition; texts, numbers and moments, so that no serializer is needed."""
     values = resource.__dict__
     return {
@@ -200,7 +200,7 @@ def _fields(resource: defs.Resource) -> dict[str, Any]:
     }
 
 
-def _json(record: Any) -> bytes:
+def _json(record: object) -> bytes:
     return json.dumps(record, separators=_SEPARATORS).encode()
 
 
@@ -208,7 +208,7 @@ def _damaged(region: Region, key: bytes, error: Exception) -> StoreDamaged:
     return StoreDamaged(f"{region.store.path}: the catalogue's entry {key!r} cannot be read: {error}")
 
 
-def _record(region: Region, key: bytes, value: bytes) -> dict[str, Any]:
+def _record(region: Region, key: bytes, value: bytes) -> Record:
     try:
         record = json.loads(str(value, "utf-8"))
         if not isinstance(record, dict):
@@ -243,7 +243,7 @@ def _plain_queue() -> tuple[defs.Resource, frozenset[str]]:
     return made.model_construct(set()), frozenset(made.model_fields)
 
 
-def _resource(region: Region, key: bytes, record: dict[str, Any]) -> Any:
+def _resource(region: Region, key: bytes, record: Record) -> defs.Resource:
     """The definition in an entry.
 
     An intrapartition queue's, of which there may be a hundred thousand, is not validated again: it was valid when it
@@ -265,9 +265,9 @@ def _resource(region: Region, key: bytes, record: dict[str, Any]) -> Any:
 
 
 @lru_cache(_SIGNATURES_KEPT)
-def _signature(values: tuple[Any, ...]) -> Signature:
+def _signature(values: tuple[object, ...]) -> Signature:
     """A signature as it was kept; queues that were installed together mostly share one."""
-    plain = Signature(*values)
+    plain = Signature._make(values)
     return plain._replace(changeagent=Cvda(plain.changeagent), installagent=Cvda(plain.installagent))
 
 
@@ -322,16 +322,16 @@ def begin_numbering(region: Region) -> None:
     before = region.store.durable.get_meta(_NUMBERING)
     if before is not None:
         region.recovery.seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
-    refused = region.store.durable.room_for(len(_NUMBERING) + len(region.last_uow_id))
+    refused = region.store.durable.room_for(len(_NUMBERING) + len(region.recovery.last_id))
     if refused:  # a full store must start too; the clock still tells the runs apart
         region.log.warning("numbering_not_recorded", reason=refused)
     else:
-        region.hardening.note(_NUMBERING, region.last_uow_id)
+        region.hardening.note(_NUMBERING, region.recovery.last_id)
 
 
 def begin_log(region: Region) -> None:
     """At an initial start: of units of work with ids up to now nothing is known, nor ever will be."""
-    region.hardening.note(LOG_BEGAN, region.last_uow_id)
+    region.hardening.note(LOG_BEGAN, region.recovery.last_id)
 
 
 # -- what was going on ------------------------------------------------------------------------------------------------
@@ -399,7 +399,7 @@ def load_units_of_work(region: Region) -> None:
             raise _damaged(region, key, error) from error
 
 
-def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes) -> None:
+def _load_one(region: Region, uow_id: bytes, head: Record, blobs: bytes) -> None:
     uow = UnitOfWork(region, uow_id)
     uow.facts = Facts(**{name: head[name] for name in Facts._fields})
     uow.link, uow.coordinator, uow.decision = head["link"], head["coordinator"], tuple(head["decision"])
@@ -440,9 +440,7 @@ def _load_one(region: Region, uow_id: bytes, head: dict[str, Any], blobs: bytes)
     region.recovery.seen(uow_id)
 
 
-def _restore(
-    region: Region, queue: IntraTdQueue, work: LogicalWork, part: dict[str, Any], written: list[bytes]
-) -> None:
+def _restore(region: Region, queue: IntraTdQueue, work: LogicalWork, part: Record, written: list[bytes]) -> None:
     """Become what a prepared unit of work had done to a queue; of what it read some may be gone after a salvage."""
     reads = min(part["reads"], max(0, part["through"] - queue.gone), queue.stored.count)
     if written or part["deleted"]:

@@ -106,21 +106,6 @@ class UnitsOfWork:
         if self._region.enqueued:
             release_all(self._region, uow)
 
-    def ended(self, uow: UnitOfWork, *, committed: bool) -> None:
-        """Count its QZEROs, start what waited for its commit, free its ENQs."""
-        self.inflight.pop(uow.id, None)
-        if self._region.failed:
-            return
-        if committed and uow.qzero:
-            task = uow.task
-            if task is not None and not task.ended:
-                if not task.qzero:
-                    task.qzero = {}
-                task.qzero.update(uow.qzero)
-            else:
-                for queue, cycle in uow.qzero.items():
-                    self._region.ati.emptied(queue, cycle)
-        for action in uow.at_end:
-            action(committed)
-        if self._region.enqueued:
-            release_all(self._region, uow)
+    def release(self, uow: UnitOfWork) -> None:
+        """Free the names that a unit of work has by ENQ."""
+        release_all(self._region, uow)

@@ -16,7 +16,7 @@ else. ``keeper`` says whose store it is.
 from __future__ import annotations
 
 from tdqsim.core.store._borrowed import BorrowedStore
-from tdqsim.core.store._durable import CommitRequest, Durable
+from tdqsim.core.store._durable import CommitOwner, CommitRequest, Durable
 from tdqsim.core.store._layout import (
     INLINE,
     MAX_DATA,
@@ -37,7 +37,7 @@ from tdqsim.core.store._volatile import Volatile
 from tdqsim.core.store._work import Work
 
 __all__ = [
-    "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "BorrowedStore", "CommitRequest", "Durability",
-    "Durable", "DurableQueue", "Entry", "Order", "SearchOrder", "Standing", "Store", "Volatile", "VolatileQueue",
-    "Work", "nothing",
+    "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "BorrowedStore", "CommitOwner", "CommitRequest",
+    "Durability", "Durable", "DurableQueue", "Entry", "Order", "SearchOrder", "Standing", "Store", "Volatile",
+    "VolatileQueue", "Work", "nothing",
 ]  # fmt: skip

@@ -11,7 +11,8 @@ from fastapi import Body, Query
 from pydantic import ConfigDict, Field
 
 from tdqsim.cics import Region
-from tdqsim.cics.kernel.security import Access, may_access
+from tdqsim.cics.kernel.authority import may_access
+from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.look.installed import installed
 from tdqsim.client.answers.operating import FaultState, InstalledDefinitions, InstallResult
 from tdqsim.client.answers.process import ClockState

@@ -1,0 +1,73 @@
+"""A transaction as data, and the program that its tasks run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from tdqsim.definitions import Transaction
+
+__all__ = ["Handler", "ProgramTable", "TransactionEntry"]
+
+Handler = Callable[..., object]
+"""A program: it is called with its task, and whatever else it is started with."""
+
+
+class ProgramTable(Protocol):
+    """The program table of a region, as far as transactions need it."""
+
+    def find(self, name: str) -> Handler | None:
+        """The program of this name, or None."""
+
+
+class TransactionEntry:
+    """A transaction of a region.
+
+    Attributes:
+        definition: its definition; one with defaults when a handler was registered without any.
+        handler: the function registered under its id, or None.
+        defined: whether there is a definition of its own.
+        name, remotesystem, enabled, program_name, dtimout_ns: of the definition, where each task that begins asks for
+            them.
+    """
+
+    __slots__ = (
+        "_programs", "defined", "definition", "dtimout_ns", "enabled", "handler", "name", "program_name",
+        "remotesystem",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        definition: Transaction,
+        programs: ProgramTable | None = None,
+        handler: Handler | None = None,
+        *,
+        defined: bool = True,
+    ) -> None:
+        self._programs = programs
+        self.handler = handler
+        self.define(definition, defined=defined)
+
+    def define(self, definition: Transaction, *, defined: bool = True) -> None:
+        """Take a definition; the handler stays."""
+        self.definition = definition
+        self.defined = defined
+        self.name, self.remotesystem = definition.name, definition.remotesystem
+        self.program_name = definition.program
+        self.enabled = definition.status == "ENABLED"
+        seconds = definition.dtimout_seconds
+        self.dtimout_ns = None if seconds is None else seconds * 10**9
+
+    @property
+    def program(self) -> Handler | None:
+        """The program that its tasks run: the handler, or what the program table has for PROGRAM; None for none."""
+        if self.handler is not None or self._programs is None or not self.program_name:
+            return self.handler
+        return self._programs.find(self.program_name)
+
+    def why_not(self) -> str | None:
+        """The message that says why it cannot be attached; None when it can."""
+        if not self.enabled:
+            return "DFHAC2008"
+        return "DFHAC2016" if self.program is None else None
