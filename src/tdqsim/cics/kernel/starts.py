@@ -107,12 +107,19 @@ class Starts:
         request.committed = committed
         if committed:
             self._wait(request)
-        elif self.requests.get(request.reqid) is request:
+        else:
+            self._unlist(request)
+
+    def _unlist(self, request: StartRequest) -> None:
+        if self.requests.get(request.reqid) is request:
             del self.requests[request.reqid]
 
     def _wait(self, request: StartRequest) -> None:
         """Have a request expire at its time. May be called again."""
-        if request.timer is not None or request.taken:
+        if request.taken:  # and an exception came before it left the list
+            self._unlist(request)
+            return
+        if request.timer is not None:
             return
         if request.deadline_ns <= self._region.clock.time_ns() and not self.quiesced:
             self._expire(request)
