@@ -32,6 +32,26 @@ def test_every_row_has_a_source(name):
             assert row["confidence"] in CONFIDENCE, row
 
 
+@pytest.mark.parametrize("confidence", ["confirmed", "vendor source"])
+def test_what_the_vendor_shows_has_an_address_and_a_point(confidence):
+    shown = [rule for rule in rules().values() if rule.confidence == confidence]
+    assert shown
+    assert [rule.id for rule in shown if not (rule.address.startswith("https://") and rule.point)] == []
+
+
+def test_what_we_have_chosen_has_a_reason():
+    assert [
+        rule.id for rule in rules().values() if rule.confidence in ("vendor silent", "ours") and not rule.point
+    ] == []
+
+
+def test_an_address_is_one():
+    for rule in rules().values():
+        assert rule.address.startswith(("https://", "http://")) or not rule.address, rule
+        assert " " not in rule.address, rule
+        assert not rule.address or rule.source != "our choice", rule
+
+
 def test_a_row_of_another_length_is_refused(tmp_path):
     path = tmp_path / "bad.tsv"
     path.write_text("a\tb\n1\t2\n3\n")

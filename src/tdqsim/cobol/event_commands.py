@@ -172,7 +172,7 @@ def _release(level: Level, options: _Options, declared: ExecCommand) -> None:
     name = _program(options)
     owner = level.storage.loaded if name in level.storage.loaded else level.settings.held
     if name not in owner:
-        met = Condition(Resp.INVREQ, 5, f"{name} was not loaded by this task, nor with HOLD")
+        met = Condition(Resp.INVREQ, 6, f"{name} was not loaded by this task, nor with HOLD")
         _respond(level, options, "RELEASE", name, met)
         return
     owner.discard(name)

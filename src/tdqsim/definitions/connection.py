@@ -16,7 +16,7 @@ class Connection(Resource):
     Attributes:
         netname: the APPLID of the other region; the connection's name when not given.
         inservice: requests over a connection that is not in service get SYSIDERR.
-        securityname: the user id of requests that arrive over it; empty for the default user.
+        securityname: the user id of requests that arrive over it; the default user when it is empty or not known.
         attachsec: LOCAL takes ``securityname``, the others the user id that the other region sends.
     """
 

@@ -201,25 +201,42 @@ def test_the_program_outside_names_users_that_are_known():
 
 
 @pytest.mark.rule("SEC-USER-INSTALL")
-def test_terminals_and_connections_name_users_that_are_known_and_may_be_named():
-    wanted = [
-        define_terminal(name="T001", userid="EVE"),
-        define_connection(name="FAR", securityname="EVE"),
-        define_terminal(name="T002", userid="BOB"),
-    ]
+def test_terminals_name_users_that_are_known_and_may_be_named():
+    wanted = [define_terminal(name="T001", userid="EVE"), define_terminal(name="T002", userid="BOB")]
     no_surrogate = AccessList(surrogates={"BOB": ["EVE"]})
     for policy in (FEW, no_surrogate):
-        with Region(wanted[:2], security=policy) as reg:  # a cold start goes on without them
-            assert (list(reg.terminals), list(reg.connections)) == ([], [])
-            for one in wanted[:2]:
-                error = expect_rule("SEC-USER-INSTALL", reg.install, [one, define_tdqueue(name="R", type="INTRA")])
-                assert f"({one.name}): user ID EVE" in str(error)
-                assert "R" not in reg.tdqueues
-    with Region(wanted[2:], security=FEW) as reg:
+        with Region(wanted[:1], security=policy) as reg:  # a cold start goes on without it
+            assert list(reg.terminals) == []
+            together = [wanted[0], define_tdqueue(name="R", type="INTRA")]
+            error = expect_rule("SEC-USER-INSTALL", reg.install, together)
+            assert "(T001): user ID EVE" in str(error)
+            assert "R" not in reg.tdqueues
+    with Region(wanted[1:], security=FEW) as reg:
         assert list(reg.terminals) == ["T002"]
     with Region([], security=no_surrogate) as reg:
-        reg.install(wanted[:2], user="BOB")
-        assert (list(reg.terminals), list(reg.connections)) == (["T001"], ["FAR"])
+        reg.install(wanted[:1], user="BOB")
+        assert list(reg.terminals) == ["T001"]
+
+
+@pytest.mark.rule("SEC-SECURITYNAME")
+@pytest.mark.parametrize("policy", [FEW, AccessList(surrogates={"BOB": ["EVE"]})], ids=["not known", "no surrogate"])
+def test_a_link_whose_user_cannot_be_used_is_the_default_user_s(policy):
+    """Nothing is refused; who installs a connection need not be a surrogate of its user."""
+    queue = define_tdqueue(name="Q", type="INTRA", recovstatus="LOGICAL")
+    far = [queue, define_connection(name="CICA", netname="A", securityname="EVE")]
+    near = [
+        define_tdqueue(name="FARQ", remotesystem="CICB", remotename="Q"),
+        define_connection(name="CICB", netname="B"),
+    ]
+    with Sysplex() as plex:
+        here = plex.region(near, applid="A", sysid="CICA", supplied_queues=False)
+        there = plex.region(far, applid="B", sysid="CICB", security=policy, supplied_queues=False)
+        assert list(there.connections) == ["CICA"]
+        with here.task() as task:
+            task.writeq_td("FARQ", b"x")
+            users = {there.inquire_task(number, "USERID").userid.rstrip() for number in there.tasks}
+        assert users == {there.default_user if policy is FEW else "EVE"}
+        assert there.peek("Q") == [b"x"]
 
 
 @pytest.mark.rule("SEC-ATTACHSEC-UNKNOWN")

@@ -39,6 +39,7 @@ __all__ = [
     "AccessList",
     "SecurityPolicy",
     "check_user",
+    "link_user",
 ]
 
 
@@ -141,3 +142,8 @@ def check_user(policy: SecurityPolicy | None, user: str, what: str) -> None:
     """
     if policy is not None and not policy.knows_user(user):
         raise TdqError(f"{what} {user!r}: the security policy does not know this user id")
+
+
+def link_user(policy: SecurityPolicy | None, securityname: str) -> str:
+    """The user of a link: SECURITYNAME; blank, which stands for the default user, where that is not known."""
+    return securityname if policy is None or policy.knows_user(securityname) else ""

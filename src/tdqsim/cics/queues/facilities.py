@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
+from tdqsim.cics.kernel.security import link_user
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import Facility
 from tdqsim.errors import TdqError
@@ -50,7 +51,7 @@ class Facilities:
         if terminal is not None:
             facility.userid = terminal.userid
         elif connection is not None:
-            facility.userid = connection.securityname
+            facility.userid = link_user(region.security, connection.securityname)
 
     def refresh(self, installed: Container[tuple[str, str]] | None = None) -> None:
         """Definitions of terminals and connections have changed: serve those that are in service now.

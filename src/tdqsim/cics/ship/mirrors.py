@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.interval import StartOrder, take_start
+from tdqsim.cics.kernel.security import link_user
 from tdqsim.cics.model.unit import UOW_ID_LENGTH
 from tdqsim.cics.ship.messages import Fields, failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
@@ -287,7 +288,8 @@ class Mirrors:
         """
         connection = self.region.connections.get(self.name)
         if connection is None or connection.attachsec == "LOCAL":
-            return (connection.securityname if connection is not None else "") or self.region.default_user
+            named = "" if connection is None else link_user(self.region.security, connection.securityname)
+            return named or self.region.default_user
         policy = self.region.security
         if policy is not None and not policy.knows_user(userid):
             raise Condition(Resp.SYSIDERR, detail=f"region {self.region.applid}: user {userid} is not known here")

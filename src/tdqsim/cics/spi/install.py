@@ -135,14 +135,13 @@ class _Plan(KeptChange):
 
     def _connection(self, connection: defs.Connection) -> None:
         region = self._region
-        _check_user(region, connection, connection.securityname, self._who.user)
         self.facilities.add(("SYSTEM", connection.name))
         known = region.connections
         self._keep(connection, known, partial(known.__setitem__, connection.name, connection))
 
     def _terminal(self, terminal: defs.Terminal) -> None:
         region = self._region
-        _check_user(region, terminal, terminal.userid, self._who.user)
+        _check_user(region, terminal, self._who.user)
         self.facilities.add(("TERMINAL", terminal.name))
         known = region.terminals
         self._keep(terminal, known, partial(known.__setitem__, terminal.name, terminal))
@@ -189,11 +188,11 @@ class _Plan(KeptChange):
         self._moves.forget()
 
 
-def _check_user(region: RegionData, resource: defs.Terminal | defs.Connection, userid: str, user: str) -> None:
-    """Refuse a terminal or connection whose user id is not valid."""
-    if not _may_name(region, user, userid):
-        reason = f"user ID {userid} is not valid or may not be used"
-        raise InstallRefused(resource.name, reason, kind=type(resource).__name__.upper())
+def _check_user(region: RegionData, terminal: defs.Terminal, user: str) -> None:
+    """Refuse a terminal whose user id is not valid."""
+    if not _may_name(region, user, terminal.userid):
+        reason = f"user ID {terminal.userid} is not valid or may not be used"
+        raise InstallRefused(terminal.name, reason, kind="TERMINAL")
 
 
 def _may_name(region: RegionData, user: str, userid: str) -> bool:
