@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.security import Access, AccessList
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
 
 if TYPE_CHECKING:
@@ -44,29 +44,29 @@ def check_arguments(**given: str) -> None:
     """What a region cannot be started with.
 
     Raises:
-        TdqError: the argument, its value and what is allowed.
+        UsageError: the argument, its value and what is allowed.
     """
     for name, value in given.items():
         if value not in _ALLOWED[name]:
-            raise TdqError(f"{name} {value!r}: allowed are {', '.join(_ALLOWED[name])}")
+            raise UsageError(f"{name} {value!r}: allowed are {', '.join(_ALLOWED[name])}")
 
 
 def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:
     """The size of a control interval and how many there are, from what was given and the defaults.
 
     Raises:
-        TdqError: the argument, its value and what is allowed.
+        UsageError: the argument, its value and what is allowed.
     """
     names = ("ci_size", "control_intervals")
     for name in given:
         if name not in names:
-            raise TdqError(f"dfhintra {name!r}: allowed are {' and '.join(names)}")
+            raise UsageError(f"dfhintra {name!r}: allowed are {' and '.join(names)}")
     ci_size, control_intervals = (given.get(name, int(REGION_DEFAULTS[name])) for name in names)
     low, high = LIMITS["ci_size_minimum"], LIMITS["ci_size_maximum"]
     if not low <= ci_size <= high:
-        raise TdqError(f"dfhintra ci_size {ci_size}: allowed are {low} to {high} bytes")
+        raise UsageError(f"dfhintra ci_size {ci_size}: allowed are {low} to {high} bytes")
     if control_intervals < _FEWEST:
-        raise TdqError(f"dfhintra control_intervals {control_intervals}: at least {_FEWEST}; the first is CICS's own")
+        raise UsageError(f"dfhintra control_intervals {control_intervals}: at least {_FEWEST}; the first is CICS's own")
     return ci_size, control_intervals
 
 

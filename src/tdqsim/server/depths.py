@@ -11,7 +11,7 @@ from array import array
 from typing import Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.cics.look.state import depths_of, names_along, numitems_of
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.facts import table
 
@@ -50,19 +50,15 @@ class DepthHistory:
     def __init__(self, region: Region) -> None:
         self._region = region
         self._began = region.clock.time_ns()
-        self._first = {queue.name: queue.numitems for queue in region.intra_queues() if queue.numitems}
+        self._first = {name: depth for name, depth in depths_of(region) if depth}
         self._rings: dict[str, _Ring] = {}
 
     def changed(self, name: str) -> None:
         """A queue may have changed, by its own name or by another that stands for it; for the region's thread."""
-        queues = self._region.tdqueues
-        seen = set()
-        while name and name not in seen:
-            seen.add(name)
-            queue = queues.get(name)
-            if isinstance(queue, IntraTdQueue):
-                self._add(name, queue.numitems)
-            name = getattr(queue, "indirectname", "")
+        for each in names_along(self._region, name):
+            depth = numitems_of(self._region, each)
+            if depth is not None:
+                self._add(each, depth)
 
     def _add(self, name: str, depth: int) -> None:
         ring = self._rings.get(name)

@@ -10,8 +10,7 @@ from tdqsim.cics import Condition, Region
 from tdqsim.cics.kernel.authority import may_access
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.look.records import records, uncommitted
-from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.cics.look.records import records
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.spi.inquiry import inquire_one
 from tdqsim.cics.spi.rows import TdqueueInfo
@@ -57,6 +56,5 @@ def peek(
     """
     check_readable(region, name, userid)
     queue = final_target(region, name.rstrip(" "))
-    if with_uncommitted and isinstance(queue, IntraTdQueue):
-        return list(islice(uncommitted(queue, position), limit))
-    return list(islice(records(queue, position, partial(region.dispatcher.yield_now, always=True)), limit))
+    pause = partial(region.dispatcher.yield_now, always=True)
+    return list(islice(records(queue, position, pause, with_uncommitted=with_uncommitted), limit))

@@ -21,6 +21,7 @@ from concurrent.futures import Future
 from typing import Any, Final
 
 from tdqsim.cics import Region
+from tdqsim.cics.look.state import names_along
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.engine import Engine
@@ -119,12 +120,9 @@ class ChangeWaits:
 
     def queue_changed(self, region: Region, queue: str) -> None:
         """A queue may have changed, by its own name or by another that stands for it."""
-        name = queue.rstrip(" ")
-        seen: set[str] = set()
-        while self._parked and name and name not in seen:
-            seen.add(name)
-            self._wake((region.applid, name))
-            name = getattr(region.tdqueues.get(name), "indirectname", "")
+        if self._parked:
+            for name in names_along(region, queue.rstrip(" ")):
+                self._wake((region.applid, name))
 
     def condition_came(self, region: Region, condition: str) -> None:
         """A command has met a condition."""

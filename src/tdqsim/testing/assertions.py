@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.look.followed import followed_records
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
 from tdqsim.ibmi import System
-from tdqsim.testing.snapshots import followed
 from tdqsim.testing.text import hex_lines, show_record
 
 __all__ = ["Caught", "assert_records", "assert_resp", "raises_condition"]
@@ -48,10 +47,10 @@ def assert_records(
 
 def _records(owner: Region | System, name: str) -> list[bytes]:
     if isinstance(owner, Region):
-        there = followed(owner, final_target(owner, name.rstrip(" ")))
-        if there is None:
+        records = followed_records(owner, name)
+        if records is None:
             raise TdqError(f"queue {name} is in another region, which is not connected or does not have it")
-        return there[0].peek(there[1].name)
+        return records
     found = next((queue for queue in owner.queues() if queue.qualified == name.upper()), None)
     if found is None:
         names = ", ".join(queue.qualified for queue in owner.queues()) or "none"

@@ -8,17 +8,23 @@ WRITEQ, or ever. The usual cause is a program that stops before QZERO.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tdqsim.cics.look.state import queue_state, tasks_of
-from tdqsim.cics.model.queue import TdQueue
+from tdqsim.cics.look.state import QueueState, intra_states, tasks_of, waiting_facility
+from tdqsim.cics.look.waits import blocked
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.core.dispatch import Strand, WaitQueue
+    from tdqsim.core.dispatch import Strand
     from tdqsim.ibmi import System
 
 __all__ = ["Deadlock", "find_deadlock", "lost_triggers", "stuck"]
+
+_RESOURCES: Final = {
+    "END": "the {1} end of {0}",
+    "COMMIT": "the commit of what was written to {0}",
+    "ENQ": "ENQ {0}",
+}
 
 
 class Deadlock(NamedTuple):
@@ -72,17 +78,10 @@ def _way(start: Strand, waits: dict[Strand, dict[Strand, str]]) -> list[Strand]:
 
 
 def _edges(region: Region) -> Iterator[tuple[Strand, Strand, str]]:
-    for queue in region.intra_queues():
-        for lock in queue.locks:
-            owner = lock.owner.task.strand if lock.owner is not None and lock.owner.task is not None else None
-            if owner is not None:
-                yield from _waiters(lock.waiting, owner, f"the {lock.end} end of {queue.name}")
-                if queue.td_read is not None and lock is queue.write_end:
-                    yield from _waiters(queue.td_read, owner, f"the commit of what was written to {queue.name}")
-    for enqueue in region.enqueues.values():
-        holder: Strand | None = getattr(enqueue.owner, "strand", None)
-        if holder is not None:
-            yield from _waiters(enqueue.waiting, holder, f"ENQ {enqueue.resource!r}")
+    for wait in blocked(region):
+        waiter, holder = wait.strands or (None, None)
+        if waiter is not None and holder is not None and waiter is not holder:
+            yield waiter, holder, _RESOURCES[wait.kind].format(wait.resource, wait.end)
 
 
 def _job_edges(system: System) -> Iterator[tuple[Strand, Strand, str]]:
@@ -100,12 +99,6 @@ def _strand_of(job: Any) -> Strand | None:
     return found
 
 
-def _waiters(queue: WaitQueue, owner: Strand, what: str) -> Iterator[tuple[Strand, Strand, str]]:
-    for waiter in queue.waiters:
-        if waiter is not owner:
-            yield waiter, owner, what
-
-
 def stuck(strands: Iterable[Strand]) -> list[str]:
     """Tasks that wait without a limit, in words; to be asked when nothing is ready."""
     found = []
@@ -119,24 +112,14 @@ def stuck(strands: Iterable[Strand]) -> list[str]:
 
 def lost_triggers(region: Region) -> list[str]:
     """Queues whose records nobody will come for, in words; to be asked when nothing is ready."""
-    return [text for queue in region.intra_queues() if (text := _lost(region, queue))]
+    return [text for now in intra_states(region) if (text := _lost(region, now))]
 
 
-def _lost(region: Region, queue: TdQueue) -> str:
-    now = queue_state(queue)
+def _lost(region: Region, now: QueueState) -> str:
     level, count = now.level, now.numitems
     if not level or count < level:
         return ""
-    if any(task.queue == now.name for task in tasks_of(region)) or (now.cycle and _requested(region, queue)):
+    if any(task.queue == now.name for task in tasks_of(region)) or (now.cycle and waiting_facility(region, now.name)):
         return ""
     state = "its cycle is on, but the task of it has ended" if now.cycle else "no cycle is on"
-    return f"queue {queue.name} holds {count} records at trigger level {level}, and no task comes for them: {state}"
-
-
-def _requested(region: Region, queue: TdQueue) -> bool:
-    """Whether a start waits for its terminal or connection."""
-    return any(
-        getattr(request, "queue", None) is queue
-        for facility in region.facilities.values()
-        for request in facility.requests
-    )
+    return f"queue {now.name} holds {count} records at trigger level {level}, and no task comes for them: {state}"

@@ -37,8 +37,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
-from tdqsim.cics.look.state import queue_state
-from tdqsim.cics.model.queue import TdQueue
+from tdqsim.cics.look.state import QueueState, intra_states
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.core.codepage import codepage
 from tdqsim.core.links import stays_here
@@ -120,8 +119,8 @@ class History:
         if self._again:
             info = {"start": region.start_type, "tdintra": region.tdintra}
             self.trace(("RESTART", 0, "", b"", region.clock.time_ns(), "", "", "NORMAL", 0, 0, info))
-        for queue in region.intra_queues():
-            self._queue_stands(region, queue)
+        for state in intra_states(region):
+            self._queue_stands(region, state)
 
     def _begin_system(self, system: System) -> None:
         self._system = system
@@ -197,7 +196,7 @@ class History:
     def _there(self) -> dict[str, list[bytes]]:
         """What is on the queues that are recorded."""
         if self._region is not None and not self._region.closed:
-            return {queue.name: [one.data for one in queue.stored.entries()] for queue in self._region.intra_queues()}
+            return {state.name: list(state.records) for state in intra_states(self._region, records=True)}
         if self._system is not None and not self._system.closed:
             queues = (queue for queue in self._system.queues() if not queue.ddm)
             return {queue.qualified: [one.data for one in queue.stored.entries()] for queue in queues}
@@ -306,12 +305,11 @@ class History:
             return name
 
     def _queues_changed(self, region: Any) -> None:
-        for queue in region.intra_queues():
-            self._queue_stands(region, queue)
+        for state in intra_states(region):
+            self._queue_stands(region, state)
 
-    def _queue_stands(self, region: Region, queue: TdQueue) -> None:
+    def _queue_stands(self, region: Region, state: QueueState) -> None:
         """Write down what the checker has to know of a queue."""
-        state = queue_state(queue)
         entry = region.transactions.get(state.transid)
         info: dict[str, Any] = {
             "recovstatus": state.recovstatus,
@@ -320,15 +318,15 @@ class History:
             "defined": entry is not None and entry.definition.remotesystem in ("", region.sysid),
             "startable": entry is not None and not entry.why_not(),
         }
-        if info == self._stands.get(queue.name):
+        if info == self._stands.get(state.name):
             return
-        first = queue.name not in self._stands
-        self._stands[queue.name] = info
+        first = state.name not in self._stands
+        self._stands[state.name] = info
         if first:
             info = {**info, "latch": state.cycle}
             if state.numitems <= _LARGEST_QUEUE:
-                info["records"] = list(queue_state(queue, records=True).records)
-        self.trace(("QUEUE", 0, queue.name, b"", region.clock.time_ns(), "", "", "NORMAL", 0, 0, info))
+                info["records"] = list(region.peek(state.name))
+        self.trace(("QUEUE", 0, state.name, b"", region.clock.time_ns(), "", "", "NORMAL", 0, 0, info))
 
     # -- the file -------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.look.state import queue_state
+from tdqsim.cics.look.state import queue_states
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.definitions import Definitions, Resource, load_definitions, supplied_definitions
@@ -303,20 +303,17 @@ class Kit:
 
         lines = [f"region {region.applid} ({region.start_type}{', closed' if region.closed else ''})"]
         history = self.histories[region]
-        for queue in region.tdqueues.values():
-            events = history.of(queue.name, _SHOWN_EVENTS)
-            now = queue_state(queue) if queue.type == "INTRA" and not region.closed else None
-            count = 0 if now is None else now.numitems
+        for now in queue_states(region):
+            events = history.of(now.name, _SHOWN_EVENTS)
+            count = 0 if region.closed else now.numitems
             if not events and not count:
                 continue
-            state = f"{queue.type} {queue.enablestatus.name}"
-            if now is not None:
+            state = f"{now.type} {now.enablestatus}"
+            if now.holds_records and not region.closed:
                 state += f", {count} records, RECOVSTATUS {now.recovstatus}{', cycle on' if now.cycle else ''}"
-                first = [
-                    show_record(record, region.codepage) for record in region.peek(queue.name, limit=_SHOWN_RECORDS)
-                ]
+                first = [show_record(record, region.codepage) for record in region.peek(now.name, limit=_SHOWN_RECORDS)]
                 state += f": {', '.join(first)}{' ...' if count > len(first) else ''}" if first else ""
-            lines.append(f"  {queue.name}: {state}")
+            lines.append(f"  {now.name}: {state}")
             lines += [f"    {event.line(lambda data: show_record(data, region.codepage))}" for event in events]
         return lines
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
-from tdqsim.cics import Condition, Region
-from tdqsim.cics.look.state import QueueState, Uncommitted, queue_state
-from tdqsim.cics.model.queue import RemoteTdQueue, TdQueue
-from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.ship.remote import LinkEnd
+from tdqsim.cics import Region
+from tdqsim.cics.look.followed import followed_states
+from tdqsim.cics.look.state import QueueState, Uncommitted, tasks_of
 from tdqsim.core.codepage import CodePage
 from tdqsim.ibmi import System
 from tdqsim.testing.text import show_record
@@ -70,44 +68,14 @@ def snapshot(owner: Region | System, *, records: bool = True) -> RegionState | S
     """
     if isinstance(owner, System):
         return SystemState(owner.name, dict(_data_queues(owner, records=records)))
-    queues = {name: _queue(owner, queue, records=records) for name, queue in owner.tdqueues.items()}
-    tasks = tuple((task.number, task.transid) for task in owner.tasks.values())
-    return RegionState(owner.applid, queues, tasks, dict(owner.abends))
+    tasks = tuple((task.number, task.transid) for task in tasks_of(owner))
+    return RegionState(owner.applid, followed_states(owner, records=records), tasks, dict(owner.abends))
 
 
 def _data_queues(system: System, *, records: bool) -> Iterator[tuple[str, tuple[tuple[bytes, bytes, bytes], ...]]]:
     for queue in system.queues():
         entries = queue.stored.entries() if records and not queue.ddm else ()
         yield f"{queue.library}/{queue.name}", tuple((entry.key, entry.data, entry.sender) for entry in entries)
-
-
-def _queue(region: Region, queue: TdQueue, *, records: bool) -> QueueState:
-    state = queue_state(queue, records=records)
-    found = followed(region, queue) if isinstance(queue, RemoteTdQueue) else None
-    if found is None:
-        return state
-    there, target = found
-    far = _queue(there, target, records=records)
-    return replace(
-        state, openstatus=far.openstatus, records=far.records, uncommitted=far.uncommitted, cycle=far.cycle,
-        region=there.applid,
-    )  # fmt: skip
-
-
-def followed(region: Region, queue: TdQueue) -> tuple[Region, TdQueue] | None:
-    """The region and the queue that a remote queue is in the end; None when nobody can say: no link, or no queue."""
-    seen = set()
-    while isinstance(queue, RemoteTdQueue) and (region.applid, queue.name) not in seen:
-        seen.add((region.applid, queue.name))
-        link = region.links.get(queue.remotesystem)
-        if not isinstance(link, LinkEnd) or not link.link.acquired or link.far.region.closed:
-            return None
-        region = link.far.region
-        try:
-            queue = final_target(region, queue.remotename)
-        except Condition:
-            return None
-    return None if isinstance(queue, RemoteTdQueue) else (region, queue)
 
 
 # -- what changed ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from sortedcontainers import SortedDict
@@ -73,7 +73,7 @@ class DataFile:
         fixed: bool = False,
     ) -> None:
         if organisation == "KSDS" and not (0 < key_length <= 255 and 0 <= key_position <= longest - key_length):
-            raise TdqError(
+            raise UsageError(
                 f"a key of {key_length} bytes at {key_position}: allowed are 1 to 255 bytes inside the record"
             )
         self.organisation = organisation

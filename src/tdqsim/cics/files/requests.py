@@ -11,16 +11,19 @@ READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from tdqsim.cics.files.datafile import NUMBER_SIZE
+from tdqsim.cics.files.datafile import NUMBER_SIZE, Path, RecordView
 from tdqsim.cics.files.table import Browse, FileEntry, Files, Held
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
+from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.facts import Resp
 
 __all__ = ["FileRecord", "FileTask", "Search", "add", "find", "fit", "hold", "move", "remove", "replace", "started"]
+
+T = TypeVar("T")
 
 
 class FileRegion(WatchedRegion, Protocol):
@@ -39,10 +42,10 @@ class FileTask(Issuer, Protocol):
         """Its region."""
 
     @property
-    def uow(self) -> Any:
+    def uow(self) -> UnitOfWork:
         """Its unit of work."""
 
-    def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
+    def wait(self, attempt: Callable[[], T], queue: WaitQueue, kind: str, name: str) -> T:
         """Wait inside a command."""
 
 
@@ -137,7 +140,7 @@ def fit(file: FileEntry, place: bytes, key: bytes, length: int | None, token: in
             length=len(data),
             brings={**found.as_dict(), "INTO": cut, "SET": data},
         )
-    if file.view is not file.data and not file.view.unique:
+    if isinstance(file.view, Path) and not file.view.unique:
         following = file.view.after(place)
         if following is not None and file.view.shown(following[0]) == ridfld:
             raise Condition(
@@ -172,7 +175,7 @@ def hold(task: FileTask, file: FileEntry, key: bytes, *, token: bool) -> int:
 def _lock(task: FileTask, file: FileEntry, key: bytes) -> None:
     files, uow = task.region.files, task.uow
 
-    def attempt() -> Any:
+    def attempt() -> object:
         owner = files.holder(file, key, uow)
         if owner is not None and owner.task is None:
             raise Condition(Resp.LOCKED, 106, f"a record of {file.name} is held by {owner.title}, which is in doubt")
@@ -355,7 +358,7 @@ def move(file: FileEntry, browse: Browse, ridfld: bytes | None, *, forward: bool
     return found
 
 
-def _own(file: FileEntry, view: Any, place: bytes) -> bytes:
+def _own(file: FileEntry, view: RecordView, place: bytes) -> bytes:
     if view is file.data:
         return place
     found = view.at_or_after(place)
@@ -363,16 +366,16 @@ def _own(file: FileEntry, view: Any, place: bytes) -> bytes:
     return bytes(found[1])
 
 
-def _begin(file: FileEntry, browse: Browse, view: Any, *, forward: bool) -> tuple[bytes, bytes] | None:
+def _begin(file: FileEntry, browse: Browse, view: RecordView, *, forward: bool) -> tuple[bytes, bytes] | None:
     if not forward and set(browse.key) == {0xFF}:
         last = b"\xff" * (len(browse.key) + 9)
-        return view.before(last)  # type: ignore[no-any-return]
+        return view.before(last)
     gteq = browse.gteq and forward
     search = Search(browse.key, generic=bool(browse.generic), gteq=gteq, numbers=browse.numbers)
     return find(file, search)
 
 
-def _from_the_end(view: Any, browse: Browse, *, forward: bool) -> tuple[bytes, bytes] | None:
+def _from_the_end(view: RecordView, browse: Browse, *, forward: bool) -> tuple[bytes, bytes] | None:
     if browse.forward is forward:
         return None
-    return view.at_or_after(b"") if forward else view.before(b"\xff" * 300)  # type: ignore[no-any-return]
+    return view.at_or_after(b"") if forward else view.before(b"\xff" * 300)

@@ -15,15 +15,16 @@ part of CICS, so that a cold start keeps them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from tdqsim.cics.files.datafile import DataFile, Path
+from tdqsim.cics.files.datafile import DataFile, Path, RecordView
 from tdqsim.cics.files.installed import OPERATIONS, FileDefinition, make_data_set, operations_of
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.model.region import HardeningPart
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.dispatch import WaitQueue
-from tdqsim.errors import StoreError, StoreFull, TdqError
+from tdqsim.errors import StoreError, StoreFull, UsageError
 from tdqsim.facts import Resp
 
 __all__ = ["Browse", "FileEntry", "Files", "Held"]
@@ -54,7 +55,7 @@ class FileEntry:
     )  # fmt: skip
 
     def __init__(
-        self, name: str, data: DataFile, view: Any, operations: frozenset[str], *, recoverable: bool = False
+        self, name: str, data: DataFile, view: RecordView, operations: frozenset[str], *, recoverable: bool = False
     ) -> None:
         self.name = name
         self.data = data
@@ -166,7 +167,7 @@ class FilesRegion(Protocol):
     """What files ask of the region."""
 
     @property
-    def hardening(self) -> Any:
+    def hardening(self) -> HardeningPart:
         """Its commits."""
 
 
@@ -186,7 +187,7 @@ class Files:
         self._region = region
         self.known: dict[str, FileEntry] = {}
         self.data_sets: dict[str, DataFile | Path] = {}
-        self._of_tasks: dict[Any, _OfTask] = {}
+        self._of_tasks: dict[UnitOfWork, _OfTask] = {}
         self._tokens = 0
         self.waiting = WaitQueue("a record that another unit of work holds")
 
@@ -210,13 +211,13 @@ class Files:
                 of those of the data set, which are otherwise what it begins with.
 
         Raises:
-            TdqError: the name is no file's, or an operation is unknown. StoreError: the store does not take it.
+            UsageError: the name is no file's, or an operation is unknown. StoreError: the store does not take it.
         """
         if not 0 < len(name) <= 8:
-            raise TdqError(f"file {name!r}: the name of a file is 1 to 8 characters")
+            raise UsageError(f"file {name!r}: the name of a file is 1 to 8 characters")
         unknown = set(operations) - set(OPERATIONS)
         if unknown:
-            raise TdqError(f"file {name}: {', '.join(sorted(unknown))}; allowed are {', '.join(OPERATIONS)}")
+            raise UsageError(f"file {name}: {', '.join(sorted(unknown))}; allowed are {', '.join(OPERATIONS)}")
         base = data.base if isinstance(data, Path) else data
         if kept and not base.kept_as:
             self._keep(_PLACE + name.upper().encode().ljust(_NAME), base)
@@ -234,10 +235,10 @@ class Files:
             kept: whether its records are on the region's store, as for :meth:`define`.
 
         Raises:
-            TdqError: the name is no data set's. StoreError: the store does not take it.
+            UsageError: the name is no data set's. StoreError: the store does not take it.
         """
         if not 0 < len(name) <= _DSNAME:
-            raise TdqError(f"data set {name!r}: the name of a data set is 1 to {_DSNAME} characters")
+            raise UsageError(f"data set {name!r}: the name of a data set is 1 to {_DSNAME} characters")
         self._name(name.upper(), data, kept=kept)
 
     def _name(self, name: str, data: DataFile | Path, *, kept: bool) -> None:
@@ -366,7 +367,7 @@ class Files:
         self._tokens += 1
         return self._tokens
 
-    def holder(self, file: FileEntry, key: bytes, but: Any) -> Any:
+    def holder(self, file: FileEntry, key: bytes, but: UnitOfWork) -> UnitOfWork | None:
         """The unit of work, other than ``but``, that holds a record; None for none."""
         wanted = id(file.data), key
         return next((uow for uow, has in self._of_tasks.items() if uow is not but and wanted in has.locked), None)

@@ -31,7 +31,7 @@ from tdqsim.cics.model.region import NearLink
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -98,12 +98,12 @@ def explain(
         pause: called while the next record of a data set is looked for, so that others can have a turn.
 
     Raises:
-        TdqError: ``record`` is asked about, and no history is attached.
+        UsageError: ``record`` is asked about, and no history is attached.
     """
     if not isinstance(name, str):
         raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
     if record is not None and not hasattr(region.recorder, "story"):
-        raise TdqError(f"region {region.applid}: nothing records what happens to records; attach a History first")
+        raise UsageError(f"region {region.applid}: nothing records what happens to records; attach a History first")
     name = name.rstrip(" ")
     probe = task if task is not None else TaskBase(region, 0, "TEST", region.default_user)
     commands = foresee(region, name, probe, size, pause)

@@ -6,7 +6,7 @@ as it stands. What a region was given besides (handlers, DD cards, records) is n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tdqsim.cics.model.queue import IntraTdQueue, TdQueue
 from tdqsim.definitions import Definitions, supplied_definitions
@@ -24,7 +24,7 @@ def definition_now(queue: TdQueue) -> Tdqueue:
         return queue.definition
     definition: IntraQueue = queue.definition
     with_file = queue.atifacility == "FILE"
-    stands: dict[str, Any] = {
+    stands: dict[str, str] = {
         "atifacility": queue.atifacility,
         "facilityid": "" if with_file or queue.facilityid == queue.name else queue.facilityid,
         "transid": queue.transid,

@@ -6,12 +6,12 @@ from itertools import islice
 from sys import maxsize
 from typing import NamedTuple
 
-from tdqsim.cics.look.records import records, uncommitted
+from tdqsim.cics.look.records import records
 from tdqsim.cics.look.state import queue_state
-from tdqsim.cics.model.queue import IntraTdQueue, TdQueue
+from tdqsim.cics.model.queue import TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda
 
 __all__ = ["QueueSnapshot", "peek", "snapshot"]
@@ -41,11 +41,9 @@ def peek(region: RegionData, name: str, limit: int | None, *, skip: int = 0, wit
     """See :meth:`tdqsim.cics.region.Region.peek`."""
     for word, number in (("limit", limit), ("skip", skip)):
         if number is not None and not 0 <= number <= maxsize:
-            raise TdqError(f"peek: {word} is {number!r}; allowed are 0 and more")
+            raise UsageError(f"peek: {word} is {number!r}; allowed are 0 and more")
     queue = final_target(region, name.rstrip(" "))
-    if with_uncommitted and isinstance(queue, IntraTdQueue):
-        return list(islice(uncommitted(queue, skip), limit))
-    return list(islice(records(queue, skip), limit))
+    return list(islice(records(queue, skip, with_uncommitted=with_uncommitted), limit))
 
 
 def snapshot(queue: TdQueue, *, with_records: bool) -> QueueSnapshot:

@@ -8,14 +8,19 @@ from itertools import islice
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
-from tdqsim.errors import StoreFull, TdqError
+from tdqsim.errors import StoreFull, UsageError
 from tdqsim.facts import Resp
 
-__all__ = ["add", "records", "uncommitted"]
+__all__ = ["add", "records"]
 
 
-def records(queue: TdQueue, skip: int = 0, pause: Callable[[], object] | None = None) -> Iterable[bytes]:
+def records(
+    queue: TdQueue, skip: int = 0, pause: Callable[[], object] | None = None, *, with_uncommitted: bool = False
+) -> Iterable[bytes]:
     """The records in order: of a LOGICAL queue the committed ones, of an open data set those still to be read.
+
+    With ``with_uncommitted`` the records of a LOGICAL queue are those that units of work have written too, without
+    those that they have read.
 
     To skip some costs nothing but for a data set whose records vary in length: it is read from where it is, and
     ``pause`` is called between two buffers.
@@ -23,11 +28,13 @@ def records(queue: TdQueue, skip: int = 0, pause: Callable[[], object] | None = 
     if isinstance(queue, ExtraTdQueue):
         return queue.file.records(skip, pause) if queue.file is not None else []
     if not isinstance(queue, IntraTdQueue):
-        raise TdqError(f"queue {queue.name} is in region {queue.definition.remotesystem}; look at it there")
+        raise UsageError(f"queue {queue.name} is in region {queue.definition.remotesystem}; look at it there")
+    if with_uncommitted:
+        return _uncommitted(queue, skip)
     return (entry.data for entry in queue.stored.entries(skip=skip))
 
 
-def uncommitted(queue: IntraTdQueue, skip: int = 0) -> Iterable[bytes]:
+def _uncommitted(queue: IntraTdQueue, skip: int = 0) -> Iterable[bytes]:
     """The records with what units of work have written, and without what they have read; to skip some costs nothing."""
     reads, deleted = 0, False
     written: list[bytes] = []
@@ -46,10 +53,10 @@ def add(region: RegionData, queue: IntraTdQueue, data: list[bytes]) -> None:
     """Add records to the end, all or none.
 
     Raises:
-        Condition: NOSPACE. TdqError: a unit of work is writing the queue.
+        Condition: NOSPACE. UsageError: a unit of work is writing the queue.
     """
     if queue.uncommitted is not None:
-        raise TdqError(f"queue {queue.name} is being written: {queue.write_end}")
+        raise UsageError(f"queue {queue.name} is being written: {queue.write_end}")
     space, stored = region.intra, queue.stored
     space.check(queue, [len(record) for record in data])
     try:

@@ -9,7 +9,7 @@ from tdqsim.cics.look.records import add
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 
 __all__ = ["seed"]
@@ -24,7 +24,7 @@ def seed(region: RegionData, name: str, records: Iterable[bytes | str]) -> int:
         queue.file.seed(data)
         return len(data)
     if not isinstance(queue, IntraTdQueue):
-        raise TdqError(f"queue {queue.name} is in region {queue.definition.remotesystem}; seed it there")
+        raise UsageError(f"queue {queue.name} is in region {queue.definition.remotesystem}; seed it there")
     longest = region.intra.longest
     for number, record in enumerate(data, 1):
         if not 0 < len(record) <= longest:

@@ -20,7 +20,7 @@ from tdqsim.facts import Cvda
 if TYPE_CHECKING:
     from tdqsim.cics.model.lock import Lock
     from tdqsim.cics.model.region import RegionData
-    from tdqsim.cics.model.task import TaskData
+    from tdqsim.cics.model.task import Facility, TaskData
     from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.core.dispatch import Strand
 
@@ -32,10 +32,19 @@ __all__ = [
     "UnitState",
     "WaitingTask",
     "WorkState",
+    "depths_of",
+    "holder_of",
+    "intra_states",
+    "names_along",
+    "numitems_of",
     "queue_state",
+    "queue_states",
+    "state_of",
     "tasks_of",
     "unit_state",
+    "unit_states",
     "waiter_of",
+    "waiting_facility",
 ]
 
 
@@ -129,6 +138,7 @@ class QueueState:
         system: REMOTESYSTEM.
         recovstatus: NO, PHYSICAL or LOGICAL, of an intrapartition queue.
         numitems: how many (committed) records an intrapartition queue holds.
+        peak_items: the highest ``numitems`` since statistics were last reset.
         atifacility, facilityid, transid, triggerlevel, userid: the trigger as it stands.
         emptystatus: of a data set; NOTAPPLIC when it is closed.
         output: whether a data set is written rather than read.
@@ -149,6 +159,7 @@ class QueueState:
     system: str = ""
     recovstatus: str = ""
     numitems: int = 0
+    peak_items: int = 0
     atifacility: str = ""
     facilityid: str = ""
     transid: str = ""
@@ -182,6 +193,7 @@ class TaskState:
         startcode: as ASSIGN STARTCODE gives it.
         queue: the queue whose trigger started it; empty for none.
         waits_for: what it waits for, for people; empty while it does not wait.
+        suspended: the kind and the name of what it waits for inside a command, such as ("TD_READ", "PAYQ"), or None.
         until_ns: when its wait ends by itself; 0 for never.
         uow: its unit of work in hexadecimal; empty for none.
         strand: the name of the strand on which it runs or waits; empty for one of the program outside.
@@ -193,6 +205,7 @@ class TaskState:
     startcode: str
     queue: str
     waits_for: str
+    suspended: tuple[str, str] | None
     until_ns: int
     uow: str
     strand: str
@@ -224,6 +237,7 @@ class UnitState:
         state: UOWSTATE.
         waitstate: WAITSTATE.
         task: number of its task; 0 when it has none any more.
+        taskid: number of the task that began it.
         transid: the transaction.
         userid: the user.
         link: the connection to its coordinator, where that is remote.
@@ -235,6 +249,7 @@ class UnitState:
     state: str
     waitstate: str
     task: int
+    taskid: int
     transid: str
     userid: str
     link: str
@@ -282,6 +297,7 @@ def _intra(queue: IntraTdQueue, status: str, data: tuple[bytes, ...]) -> QueueSt
         cycle=queue.latch,
         recovstatus=queue.recovstatus,
         numitems=queue.numitems,
+        peak_items=queue.peak_items,
         atifacility=queue.atifacility,
         facilityid=queue.facilityid,
         transid=queue.transid,
@@ -316,15 +332,79 @@ def _lock(lock: Lock) -> LockState:
     waiting = tuple(map(waiter_of, lock.waiting.waiters)) if lock.in_use else ()
     if owner is None:
         return LockState(lock.end, "", 0, "", "", retained=False, waiting=waiting)
-    uow, task, transid = owner.id.hex().upper(), owner.taskid, owner.transid
-    holder = f"unit of work {uow} {owner.state.name}" if owner.task is None else f"task {task} {transid}"
-    return LockState(lock.end, uow, task, transid, holder, retained=lock.retained, waiting=waiting)
+    return LockState(
+        lock.end, owner.id.hex().upper(), owner.taskid, owner.transid, holder_of(lock), retained=lock.retained,
+        waiting=waiting,
+    )  # fmt: skip
+
+
+def holder_of(lock: Lock) -> str:
+    """Who has an end of a queue, for people; empty when nobody has it."""
+    owner = lock.owner
+    if owner is None:
+        return ""
+    if owner.task is None:
+        return f"unit of work {owner.id.hex().upper()} {owner.state.name}"
+    return f"task {owner.taskid} {owner.transid}"
 
 
 def waiter_of(strand: Strand) -> WaitingTask:
     """A strand that waits."""
     task = strand.local
     return WaitingTask(strand.name, getattr(task, "number", 0), getattr(task, "transid", ""), strand.deadline_ns)
+
+
+def queue_states(region: RegionData, *, records: bool = False) -> Iterator[QueueState]:
+    """Every queue of a region as it is now, in the order of installation; see :func:`queue_state`."""
+    region.dispatcher.check_thread()
+    return (queue_state(queue, records=records) for queue in tuple(region.tdqueues.values()))
+
+
+def intra_states(region: RegionData, *, records: bool = False) -> Iterator[QueueState]:
+    """The intrapartition queues of a region as they are now, in the order of installation."""
+    region.dispatcher.check_thread()
+    queues = (queue for queue in tuple(region.tdqueues.values()) if isinstance(queue, IntraTdQueue))
+    return (queue_state(queue, records=records) for queue in queues)
+
+
+def state_of(region: RegionData, name: str, *, records: bool = False) -> QueueState | None:
+    """The queue of a name as it is now, an alias as itself; None when no queue of that name is installed."""
+    queue = region.tdqueues.get(name)
+    return None if queue is None else queue_state(queue, records=records)
+
+
+def depths_of(region: RegionData) -> Iterator[tuple[str, int]]:
+    """The name of each intrapartition queue and how many (committed) records it holds."""
+    region.dispatcher.check_thread()
+    queues = tuple(region.tdqueues.values())
+    return ((queue.name, queue.numitems) for queue in queues if isinstance(queue, IntraTdQueue))
+
+
+def numitems_of(region: RegionData, name: str) -> int | None:
+    """How many (committed) records an intrapartition queue holds; None for another queue, or no queue."""
+    queue = region.tdqueues.get(name)
+    return queue.numitems if isinstance(queue, IntraTdQueue) else None
+
+
+def waiting_facility(region: RegionData, name: str) -> Facility | None:
+    """The terminal or connection that the cycle of a queue waits for to start its task; None when it waits for none."""
+    queue = region.tdqueues.get(name)
+    requested = (
+        facility
+        for facility in region.facilities.values()
+        if any(getattr(request, "queue", None) is queue for request in facility.requests)
+    )
+    return next(requested, None)
+
+
+def names_along(region: RegionData, name: str) -> Iterator[str]:
+    """The name of a queue, then, while the name is an alias, the name that it stands for; each name once."""
+    seen: set[str] = set()
+    while name and name not in seen:
+        seen.add(name)
+        yield name
+        queue = region.tdqueues.get(name)
+        name = queue.indirectname if isinstance(queue, IndirectTdQueue) else ""
 
 
 # -- tasks and units of work ------------------------------------------------------------------------------------------
@@ -347,10 +427,16 @@ def _task(task: TaskData, strand: Strand | None) -> TaskState:
         task.startcode,
         queue=task.request.queue.name if task.request is not None else "",
         waits_for=waits_for.name if waits_for is not None else "",
+        suspended=task.suspended,
         until_ns=until_ns or 0,
         uow=task.unit.id.hex().upper() if task.unit is not None and task.has_uow else "",
         strand=strand.name if strand is not None else "",
     )
+
+
+def unit_states(region: RegionData) -> Iterator[UnitState]:
+    """The units of work that tasks have begun, then the shunted ones, each in order of age."""
+    return map(unit_state, region.units_of_work())
 
 
 def unit_state(uow: UnitOfWork) -> UnitState:
@@ -360,6 +446,7 @@ def unit_state(uow: UnitOfWork) -> UnitState:
         uow.state.name,
         uow.waitstate.name if uow.state is not Cvda.INFLIGHT else Cvda.ACTIVE.name,
         uow.taskid if uow.task is not None else 0,
+        uow.taskid,
         uow.transid,
         uow.userid,
         uow.link,

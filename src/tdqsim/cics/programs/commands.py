@@ -18,7 +18,7 @@ from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.kernel.levels import level_of, note_failure, passed, program_of
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.programs.table import Program, Programs
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 
 __all__ = ["abend_program", "link", "xctl"]
@@ -75,7 +75,7 @@ def _area(commarea: bytearray | memoryview | bytes | None, length: int | None) -
 
 def _given_channel(task: ProgramTask, channel: str | None, commarea: object) -> Channel | None:
     if channel is not None and commarea is not None:
-        raise TdqError("CHANNEL and COMMAREA exclude each other")
+        raise UsageError("CHANNEL and COMMAREA exclude each other")
     return passed(task, channel)
 
 
@@ -87,7 +87,7 @@ def abend_program(task: ProgramTask, name: str) -> AbendExit:
     """
     found = _find(task, name)
 
-    def run(_abend: Abend) -> Any:
+    def run(_abend: Abend) -> object:
         level = level_of(task)
         with _on(task, ProgramLevel(name, level.commarea, level.up, level.channel, level.invoker)):
             return _run(task, found)
@@ -117,7 +117,7 @@ def _on(task: ProgramTask, level: ProgramLevel) -> Iterator[None]:
         task.level, task.handles, task.eib.eibcalen = before
 
 
-def _run(task: ProgramTask, program: Program) -> Any:
+def _run(task: ProgramTask, program: Program) -> object:
     """Run a program to its RETURN; its own abend exit ends it normally."""
     try:
         return program(task)

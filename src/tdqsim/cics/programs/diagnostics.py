@@ -24,7 +24,7 @@ from tdqsim.cics.kernel.command import (
 )
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.facts import Resp, table
+from tdqsim.facts import Cvda, Resp, table
 
 __all__ = [
     "Diagnostics",
@@ -40,8 +40,8 @@ __all__ = [
 ]
 
 OperatorText = Annotated[str, Opt("name", 0)]
-Routecodes = Annotated[Any, Opt("data")]
-Action = Annotated[Any, Opt("cvda", 4)]
+Routecodes = Annotated[object, Opt("data")]
+Action = Annotated[Cvda | str | int | None, Opt("cvda", 4)]
 FlengthOrNone = Annotated[int | None, Opt("fullword", 4, "FLENGTH")]
 ShortLengthOrNone = Annotated[int | None, Opt("halfword", 2, "LENGTH")]
 JournalName = Annotated[str, Opt("name", 8, "JOURNALNAME")]

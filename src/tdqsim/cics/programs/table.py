@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 __all__ = ["Program", "Programs"]
 
-Program = Callable[[Any], Any]
+Program = Callable[[Any], object]
 """A program: called with its task. Its COMMAREA is ``task.commarea``."""
 
 
@@ -38,12 +38,12 @@ class Programs:
             program: called with its task.
 
         Raises:
-            TdqError: the name is no program's, or the program cannot be called.
+            UsageError: the name is no program's, or the program cannot be called.
         """
         if not 0 < len(name) <= 8 or not name.isascii():
-            raise TdqError(f"program {name!r}: the name of a program is 1 to 8 characters")
+            raise UsageError(f"program {name!r}: the name of a program is 1 to 8 characters")
         if not callable(program):
-            raise TdqError(f"program {name}: {program!r} cannot be called; allowed are functions of a task")
+            raise UsageError(f"program {name}: {program!r} cannot be called; allowed are functions of a task")
         self._table[name.upper()] = program
         self._on_register()
 
@@ -51,12 +51,12 @@ class Programs:
         """Have bytes for what LOAD of this name finds, such as a table that is no COBOL.
 
         Raises:
-            TdqError: the name is no program's, or there are no bytes.
+            UsageError: the name is no program's, or there are no bytes.
         """
         if not 0 < len(name) <= 8 or not name.isascii():
-            raise TdqError(f"table {name!r}: the name of a program is 1 to 8 characters")
+            raise UsageError(f"table {name!r}: the name of a program is 1 to 8 characters")
         if not data:
-            raise TdqError(f"table {name}: it has no bytes")
+            raise UsageError(f"table {name}: it has no bytes")
         self._tables[name.upper()] = bytes(data)
 
     def table(self, name: str) -> bytes | None:

@@ -6,7 +6,7 @@ The numbers of RESP2 are the table ``facts/spi_resp2.tsv``: a command and a caus
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cics.kernel.authority import UNKNOWN_USER, may_access, why_not_for
 from tdqsim.cics.kernel.authority import may_issue as is_allowed
@@ -44,7 +44,7 @@ def refusal(command: str, cause: str, detail: str) -> Condition:
     return Condition(resp, resp2, detail)
 
 
-def is_null(value: Any) -> bool:
+def is_null(value: object) -> bool:
     """Whether a value leaves things as they are: not given, IGNORE, -1 or blanks."""
     if isinstance(value, str):
         return not value.strip() or value.strip().upper() == "IGNORE"

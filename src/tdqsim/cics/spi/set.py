@@ -21,7 +21,7 @@ indirect     nothing             an alias has no state
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from tdqsim.cics.kernel.command import FullwordOrNone, Name4, Name4OrNone, Name8OrNone, Opt, command, to_cvda
 from tdqsim.cics.kernel.conditions import Condition
@@ -31,7 +31,7 @@ from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.queues.kinds import set_enablestatus
 from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal
 from tdqsim.core.changes import KeptChange, carry_out
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp, table
 
 __all__ = ["check_set", "set_tdqueue"]
@@ -57,11 +57,11 @@ class _SetRequest(KeptChange):
         last: what may fail, and is done when all else is.
     """
 
-    def __init__(self, task: TaskBase, queue: TdQueue, values: Mapping[str, Any]) -> None:
+    def __init__(self, task: TaskBase, queue: TdQueue, values: Mapping[str, object]) -> None:
         self.task = task
         self.queue = queue
         self.values = values
-        self.attributes: dict[str, Any] = {}
+        self.attributes: dict[str, str | int] = {}
         self.steps: list[Callable[[], None]] = []
         self.last: list[Callable[[], None]] = []
 
@@ -134,13 +134,13 @@ def set_tdqueue(
         step()
 
 
-def _leaves_alone(option: str, value: Any) -> bool:
+def _leaves_alone(option: str, value: object) -> bool:
     if option == "TRIGGERLEVEL":
         return value is None or value == -1
     return is_null(value)
 
 
-def check_set(task: TaskBase, name: str, values: Mapping[str, Any]) -> _SetRequest:
+def check_set(task: TaskBase, name: str, values: Mapping[str, object]) -> _SetRequest:
     """Everything about a SET that can be said before it is done; its steps do it.
 
     Raises:
@@ -168,7 +168,7 @@ def _check_type(change: _SetRequest) -> None:
         raise change.refuse("remote or indirect", "an indirect queue cannot be changed")
 
 
-def _cvda(change: _SetRequest, option: str, value: Any) -> Cvda:
+def _cvda(change: _SetRequest, option: str, value: object) -> Cvda:
     cvda = to_cvda(value)
     allowed = _OPTIONS[option]["values"].split()
     if cvda is None or cvda.name not in allowed:
@@ -176,11 +176,11 @@ def _cvda(change: _SetRequest, option: str, value: Any) -> Cvda:
     return cvda
 
 
-def _name(change: _SetRequest, option: str, value: Any) -> str:
+def _name(change: _SetRequest, option: str, value: object) -> str:
     longest = int(_OPTIONS[option]["values"].split()[1])
     name = str(value).rstrip()
     if len(name) > longest:
-        raise TdqError(f"{_COMMAND} {change.queue.name}: {option} has at most {longest} characters: {name!r}")
+        raise UsageError(f"{_COMMAND} {change.queue.name}: {option} has at most {longest} characters: {name!r}")
     return name
 
 
@@ -197,7 +197,7 @@ def _must_be_disabled(change: _SetRequest, option: str) -> IntraTdQueue:
     return queue
 
 
-def _plan_atifacility(change: _SetRequest, value: Any) -> None:
+def _plan_atifacility(change: _SetRequest, value: object) -> None:
     queue = _must_be_disabled(change, "ATIFACILITY")
     if _cvda(change, "ATIFACILITY", value) is Cvda.TERMINAL:
         name = queue.facilityid or queue.definition.facilityid or queue.name
@@ -206,7 +206,7 @@ def _plan_atifacility(change: _SetRequest, value: Any) -> None:
         change.attributes |= {"atifacility": _NO_FACILITY, "facilityid": ""}
 
 
-def _plan_atitermid(change: _SetRequest, value: Any) -> None:
+def _plan_atitermid(change: _SetRequest, value: object) -> None:
     queue = _must_be_disabled(change, "ATITERMID")
     name = change.attributes["facilityid"] = _name(change, "ATITERMID", value)
     if change.attributes.get("atifacility", queue.atifacility) != _NO_FACILITY:
@@ -225,7 +225,7 @@ def _facility_kind(change: _SetRequest, queue: IntraTdQueue, name: str) -> str:
     return next(kinds, "TERMINAL")
 
 
-def _plan_atitranid(change: _SetRequest, value: Any) -> None:
+def _plan_atitranid(change: _SetRequest, value: object) -> None:
     queue = _must_be_disabled(change, "ATITRANID")
     name, region = _name(change, "ATITRANID", value), change.task.region
     entry = region.transactions.get(name)
@@ -245,7 +245,7 @@ def _without_facility(change: _SetRequest, queue: IntraTdQueue) -> bool:
     return queue.atifacility == _NO_FACILITY
 
 
-def _plan_atiuserid(change: _SetRequest, value: Any) -> None:
+def _plan_atiuserid(change: _SetRequest, value: object) -> None:
     queue = _must_be_disabled(change, "ATIUSERID")
     user = _name(change, "ATIUSERID", value)
     if not _without_facility(change, queue):
@@ -254,14 +254,14 @@ def _plan_atiuserid(change: _SetRequest, value: Any) -> None:
     change.attributes["userid"] = user
 
 
-def _plan_triggerlevel(change: _SetRequest, value: Any) -> None:
+def _plan_triggerlevel(change: _SetRequest, value: object) -> None:
     low, high = (int(bound) for bound in _OPTIONS["TRIGGERLEVEL"]["values"].split())
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise change.refuse("bad triggerlevel", f"TRIGGERLEVEL must be from {low} to {high}, not {value!r}")
     change.attributes["triggerlevel"] = value
 
 
-def _plan_enablestatus(change: _SetRequest, value: Any) -> None:
+def _plan_enablestatus(change: _SetRequest, value: object) -> None:
     queue, region = change.queue, change.task.region
     wanted = _cvda(change, "ENABLESTATUS", value)
     if queue.enablestatus is Cvda.DISABLING:
@@ -282,7 +282,7 @@ def _plan_enablestatus(change: _SetRequest, value: Any) -> None:
     change.steps.append(step)
 
 
-def _plan_openstatus(change: _SetRequest, value: Any) -> None:
+def _plan_openstatus(change: _SetRequest, value: object) -> None:
     queue = change.queue
     assert isinstance(queue, ExtraTdQueue)
     wanted = _cvda(change, "OPENSTATUS", value)
@@ -303,7 +303,7 @@ def _plan_openstatus(change: _SetRequest, value: Any) -> None:
     change.last.append(step)
 
 
-_PLANS: Final[Mapping[str, Callable[[_SetRequest, Any], None]]] = {
+_PLANS: Final[Mapping[str, Callable[[_SetRequest, object], None]]] = {
     "ATIFACILITY": _plan_atifacility,
     "ATITERMID": _plan_atitermid,
     "ATITRANID": _plan_atitranid,

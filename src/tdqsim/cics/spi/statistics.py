@@ -20,7 +20,7 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.requests import may_issue, may_see, queue_name, refusal
 from tdqsim.cics.spi.tdqueue_options import split_dsname
 from tdqsim.core.dispatch import Timer
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import REGION_DEFAULTS, Cvda
 
 if TYPE_CHECKING:
@@ -195,10 +195,10 @@ class Statistics:
         The intervals pass with the clock: they make nobody wait and no clock jump.
 
         Raises:
-            TdqError: the number is negative.
+            UsageError: the number is negative.
         """
         if seconds < 0:
-            raise TdqError(f"a statistics interval of {seconds} seconds: allowed is 0 (none) or more")
+            raise UsageError(f"a statistics interval of {seconds} seconds: allowed is 0 (none) or more")
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -239,7 +239,7 @@ def extract_statistics(
         Condition: NOTFND 1: there is no such queue; NOTAUTH 100, 101.
     """
     if not tdqueue:
-        raise TdqError("EXTRACT STATISTICS: TDQUEUE is the only resource type there is")
+        raise UsageError("EXTRACT STATISTICS: TDQUEUE is the only resource type there is")
     name = "" if resid is None else queue_name(resid)
     may_issue(task, "STATISTICS", Access.READ)
     if not name:
@@ -267,7 +267,7 @@ def perform_statistics(
         Condition: NOTAUTH 100.
     """
     if not (record and tdqueue):
-        raise TdqError("PERFORM STATISTICS: RECORD and TDQUEUE are the only choice there is")
+        raise UsageError("PERFORM STATISTICS: RECORD and TDQUEUE are the only choice there is")
     may_issue(task, "STATISTICS", Access.UPDATE)
     task.region.statistics.record()
     if resetnow:

@@ -67,7 +67,7 @@ class StatisticsRecord:
     """
 
     record: str
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
 
     def __getitem__(self, name: str) -> Any:
         """A value by its plain name, or by the field's name such as ``TQRWRITE``."""
@@ -105,11 +105,11 @@ class StatisticsRecord:
         return bytes(data)
 
 
-def _bytes(field: _RecordField, value: Any, page: CodePage) -> bytes:
+def _bytes(field: _RecordField, value: object, page: CodePage) -> bytes:
     if field.kind[0] == "C":
         return page.encode(str(value)[: field.length].ljust(field.length))
+    number = statistics_code(field.origin, value) if isinstance(value, str) else value
+    assert isinstance(number, int), value
     if field.kind[0] == "P":
-        return pack_abstime(int(value))
-    if isinstance(value, str):
-        value = statistics_code(field.origin, value)
-    return min(int(value), _FULLWORD_MAXIMUM).to_bytes(field.length, "big", signed=field.length > 1)
+        return pack_abstime(number)
+    return min(int(number), _FULLWORD_MAXIMUM).to_bytes(field.length, "big", signed=field.length > 1)

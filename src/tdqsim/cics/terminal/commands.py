@@ -9,21 +9,24 @@ that is not there APCT. Sources: SEND MAP, RECEIVE MAP, RECEIVE, ABM3 (IBM Docs)
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, check_sent
 from tdqsim.cics.kernel.handling import AidLabel, Handles
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
+from tdqsim.cics.model.task import Facility
 from tdqsim.cics.terminal.maps import received, sent
 from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Screens, Sent
-from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.definitions.bms import BmsMap, Mapset
 
 __all__ = ["receive", "receive_map", "send", "send_control", "send_map", "send_text"]
+
+T = TypeVar("T")
 
 _NO_TERMINAL = "the task has no terminal"
 MapName = Annotated[str, Opt("name", 7, "MAP")]
@@ -46,14 +49,14 @@ class TerminalTask(Issuer, Protocol):
         """Its region."""
 
     @property
-    def facility(self) -> Any:
+    def facility(self) -> Facility | None:
         """Its terminal, which has a name; or None."""
 
     @property
     def handles(self) -> Handles:
         """What the program has asked for."""
 
-    def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
+    def wait(self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str) -> T:
         """Wait inside a command."""
 
 
@@ -84,11 +87,11 @@ def _map(task: TerminalTask, name: str, mapset: str | None) -> tuple[Mapset, Bms
 def _next(task: TerminalTask, screen: Screen) -> Input:
     """The next input, waited for; the EIB shows its key and cursor."""
 
-    def attempt() -> Any:
+    def attempt() -> Input | WaitMark:
         return screen.inputs.popleft() if screen.inputs else WAIT
 
     found = screen.first.pop(task, None) or attempt()
-    if found is WAIT:
+    if isinstance(found, WaitMark):
         found = task.wait(attempt, screen.waiting, "TERMINAL", screen.name)
     task.eib.eibaid = AIDS[found.key]
     task.eib.eibcposn = found.cursor

@@ -6,7 +6,7 @@ RETURN (IBM Docs).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, NoReturn, Protocol
+from typing import Annotated, Final, NoReturn, Protocol
 
 from tdqsim.cics.kernel.command import (
     NOT_AN_OPTION,
@@ -21,6 +21,8 @@ from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.kernel.levels import passed
 from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.region import TerminalsPart
+from tdqsim.cics.model.task import Facility
 from tdqsim.cics.terminal.screen import Screens
 from tdqsim.facts import Resp, table
 
@@ -39,7 +41,7 @@ class ConversationRegion(WatchedRegion, Protocol):
         """Its terminals."""
 
     @property
-    def terminal_control(self) -> Any:
+    def terminal_control(self) -> TerminalsPart:
         """Its facilities."""
 
 
@@ -59,14 +61,14 @@ class ConversationTask(Issuer, Protocol):
         """Its region."""
 
     @property
-    def facility(self) -> Any:
+    def facility(self) -> Facility | None:
         """Its terminal, which has a name; or None."""
 
 
 @command("RETURN", "CHANNELERR INVREQ LENGERR")
 def return_(
     task: ConversationTask,
-    value: Annotated[Any, NOT_AN_OPTION] = None,
+    value: Annotated[object, NOT_AN_OPTION] = None,
     *,
     transid: Name4OrNone = None,
     commarea: Commarea = None,

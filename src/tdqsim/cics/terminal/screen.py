@@ -13,14 +13,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tdqsim.cics.kernel.issue import Issuer
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import WaitQueue
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import table
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.channels import Channel
+    from tdqsim.core.dispatch import Strand
     from tdqsim.definitions.bms import BmsMap, Mapset
 
 __all__ = ["AIDS", "Input", "Screen", "Screens", "Sent"]
@@ -92,7 +94,7 @@ class Screen:
         self.name = name
         self.sent: list[Sent] = []
         self.inputs: deque[Input] = deque()
-        self.first: dict[Any, Input] = {}
+        self.first: dict[Issuer, Input] = {}
         self.waiting = WaitQueue(f"input from terminal {name}")
         self.next_transid = ""
         self.next_commarea = b""
@@ -109,10 +111,10 @@ class Screen:
         """What was sent last.
 
         Raises:
-            TdqError: nothing was sent yet.
+            UsageError: nothing was sent yet.
         """
         if not self.sent:
-            raise TdqError(f"nothing was sent to terminal {self.name} yet")
+            raise UsageError(f"nothing was sent to terminal {self.name} yet")
         return self.sent[-1]
 
 
@@ -124,7 +126,7 @@ class Screens:
         begin: starts a transaction at a terminal: called with its id, the terminal's name, COMMAREA and channel.
     """
 
-    def __init__(self, codepage: CodePage, begin: Callable[[str, str, bytes, Channel | None], Any]) -> None:
+    def __init__(self, codepage: CodePage, begin: Callable[[str, str, bytes, Channel | None], Strand]) -> None:
         self.codepage = codepage
         self._begin = begin
         self._screens: dict[str, Screen] = {}
@@ -133,7 +135,7 @@ class Screens:
     def screen(self, name: str) -> Screen:
         """The terminal of this name; it is made when it is first asked for."""
         if not 0 < len(name) <= 4:
-            raise TdqError(f"terminal {name!r}: the name of a terminal is 1 to 4 characters")
+            raise UsageError(f"terminal {name!r}: the name of a terminal is 1 to 4 characters")
         return self._screens.setdefault(name, Screen(name))
 
     def install(self, mapset: Mapset) -> None:
@@ -150,7 +152,9 @@ class Screens:
         each = next((one for one in found.maps if one.name == name), None)
         return None if each is None else (found, each)
 
-    def type(self, terminal: str, text: str = "", *, key: str = "ENTER", cursor: int = 0, **fields: str) -> Any:
+    def type(
+        self, terminal: str, text: str = "", *, key: str = "ENTER", cursor: int = 0, **fields: str
+    ) -> Strand | None:
         """Type something and press a key: it goes to the task that waits for it, or starts a transaction.
 
         Args:
@@ -164,10 +168,10 @@ class Screens:
             What ``region.start`` gives; None when a task was waiting.
 
         Raises:
-            TdqError: an unknown key, or there is no transaction to start.
+            UsageError: an unknown key, or there is no transaction to start.
         """
         if key not in AIDS or key == "NULL":
-            raise TdqError(f"key {key!r}: allowed are {', '.join(name for name in AIDS if name != 'NULL')}")
+            raise UsageError(f"key {key!r}: allowed are {', '.join(name for name in AIDS if name != 'NULL')}")
         screen = self.screen(terminal)
         typed = Input(key, text, {name.upper(): value for name, value in fields.items()}, cursor)
         if screen.waiting:
@@ -176,12 +180,12 @@ class Screens:
             return None
         screen.next_transid = screen.next_transid or text[:4].split(" ", maxsplit=1)[0]
         if not screen.next_transid:
-            raise TdqError(f"terminal {terminal}: no transaction is due, and the text does not begin with one")
+            raise UsageError(f"terminal {terminal}: no transaction is due, and the text does not begin with one")
         handle = self.begin_next(screen)
         screen.begun(handle.local, typed)
         return handle
 
-    def begin_next(self, screen: Screen) -> Any:
+    def begin_next(self, screen: Screen) -> Strand:
         """Start the transaction that is due at a terminal."""
         transid, commarea, channel = screen.next_transid, screen.next_commarea, screen.next_channel
         screen.next_transid, screen.next_commarea, screen.next_channel = "", b"", None

@@ -13,10 +13,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tdqsim.cics.kernel.conditions import TaskReturn
+from tdqsim.cics.text.host_variables import Received
 from tdqsim.cics.text.parts import task_of
 from tdqsim.cics.text.run_text import run_text
 from tdqsim.cics.text.translator import Resolved, resolve
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ class CeciResult:
     name: str
     response: Resp
     resp2: int
-    received: dict[str, Any]
+    received: Received
     text: str
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Received:
         """The same as JSON-able values: CVDAs by name, bytes in hexadecimal."""
         return {
             "command": self.command,
@@ -61,7 +62,7 @@ class CeciResult:
         }
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: object) -> Any:
     if isinstance(value, Cvda):
         return value.name
     if isinstance(value, bytes):
@@ -79,7 +80,7 @@ class CeciSession:
     """
 
     region: RegionData
-    variables: dict[str, Any] = field(default_factory=dict)
+    variables: Received = field(default_factory=dict)
     _task: Any = None
 
     def __post_init__(self) -> None:
@@ -104,7 +105,7 @@ class CeciSession:
 
         Raises:
             TranslationError: it is no command; nothing was executed.
-            TdqError: the session is over.
+            UsageError: the session is over.
         """
         task = self._open_task()
         text = _typed("CECI", command)
@@ -135,10 +136,10 @@ class CeciSession:
 
     def _open_task(self) -> Any:
         if self._task is None:
-            raise TdqError("the CECI session is over; start another")
+            raise UsageError("the CECI session is over; start another")
         return self._task
 
-    def _screen(self, command: str, name: str, received: dict[str, Any], response: Resp, resp2: int) -> str:
+    def _screen(self, command: str, name: str, received: Received, response: Resp, resp2: int) -> str:
         page = self.region.codepage
         lines = [f" {command}", f" STATUS:  {_COMPLETE}", f"  EXEC CICS {name}"]
         for word, value in received.items():
@@ -172,12 +173,12 @@ def _with_receivers(resolved: Resolved, command: str) -> str:
     return f"{text[: -len(_END)] if ended else text} {' '.join(words)}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """A number as CECI shows it, CVDAs too; text in quotes."""
     return f"{int(value):+011d}" if isinstance(value, int) else f"'{value}'"
 
 
-def session(region: RegionData, variables: dict[str, Any] | None = None, *, task: Any = None) -> CeciSession:
+def session(region: RegionData, variables: Received | None = None, *, task: Any = None) -> CeciSession:
     """Start a CECI transaction in a region.
 
     Args:

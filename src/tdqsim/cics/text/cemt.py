@@ -21,7 +21,7 @@ from tdqsim.cics.kernel.abstime import abstime, format_abstime
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.spi.info import Info
+from tdqsim.cics.spi.info import Info, Value
 from tdqsim.cics.spi.inquire_connection import CONNECTION
 from tdqsim.cics.spi.inquire_file import FILE
 from tdqsim.cics.spi.inquire_task import TASK
@@ -64,8 +64,13 @@ _NAME_LENGTHS: Final = {
 _NUMBER_LENGTH: Final = 7
 _UOW_LENGTH: Final = 16
 
+_Key = Any
+"""How a type of resource names its things: text, a number, or bytes."""
+_Settings = dict[str, Any]
+"""What SET says, by the parameters of its command."""
 
-def _text(key: Any) -> str:
+
+def _text(key: object) -> str:
     return str(key)
 
 
@@ -77,7 +82,7 @@ def _bytes(name: str) -> bytes:
     return bytes.fromhex(name.ljust(len(name) + len(name) % 2, "0"))
 
 
-def _set_tdqueue(task: Task, name: str, settings: dict[str, Any]) -> None:
+def _set_tdqueue(task: Task, name: str, settings: _Settings) -> None:
     if "triggerlevel" in settings:
         settings["triggerlevel"] = _number(settings["triggerlevel"])
     task.set_tdqueue(name, **settings)
@@ -100,11 +105,11 @@ class _Kind:
         discard: does a DISCARD; None where there is none.
     """
 
-    resource: ResourceType[Any, Any, Any]
-    key: Callable[[str], Any] = _text
-    shown: Callable[[Any], str] = _text
-    change: Callable[[Task, Any, dict[str, Any]], None] | None = None
-    discard: Callable[[Task, Any], None] | None = None
+    resource: ResourceType[_Key, Any, Any]
+    key: Callable[[str], _Key] = _text
+    shown: Callable[[_Key], str] = _text
+    change: Callable[[Task, _Key, _Settings], None] | None = None
+    discard: Callable[[Task, _Key], None] | None = None
 
 
 _KINDS: Final[Mapping[str, _Kind]] = {
@@ -203,7 +208,7 @@ def _row_dict(resource: str, row: CemtRow) -> dict[str, Any]:
     return found
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: Value) -> Any:
     return _hex(value) if isinstance(value, bytes) else value
 
 
@@ -287,7 +292,7 @@ def _is_generic(names: tuple[str, ...]) -> bool:
     return any(letter in names[0] for letter in "*+")
 
 
-def _matching(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[dict[str, Any]]:
+def _matching(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[dict[str, Value]]:
     """What there is that the names fit, with its values."""
     may_issue(task, kind.resource.name, Access.READ)
     pattern = _pattern(request.names[0]) if request.names else None
@@ -296,7 +301,7 @@ def _matching(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[dict[st
             yield values
 
 
-def _name_of(kind: _Kind, values: Mapping[str, Any]) -> str:
+def _name_of(kind: _Kind, values: Mapping[str, Value]) -> str:
     word = kind.resource.word
     return kind.shown(values[word]).rstrip() if word else ""
 
@@ -306,11 +311,11 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile("".join(pieces.get(letter) or re.escape(letter) for letter in name))
 
 
-def _fits(values: Mapping[str, Any], request: CemtRequest) -> bool:
+def _fits(values: Mapping[str, Value], request: CemtRequest) -> bool:
     return all(_equal(values[option], wanted) for option, wanted in request.values.items())
 
 
-def _equal(value: Any, wanted: Cvda | str) -> bool:
+def _equal(value: Value, wanted: Cvda | str) -> bool:
     if isinstance(wanted, Cvda):
         return bool(value == wanted)
     if isinstance(value, int):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from tdqsim.cics.kernel.abstime import format_abstime
+from tdqsim.cics.spi.info import Value
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
 
 __all__ = ["LINE_WIDTH", "cemt_text", "expanded_panel", "label_of", "page_of", "screen", "syntax_panel", "thing_lines"]
@@ -52,24 +53,24 @@ def cemt_text(name: str) -> str:
     return _texts()[name]
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_nothing(value: Value) -> bool:
     """Whether a value says that there is none; a number 1 is something, though it equals NOTAPPLIC."""
     if isinstance(value, bytes):
         return not any(value)
     return value is Cvda.NOTAPPLIC or (value == -1 if isinstance(value, int) else not value.strip())
 
 
-def _shown(field: _Field, value: Any) -> str:
+def _shown(field: _Field, value: Value) -> str:
     """The field as it appears; empty when its value is none."""
     if _is_nothing(value):
         return ""
-    if field.format == "status":
+    if isinstance(value, Cvda) and field.format == "status":
         return _texts().get(f"status_{value.name}", str(value.name[:_STATUS_LENGTH].capitalize()))
     width = int(field.format.lstrip(_LETTERS))
     return f"{field.label}({_written(value, width)})"
 
 
-def _written(value: Any, width: int) -> str:
+def _written(value: Value, width: int) -> str:
     if isinstance(value, bytes):
         return value.hex().upper()[:width]
     return f"{value:0{width}d}" if isinstance(value, int) else f"{value.rstrip()[:width]:<{width}}"
@@ -83,7 +84,7 @@ def label_of(resource: str) -> str:
     return resource[:3].capitalize() if found is None else found.label
 
 
-def thing_lines(resource: str, values: Mapping[str, Any], outcome: str = "") -> list[str]:
+def thing_lines(resource: str, values: Mapping[str, Value], outcome: str = "") -> list[str]:
     """The line or lines of one thing among several.
 
     Args:
@@ -92,7 +93,8 @@ def thing_lines(resource: str, values: Mapping[str, Any], outcome: str = "") -> 
         outcome: what SET or DISCARD did, put at the end of the first line.
     """
     lines: dict[int, str] = {}
-    for field in _layout(values["TYPE"].name if resource == "TDQUEUE" else resource):
+    of_type = values["TYPE"] if resource == "TDQUEUE" else None
+    for field in _layout(of_type.name if isinstance(of_type, Cvda) else resource):
         shown = _shown(field, values.get(field.option, -1))
         if shown:
             line = lines.get(field.line, "")
@@ -102,18 +104,18 @@ def thing_lines(resource: str, values: Mapping[str, Any], outcome: str = "") -> 
     return [lines[number] for number in sorted(lines)]
 
 
-def _panel_value(resource: str, option: str, value: Any) -> str:
+def _panel_value(resource: str, option: str, value: Value) -> str:
     if isinstance(value, Cvda):
         return value.name.capitalize()
     if isinstance(value, bytes):
         return value.hex().upper()
-    if INQUIRE_OPTIONS[resource][option].receiver == "ABSTIME":
+    if isinstance(value, int) and INQUIRE_OPTIONS[resource][option].receiver == "ABSTIME":
         formatted = format_abstime(value, datesep="/", timesep=":")
         return f"{formatted.mmddyy} {formatted.time}"
     return f"{value:05d}" if isinstance(value, int) else str(value)
 
 
-def expanded_panel(resource: str, name: str, values: Mapping[str, Any]) -> list[str]:
+def expanded_panel(resource: str, name: str, values: Mapping[str, Value]) -> list[str]:
     """One thing with one attribute a line; those that SET can change have blanks inside their parentheses."""
     options = INQUIRE_OPTIONS[resource]
     lines = [f"  {resource.capitalize()}({name})"]

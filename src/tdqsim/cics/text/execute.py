@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
-from typing import Any
-
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.text.host_variables import Labels, Received, Variables
 from tdqsim.core.argument_types import explains_wrong_types
 
 __all__ = ["execute"]
@@ -15,10 +13,10 @@ __all__ = ["execute"]
 def execute(
     task: TaskBase,
     text: str,
-    variables: MutableMapping[str, Any] | None = None,
+    variables: Variables | None = None,
     *,
-    labels: Mapping[str, Callable[..., Any]] | None = None,
-) -> dict[str, Any]:
+    labels: Labels | None = None,
+) -> Received:
     """Issue a command written as EXEC CICS text.
 
     ``EXEC CICS`` and ``END-EXEC`` may stand around it. A ``bytearray`` among the variables is an area of fixed

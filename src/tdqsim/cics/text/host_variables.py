@@ -7,7 +7,7 @@ does, and LENGTH OF is its size. Any other value is a Python value: a receiver r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any, Final
 
 from tdqsim.cics.kernel.abstime import pack_abstime
@@ -15,8 +15,15 @@ from tdqsim.cics.text.exec_text import Reference
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, TdqError
 
-__all__ = ["HostVariableError", "HostVariables"]
+__all__ = ["HostVariableError", "HostVariables", "Label", "Labels", "Received", "Variables"]
 
+Variables = MutableMapping[str, Any]
+"""The host variables of a program by name; their values are what the program has put there."""
+Received = dict[str, Any]
+"""What a command gave its receivers, by option."""
+Label = Callable[..., Any]
+"""A function that stands for a label of HANDLE."""
+Labels = Mapping[str, Label]
 _BYTES: Final = (bytes, bytearray, memoryview)
 
 
@@ -36,13 +43,13 @@ class HostVariables:
         page: the code page between text and bytes.
     """
 
-    def __init__(self, variables: MutableMapping[str, Any], page: CodePage) -> None:
+    def __init__(self, variables: Variables, page: CodePage) -> None:
         self.variables = variables
         self.page = page
 
     # -- finding ------------------------------------------------------------------------------------------------------
 
-    def _key(self, where: Mapping[str, Any], name: str) -> str | None:
+    def _key(self, where: Mapping[str, object], name: str) -> str | None:
         if name in where:
             return name
         wanted = _normal(name)
@@ -51,7 +58,7 @@ class HostVariables:
                 return key
         return None
 
-    def _group(self, reference: Reference, *, create: bool = False) -> MutableMapping[str, Any]:
+    def _group(self, reference: Reference, *, create: bool = False) -> Variables:
         """The mapping that holds the item: the variables themselves, or the innermost group of a qualified name."""
         where: Any = self.variables
         for name in reversed(reference.qualifiers):
@@ -60,7 +67,7 @@ class HostVariables:
             if not isinstance(group, MutableMapping if create else Mapping):
                 raise HostVariableError(f"{reference}: there is no host variable {name} that is a group (a dict)")
             where = group
-        found: MutableMapping[str, Any] = where
+        found: Variables = where
         return found
 
     def knows(self, reference: Reference) -> bool:
@@ -91,14 +98,14 @@ class HostVariables:
         return number
 
     @staticmethod
-    def _element(reference: Reference, items: Any, number: int) -> Any:
+    def _element(reference: Reference, items: object, number: int) -> Any:
         if not isinstance(items, Sequence) or isinstance(items, (str, *_BYTES)):
             raise HostVariableError(f"{reference}: {reference.name} is no table (a list)")
         if not 1 <= number <= len(items):
             raise HostVariableError(f"{reference}: subscript {number} is not in 1 to {len(items)}")
         return items[number - 1]
 
-    def _part(self, reference: Reference, value: Any) -> Any:
+    def _part(self, reference: Reference, value: object) -> Any:
         if not isinstance(value, (str, *_BYTES)):
             raise HostVariableError(f"{reference}: {reference.name} is neither text nor bytes")
         start, end = self._span(reference, len(value))
@@ -132,7 +139,7 @@ class HostVariables:
             raise HostVariableError(f"LENGTH OF {reference}: a {type(value).__name__} has no length in bytes")
         return len(value)
 
-    def as_bytes(self, value: Any, what: str) -> bytes:
+    def as_bytes(self, value: object, what: str) -> bytes:
         """The bytes of a record; text is encoded."""
         if isinstance(value, _BYTES):
             return bytes(value)
@@ -146,7 +153,7 @@ class HostVariables:
         except ConversionError as error:
             raise HostVariableError(f"{what}: {error}") from error
 
-    def as_text(self, value: Any, what: str) -> str:
+    def as_text(self, value: object, what: str) -> str:
         """A name or text; bytes are decoded."""
         if isinstance(value, str):
             return value
@@ -157,7 +164,7 @@ class HostVariables:
                 raise HostVariableError(f"{what}: {error}") from error
         raise HostVariableError(f"{what} must be text, not {type(value).__name__}; write a name in quotes")
 
-    def as_number(self, value: Any, what: str) -> int:
+    def as_number(self, value: object, what: str) -> int:
         """A number; two or four bytes are a binary half- or fullword."""
         if isinstance(value, int) and not isinstance(value, bool):
             return int(value)
@@ -167,7 +174,7 @@ class HostVariables:
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    def store(self, reference: Reference, value: Any, length: int | None = None) -> None:
+    def store(self, reference: Reference, value: object, length: int | None = None) -> None:
         """Give a receiver its value.
 
         Args:
@@ -190,7 +197,7 @@ class HostVariables:
             return
         self._store_inside(reference, value, length)
 
-    def _store_inside(self, reference: Reference, value: Any, length: int | None) -> None:
+    def _store_inside(self, reference: Reference, value: object, length: int | None) -> None:
         holder = self.value(Reference(reference.name, reference.qualifiers, reference.subscripts[:-1]))
         if reference.subscripts:
             number = self._index(reference.subscripts[-1])
@@ -207,12 +214,14 @@ class HostVariables:
         start, end = self._span(reference, len(target)) if reference.part else (0, len(target))
         self._fill(reference, target, start, end, self._image(value, length))
 
-    def _image(self, value: Any, length: int | None) -> bytes:
+    def _image(self, value: object, length: int | None) -> bytes:
         if isinstance(value, _BYTES):
             return bytes(value)
         if isinstance(value, str):
             return self.page.encode(value if length is None else value.ljust(length))
-        return pack_abstime(value) if length == 8 else int(value).to_bytes(length or 4, "big", signed=True)
+        if not isinstance(value, int):
+            raise HostVariableError(f"an area can receive bytes, text or a number, not {type(value).__name__}")
+        return pack_abstime(value) if length == 8 else value.to_bytes(length or 4, "big", signed=True)
 
     @staticmethod
     def _fill(reference: Reference, area: bytearray, start: int, end: int, data: bytes) -> None:

@@ -6,13 +6,12 @@ meaning, and :mod:`tdqsim.cics.text.statement` remembers it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any
 
 from tdqsim.cics.kernel.conditions import Condition, abend_code
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.text.exec_text import Reference
-from tdqsim.cics.text.host_variables import HostVariables
+from tdqsim.cics.text.host_variables import HostVariables, Labels, Received, Variables
 from tdqsim.cics.text.statement import statement
 from tdqsim.cics.text.translator import BoundCommand, bind, brought, deliver, give_back
 
@@ -22,12 +21,12 @@ __all__ = ["run_text"]
 def run_text(
     task: TaskBase,
     text: str,
-    variables: MutableMapping[str, Any],
+    variables: Variables,
     *,
-    labels: Mapping[str, Callable[..., Any]] | None = None,
+    labels: Labels | None = None,
     bare: bool = False,
     quiet: bool = False,
-) -> dict[str, Any]:
+) -> Received:
     """Run one command written as text, for a task.
 
     Args:

@@ -9,14 +9,14 @@ there yet, labels, goes through :func:`~tdqsim.cics.text.translator.bind` and
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.command import CommandOption
 from tdqsim.cics.spi.info import Info
 from tdqsim.cics.text.exec_text import HexLiteral, NumberLiteral, Option, Reference, TextLiteral
-from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
+from tdqsim.cics.text.host_variables import HostVariableError, HostVariables, Received, Variables
 from tdqsim.cics.text.translator import BoundCommand, Resolved, convert, fits_from, option_error, resolve
 from tdqsim.core.codepage import CodePage
 
@@ -26,7 +26,7 @@ _KEPT: Final = 1024
 _HALFWORD: Final = 2**15
 _FULLWORD: Final = 2**31
 
-Getter = Callable[[MutableMapping[str, Any], HostVariables], Any]
+Getter = Callable[[Variables, HostVariables], Any]
 
 
 class _Input(NamedTuple):
@@ -65,7 +65,7 @@ class TranslatedStatement:
         self._is_plain = not resolved.names and all(
             declared.kind not in ("label", "storage") for declared, _ in resolved.sends
         )
-        self._constants: dict[str, Any] = {declared.parameter: cvda for declared, cvda in resolved.keywords}
+        self._constants: Received = {declared.parameter: cvda for declared, cvda in resolved.keywords}
         self._inputs: list[_Input] = []
         host = HostVariables({}, page)
         received = {option.word for _declared, option in resolved.receives}
@@ -117,7 +117,7 @@ class TranslatedStatement:
             found.append((word, argument.name))
         return tuple(found)
 
-    def arguments(self, variables: MutableMapping[str, Any], host: HostVariables) -> dict[str, Any] | None:
+    def arguments(self, variables: Variables, host: HostVariables) -> Received | None:
         """The keyword arguments; None where the statement, or what its variables hold, is not plain.
 
         Raises:
@@ -149,7 +149,7 @@ class TranslatedStatement:
             fits_from(self.resolved, keywords)
         return keywords
 
-    def receive(self, result: Any, variables: MutableMapping[str, Any]) -> dict[str, Any] | None:
+    def receive(self, result: object, variables: Variables) -> Received | None:
         """Give plain receivers their values; None when the result is of another kind than a record or an inquiry's."""
         if result.__class__ is bytes:
             received = {word: len(result) if word == "LENGTH" else result for word, _name in self.outputs}
@@ -163,7 +163,7 @@ class TranslatedStatement:
                 variables[name] = received[word]
         return received
 
-    def bound(self, keywords: dict[str, Any]) -> BoundCommand:
+    def bound(self, keywords: Received) -> BoundCommand:
         """The same as the long way has it."""
         return BoundCommand(self.resolved, keywords=keywords, quiet=bool(self.resolved.common))
 
@@ -176,13 +176,13 @@ def _getter(declared: CommandOption, name: str, *, also_received: bool) -> Gette
     """Reads a plain host variable; KeyError when it is not there, None when nothing was put into it yet."""
     kind, length = declared.kind, declared.length
 
-    def get_name(variables: MutableMapping[str, Any], host: HostVariables) -> Any:
+    def get_name(variables: Variables, host: HostVariables) -> Any:
         raw = variables[name]
         if raw.__class__ is str:
             return raw[:length] if length else raw
         return None if raw is None and also_received else convert(declared, raw, host)
 
-    def get_data(variables: MutableMapping[str, Any], host: HostVariables) -> Any:
+    def get_data(variables: Variables, host: HostVariables) -> Any:
         raw = variables[name]
         if raw.__class__ is bytes:
             return raw
@@ -190,13 +190,13 @@ def _getter(declared: CommandOption, name: str, *, also_received: bool) -> Gette
 
     limit = _HALFWORD if kind == "halfword" else _FULLWORD
 
-    def get_number(variables: MutableMapping[str, Any], host: HostVariables) -> Any:
+    def get_number(variables: Variables, host: HostVariables) -> Any:
         raw = variables[name]
         if raw.__class__ is int and -limit <= raw < limit:
             return raw
         return None if raw is None and also_received else convert(declared, raw, host)
 
-    def get_other(variables: MutableMapping[str, Any], host: HostVariables) -> Any:
+    def get_other(variables: Variables, host: HostVariables) -> Any:
         raw = variables[name]
         return None if raw is None and also_received else convert(declared, raw, host)
 

@@ -12,7 +12,7 @@ Nothing here knows a single command by heart: the words of a command, their kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -35,7 +35,7 @@ from tdqsim.cics.text.exec_text import (
     TranslationError,
     parse_exec,
 )
-from tdqsim.cics.text.host_variables import HostVariableError, HostVariables
+from tdqsim.cics.text.host_variables import HostVariableError, HostVariables, Label, Labels, Received, Variables
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import Cvda, Resp, table
 
@@ -96,7 +96,7 @@ class BoundCommand:
 
     resolved: Resolved
     arguments: list[Any] = field(default_factory=list)
-    keywords: dict[str, Any] = field(default_factory=dict)
+    keywords: Received = field(default_factory=dict)
     quiet: bool = False
 
 
@@ -320,9 +320,9 @@ def _names(command: Command) -> Collection[str]:
 
 def bind(
     resolved: Resolved,
-    variables: MutableMapping[str, Any],
+    variables: Variables,
     page: CodePage,
-    labels: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+    labels: Labels = MappingProxyType({}),
 ) -> BoundCommand:
     """Read the host variables.
 
@@ -405,18 +405,16 @@ def _check_areas(resolved: Resolved, host: HostVariables, call: BoundCommand) ->
     fits_from(resolved, call.keywords)
 
 
-def fits_from(resolved: Resolved, keywords: Mapping[str, Any]) -> None:
+def fits_from(resolved: Resolved, keywords: Mapping[str, object]) -> None:
     """Refuse a LENGTH that goes beyond FROM."""
     sent, length = keywords.get("from_"), keywords.get("length")
-    if isinstance(sent, bytes) and length is not None and length > len(sent):
+    if isinstance(sent, bytes) and isinstance(length, int) and length > len(sent):
         raise resolved.source.error(
             f"LENGTH {length} is more than the {len(sent)} bytes of FROM: CICS would read beyond it", 0
         )
 
 
-def _bind_names(
-    resolved: Resolved, host: HostVariables, call: BoundCommand, labels: Mapping[str, Callable[..., Any]]
-) -> None:
+def _bind_names(resolved: Resolved, host: HostVariables, call: BoundCommand, labels: Labels) -> None:
     if resolved.command.name == "IGNORE CONDITION":
         call.arguments += [option.word for option in resolved.names]
         return
@@ -426,9 +424,7 @@ def _bind_names(
         )
 
 
-def _callable(
-    option: Option, host: HostVariables, source: ExecText, labels: Mapping[str, Callable[..., Any]]
-) -> Callable[..., Any]:
+def _callable(option: Option, host: HostVariables, source: ExecText, labels: Labels) -> Label:
     label = labels.get(str(option.argument))
     if label is not None:
         return label
@@ -470,7 +466,7 @@ def _value(declared: CommandOption, option: Option, host: HostVariables, *, also
     return convert(declared, raw, host)
 
 
-def convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
+def convert(declared: CommandOption, raw: object, host: HostVariables) -> Any:
     """The value of an option from what the program gave, by the option's kind.
 
     Raises:
@@ -509,7 +505,7 @@ def convert(declared: CommandOption, raw: Any, host: HostVariables) -> Any:
 # -- what comes back --------------------------------------------------------------------------------------------------
 
 
-def deliver(call: BoundCommand, result: Any, variables: MutableMapping[str, Any], page: CodePage) -> dict[str, Any]:
+def deliver(call: BoundCommand, result: object, variables: Variables, page: CodePage) -> Received:
     """Give the receivers their values.
 
     Args:
@@ -525,7 +521,7 @@ def deliver(call: BoundCommand, result: Any, variables: MutableMapping[str, Any]
         TranslationError: a receiver is an area too short for its value.
     """
     host = HostVariables(variables, page)
-    received: dict[str, Any] = {}
+    received: Received = {}
     says_itself = hasattr(result, "as_dict")
     if hasattr(result, "_asdict") and not says_itself:
         result = {name.upper(): value for name, value in result._asdict().items()}
@@ -546,14 +542,14 @@ def deliver(call: BoundCommand, result: Any, variables: MutableMapping[str, Any]
     return received
 
 
-def give_back(call: BoundCommand, variables: MutableMapping[str, Any], page: CodePage) -> dict[str, Any]:
+def give_back(call: BoundCommand, variables: Variables, page: CodePage) -> Received:
     """Give the host variables of storage options what the command left there: text where there was text, else bytes.
 
     Returns:
         The contents, by option.
     """
     host = HostVariables(variables, page)
-    changed: dict[str, Any] = {}
+    changed: Received = {}
     for declared, option in call.resolved.sends:
         if declared.kind != "storage" or not isinstance(option.argument, Reference):
             continue
@@ -565,7 +561,7 @@ def give_back(call: BoundCommand, variables: MutableMapping[str, Any], page: Cod
     return changed
 
 
-def _returned(declared: CommandOption, result: Any, call: BoundCommand, page: CodePage) -> Any:
+def _returned(declared: CommandOption, result: object, call: BoundCommand, page: CodePage) -> Any:
     if result is None:
         return _MISSING
     if declared.kind == "pointer" and hasattr(result, "image"):
@@ -579,7 +575,7 @@ def _returned(declared: CommandOption, result: Any, call: BoundCommand, page: Co
     return result if len(call.resolved.receives) == 1 else _MISSING
 
 
-def brought(condition: Condition) -> Mapping[str, Any] | None:
+def brought(condition: Condition) -> Mapping[str, object] | None:
     """What a condition brings the receivers: such as the cut record and true length of LENGERR; None for nothing."""
     if condition.brings is not None:
         return condition.brings

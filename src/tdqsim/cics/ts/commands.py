@@ -9,16 +9,19 @@ MAIN and AUXILIARY concern the first item of a queue without a model; both are i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
 
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
+from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.ts.storage import TemporaryStorage
 from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.facts import Resp
 
 __all__ = ["TsItem", "TsWritten", "deleteq_ts", "readq_ts", "writeq_ts"]
+
+T = TypeVar("T")
 
 QueueName = Annotated[str, Opt("name", 16, "QUEUE")]
 Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
@@ -44,10 +47,10 @@ class TsTask(Issuer, Protocol):
         """Its region."""
 
     @property
-    def uow(self) -> Any:
+    def uow(self) -> UnitOfWork:
         """Its unit of work."""
 
-    def wait(self, attempt: Callable[[], Any], queue: WaitQueue, kind: str, name: str) -> Any:
+    def wait(self, attempt: Callable[[], T], queue: WaitQueue, kind: str, name: str) -> T:
         """Wait inside a command."""
 
 
@@ -90,7 +93,7 @@ def _enqueue(task: TsTask, queue: str) -> None:
         return
     uow = task.uow
 
-    def attempt() -> Any:
+    def attempt() -> object:
         owner = ts.changed_by(queue)
         if owner is None or owner is uow:
             return None

@@ -26,9 +26,10 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.model.region import HardeningPart
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.dispatch import WaitQueue
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 
 __all__ = ["Location", "TemporaryStorage", "TsModel", "TsQueue"]
@@ -47,7 +48,7 @@ class KeptRegion(Protocol):
     """What temporary storage asks of the region."""
 
     @property
-    def hardening(self) -> Any:
+    def hardening(self) -> HardeningPart:
         """Its commits."""
 
 
@@ -141,7 +142,7 @@ class TemporaryStorage:
         self.models: list[TsModel] = []
         self._installed: dict[str, TsModel] = {}
         self.waiting = WaitQueue("a temporary storage queue that another unit of work has changed")
-        self._changes: dict[str, tuple[Any, _StorageChange]] = {}
+        self._changes: dict[str, tuple[UnitOfWork, _StorageChange]] = {}
 
     def define_model(self, prefix: str, *, location: Location = "AUXILIARY", recovery: bool = False) -> TsModel:
         """Say what the queues are whose names begin so; as TSMODEL does.
@@ -152,14 +153,14 @@ class TemporaryStorage:
             recovery: whether they are recoverable.
 
         Raises:
-            TdqError: the prefix is no beginning of a name, or a queue in main storage is to be recoverable.
+            UsageError: the prefix is no beginning of a name, or a queue in main storage is to be recoverable.
         """
         if not 0 < len(prefix) <= _NAME:
-            raise TdqError(f"TSMODEL prefix {prefix!r}: allowed are 1 to {_NAME} characters")
+            raise UsageError(f"TSMODEL prefix {prefix!r}: allowed are 1 to {_NAME} characters")
         if location not in ("AUXILIARY", "MAIN"):
-            raise TdqError(f"TSMODEL {prefix}: location {location!r}; allowed are AUXILIARY and MAIN")
+            raise UsageError(f"TSMODEL {prefix}: location {location!r}; allowed are AUXILIARY and MAIN")
         if recovery and location == "MAIN":
-            raise TdqError(f"TSMODEL {prefix}: queues in main storage are not recoverable")
+            raise UsageError(f"TSMODEL {prefix}: queues in main storage are not recoverable")
         model = TsModel(prefix, location, recovery)
         self._add(prefix, model)
         return model
@@ -195,7 +196,7 @@ class TemporaryStorage:
         model = self.model(name) if self.models else None
         return model is not None and model.recovery
 
-    def changed_by(self, name: str) -> Any:
+    def changed_by(self, name: str) -> UnitOfWork | None:
         """The unit of work that has changed a recoverable queue and not ended; None for none."""
         found = self._changes.get(name.rstrip(" "))
         return None if found is None else found[0]

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.cics.look.state import numitems_of
 from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.ibmi.journals import sent_key
-from tdqsim.pipeline.stages.recording import Depths, depth
+from tdqsim.pipeline.stages.recording import Depths
 from tdqsim.pipeline.stages.tables import Rows
 
 __all__ = ["BEFORE", "IBMI_COMMANDS", "NORMAL", "CicsFeed", "IbmiFeed", "RecordedClock", "Taken"]
@@ -223,8 +223,7 @@ class CicsFeed(_Feed):
         task.__exit__(None if error is None else Abend, error, None)
 
     def _depth(self, queue: str) -> int | None:
-        found = self.region.tdqueues.get(queue)
-        return depth(found) if isinstance(found, IntraTdQueue) else None
+        return numitems_of(self.region, queue)
 
     def finish(self) -> None:
         """The events are over: tasks that are still on end normally, and whatever waits for time runs."""
@@ -280,7 +279,7 @@ class IbmiFeed(_Feed):
 
     def _depth(self, queue: str) -> int | None:
         found = self._queues.get(queue)
-        return None if found is None or found.ddm else depth(found)
+        return None if found is None or found.ddm else found.stored.count
 
     def seed(self, name: str, records: Iterable[bytes]) -> int:
         """Put entries on a data queue before anything happens."""

@@ -15,15 +15,15 @@ import numpy as np
 import pyarrow as pa
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.cics.look.records import records as records_of
+from tdqsim.cics.look.state import depths_of, intra_states, numitems_of
 from tdqsim.core.dispatch import Strand
-from tdqsim.core.store import Entry
 from tdqsim.errors import TdqError
-from tdqsim.ibmi import DataQueue, System
+from tdqsim.ibmi import System
 from tdqsim.pipeline.stages.tables import Rows
 from tdqsim.pipeline.stages.workshop import Budget
 
-__all__ = ["Depths", "Probe", "Recording", "depth", "put_data_queues", "put_queues", "put_records", "put_seeds"]
+__all__ = ["Depths", "Probe", "Recording", "put_data_queues", "put_queues", "put_records", "put_seeds"]
 
 
 class Recording:
@@ -44,7 +44,7 @@ class Recording:
         self._budget = budget
         self._commands = commands
         self._attached: dict[int, tuple[int, int, int]] = {}
-        self._own = [(queue, depths[queue.name]) for queue in region.intra_queues() if queue.name[:1] != "C"]
+        self._own = [(name, depths[name]) for name, _ in depths_of(region) if name[:1] != "C"]
         self.trace = self._traced if commands else None
         region.recorder = self
         region.dispatcher.on_dispatch = self._dispatched
@@ -59,7 +59,7 @@ class Recording:
         budget.dispatched(strand)
         now = self.region.clock.time_ns() // 1000
         for queue, probe in self._own:
-            probe.sample(budget.used, now, depth(queue))
+            probe.sample(budget.used, now, numitems_of(self.region, queue) or 0)
         task = strand.local
         if isinstance(task, Task) and task.number in self._attached:
             self._began(task, now)
@@ -78,8 +78,8 @@ class Recording:
         if task.request is None:
             return
         self.ati_starts += 1
-        queue: IntraTdQueue = task.request.queue
-        self._attached[task.number] = (self.region.clock.time_ns() // 1000, self._budget.used, queue.numitems)
+        depth = task.request.queue.numitems
+        self._attached[task.number] = (self.region.clock.time_ns() // 1000, self._budget.used, depth)
 
     def task_ended(self, task: Task, *, normal: bool) -> None:
         """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
@@ -194,11 +194,6 @@ _ROWS: Final = 8192
 _BYTES: Final = 16 << 20
 
 
-def depth(queue: IntraTdQueue | DataQueue) -> int:
-    """How many records are on a queue, those of units of work that are under way included."""
-    return queue.stored.count
-
-
 class Seeded(Protocol):
     """Something that takes records on queues outside any task."""
 
@@ -225,11 +220,11 @@ def put_seeds(target: Seeded, batch: pa.RecordBatch) -> None:
 
 def put_queues(region: Region, rows: Mapping[str, Rows], depths: Depths) -> None:
     """The records left on the intrapartition queues of a region."""
-    for _, queue in sorted(region.tdqueues.items()):
-        if isinstance(queue, IntraTdQueue):
-            peak = max(queue.peak_items, depths.peak(queue.name))
-            if peak:
-                _put(rows, queue.name, "TD", queue.stored.entries(), peak)
+    for state in sorted(intra_states(region), key=lambda state: state.name):
+        peak = max(state.peak_items, depths.peak(state.name))
+        if peak:
+            held = ((b"", record) for record in records_of(region.tdqueues[state.name]))
+            _put(rows, state.name, "TD", held, peak)
 
 
 def put_data_queues(system: System, rows: Mapping[str, Rows], depths: Depths) -> None:
@@ -237,7 +232,8 @@ def put_data_queues(system: System, rows: Mapping[str, Rows], depths: Depths) ->
     for queue in sorted(system.queues(), key=lambda each: (each.library, each.name)):
         if not queue.ddm:
             shown = f"{queue.library}/{queue.name}"
-            _put(rows, shown, "DTAQ", queue.stored.entries(), depths.peak(shown))
+            entries = ((entry.key, entry.data) for entry in queue.stored.entries())
+            _put(rows, shown, "DTAQ", entries, depths.peak(shown))
 
 
 def put_records(
@@ -256,7 +252,7 @@ def put_records(
     )
 
 
-def _put(rows: Mapping[str, Rows], shown: str, kind: str, entries: Iterable[Entry], peak: int) -> None:
+def _put(rows: Mapping[str, Rows], shown: str, kind: str, entries: Iterable[tuple[bytes, bytes]], peak: int) -> None:
     found = blake2b(digest_size=8)
     number = size = held = 0
     keys: list[bytes] = []
@@ -267,13 +263,13 @@ def _put(rows: Mapping[str, Rows], shown: str, kind: str, entries: Iterable[Entr
         keys.clear()
         data.clear()
 
-    for entry in entries:
+    for key, record in entries:
         number += 1
-        keys.append(entry.key)
-        data.append(entry.data)
-        size += len(entry.data)
-        held += len(entry.data)
-        found.update(len(entry.data).to_bytes(4, "big") + entry.key + entry.data)
+        keys.append(key)
+        data.append(record)
+        size += len(record)
+        held += len(record)
+        found.update(len(record).to_bytes(4, "big") + key + record)
         if len(data) >= _ROWS or held >= _BYTES:
             put_down()
             held = 0

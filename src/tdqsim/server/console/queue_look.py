@@ -9,7 +9,7 @@ from typing import Final
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.kernel.abstime import local_time
 from tdqsim.cics.look.explain import Prediction, explain
-from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.cics.look.state import numitems_of
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.spi.set import check_set
 from tdqsim.errors import TdqError
@@ -102,12 +102,11 @@ def records_of(
     A position behind the last record gives the last page.
     """
     try:
-        queue, count = final_target(region, name), -1
-        if isinstance(queue, IntraTdQueue) and not with_uncommitted:
-            count = queue.numitems
+        count = numitems_of(region, final_target(region, name).name)
+        if count is not None and not with_uncommitted:
             position = min(position, max(count - 1, 0))
         found = peek(region, name, userid, position, limit, with_uncommitted=with_uncommitted)
-        return RecordPage(position, tuple(found), count)
+        return RecordPage(position, tuple(found), -1 if count is None or with_uncommitted else count)
     except TdqError as error:
         return RecordPage(0, (), 0, str(error))
 

@@ -18,10 +18,10 @@ from tdqsim.cics.look.state import (
     WorkState,
     queue_state,
     tasks_of,
-    unit_state,
+    unit_states,
 )  # fmt: skip
+from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.facts import table
-from tdqsim.server.blocking import Wait, waits_of
 
 __all__ = ["QueueSeen", "RegionSeen", "TaskSeen", "UnitSeen", "look"]
 
@@ -146,7 +146,7 @@ def look(region: Region, names: Iterable[str] | None) -> RegionSeen:
         queues={name: _queue(queue_state(there[name])) for name in wanted},
         names=tuple(there) if names is None else (),
         tasks=tuple(map(_task, tasks_of(region))),
-        units=tuple(_unit(unit_state(uow)) for uow in region.units_of_work()),
+        units=tuple(map(_unit, unit_states(region))),
         waits=tuple(waits_of(region)),
         abends=dict(region.abends),
     )

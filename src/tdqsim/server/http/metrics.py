@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-from tdqsim.server.blocking import waits_of
+from tdqsim.cics.look.state import depths_of
+from tdqsim.cics.look.waits import waits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,8 +53,8 @@ def _regions(host: Host) -> Iterator[Metric]:
         waits.add_metric((region.applid,), sum(1 for _wait in waits_of(region)))
         for code, count in region.abends.items():
             abends.add_metric((region.applid, code), count)
-        for queue in region.intra_queues():
-            depth.add_metric((region.applid, queue.name), queue.numitems)
+        for queue, numitems in depths_of(region):
+            depth.add_metric((region.applid, queue), numitems)
     yield from (tasks, waits, depth, abends)
 
 

@@ -14,13 +14,13 @@ from tdqsim.cics import Region
 from tdqsim.cics.kernel.authority import may_access
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.look.installed import installed
+from tdqsim.cics.look.state import intra_states, state_of
 from tdqsim.client.answers.operating import FaultState, InstalledDefinitions, InstallResult
 from tdqsim.client.answers.process import ClockState
 from tdqsim.client.answers.regions import RestoreResult, Snapshot, SnapshotQueue
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.definitions import Definitions, dump_definitions, parse_csd, parse_dct, parse_definitions
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.facts import Cvda
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 from tdqsim.server.http.values import Record, RequestBody
@@ -131,7 +131,7 @@ async def restore(host: Served, region: PathRegion, given: SnapshotToRestore, us
 
 
 def _taken(region: Region, userid: str) -> Snapshot:
-    queues = list(region.intra_queues())
+    queues = list(intra_states(region))
     count = sum(queue.numitems for queue in queues)
     if count > BOUNDS["snapshot_records"]:
         raise UsageError(f"{count} records are too many for one answer; look at {BOUNDS['page_records']} at a time")
@@ -139,7 +139,7 @@ def _taken(region: Region, userid: str) -> Snapshot:
         check_readable(region, queue.name, userid)
     held: dict[str, SnapshotQueue] = {
         queue.name: {
-            "enablestatus": "ENABLED" if queue.enablestatus is Cvda.ENABLED else "DISABLED",
+            "enablestatus": "ENABLED" if queue.enablestatus == "ENABLED" else "DISABLED",
             "records": [{"hex": record.hex().upper()} for record in region.peek(queue.name)],
         }
         for queue in queues
@@ -148,16 +148,16 @@ def _taken(region: Region, userid: str) -> Snapshot:
 
 
 def _restore(region: Region, wanted: dict[str, list[bytes]], states: dict[str, _Enable], userid: str) -> None:
-    intra = {queue.name: queue for queue in region.intra_queues()}
+    intra = {queue.name: queue for queue in intra_states(region)}
     for name in wanted:
         if name not in intra:
             raise UsageError(f"queue {name[:20]!r}: the region has no intrapartition queue of that name")
-        if intra[name].locks and any(lock.owner is not None for lock in intra[name].locks):
+        if any(lock.uow for lock in intra[name].locks):
             raise UsageError(f"queue {name}: a unit of work has it; end that first")
     before: dict[str, tuple[list[bytes], _Enable]] = {}
     try:
         for name, records in wanted.items():
-            state: _Enable = "ENABLED" if intra[name].enablestatus is Cvda.ENABLED else "DISABLED"
+            state: _Enable = "ENABLED" if intra[name].enablestatus == "ENABLED" else "DISABLED"
             before[name] = region.peek(name), state
             _give(region, name, records, states[name], userid)
     except TdqError:
@@ -178,7 +178,8 @@ def _give(region: Region, name: str, records: list[bytes], state: _Enable, useri
 
 
 def _enable(region: Region, name: str, state: _Enable, userid: str) -> None:
-    if region.tdqueues[name].enablestatus.name != state:
+    now = state_of(region, name)
+    if now is not None and now.enablestatus != state:
         with region.task(transid=API_TRANSID, userid=userid) as task:
             task.set_tdqueue(name, enablestatus=state)
 

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import Path, Query, Request
 
 from tdqsim.cics import Region, Task
+from tdqsim.cics.look.state import TaskState, tasks_of, unit_states
+from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.cics.text.ceci import session as ceci_session
 from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import parse_cemt
@@ -24,7 +26,6 @@ from tdqsim.client.answers.work import (
     WaitResult,
 )
 from tdqsim.errors import UsageError
-from tdqsim.server import blocking
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller, check_may
 from tdqsim.server.http.common import (
@@ -153,8 +154,8 @@ async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
     """The tasks that have begun and not ended, with what each waits for and who has that."""
 
     def look() -> list[TaskEntry]:
-        waits = {each.task: each for each in blocking.waits_of(region)}
-        return [_task(task, waits.get(task.number)) for task in region.tasks.values()]
+        waits = {each.task: each for each in waits_of(region)}
+        return [_task(task, waits.get(task.number)) for task in tasks_of(region)]
 
     return await host.ask(look)
 
@@ -168,12 +169,12 @@ async def purge(
     await as_task(host, region, user, lambda task: task.set_task(number, purgetype=how))
 
 
-def _task(task: Any, wait: blocking.Wait | None) -> TaskEntry:
+def _task(task: TaskState, wait: Wait | None) -> TaskEntry:
     return {
         "task": task.number,
         "transid": task.transid,
         "userid": task.userid,
-        "suspended": task.suspended,
+        "suspended": None if task.suspended is None else list(task.suspended),
         "waits_for": "" if wait is None else wait.what,
         "held_by": "" if wait is None else wait.holder,
     }
@@ -186,12 +187,12 @@ async def units(host: Served, region: PathRegion) -> list[UnitOfWorkState]:
     def look() -> list[UnitOfWorkState]:
         return [
             {
-                "uow": uow.id.hex().upper(),
-                "state": uow.state.name,
-                "waitstate": uow.waitstate.name,
-                "task": uow.taskid,
+                "uow": unit.uow,
+                "state": unit.state,
+                "waitstate": unit.waitstate,
+                "task": unit.taskid,
             }
-            for uow in region.units_of_work()
+            for unit in unit_states(region)
         ]
 
     return await host.ask(look)

@@ -9,8 +9,8 @@ from typing import Final
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim.cics.look.waits import Wait
 from tdqsim.facts import Cvda
-from tdqsim.server.blocking import Wait
 from tdqsim.server.console.charts import Arrow, Graph
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed

@@ -1,0 +1,96 @@
+"""Who waits for whom in a region: for ends of queues, for what is not committed, for names of ENQ, and for time.
+
+The console, the API and the metrics show these waits; the test kit looks for rings of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from tdqsim.cics.look.state import holder_of, tasks_of, waiter_of
+from tdqsim.cics.model.lock import WRITE_END
+from tdqsim.cics.model.queue import IntraTdQueue
+
+if TYPE_CHECKING:
+    from tdqsim.cics.model.region import RegionData
+    from tdqsim.core.dispatch import Strand, WaitQueue
+
+__all__ = ["Wait", "blocked", "waits_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One waits for another.
+
+    Attributes:
+        waiter: who waits, for people.
+        task: its task's number; 0 where no task waits.
+        holder: who has what it waits for; empty where nobody is known to.
+        what: what it waits for.
+        kind: END for an end of a queue, COMMIT for what is written and not committed, ENQ, or OTHER.
+        resource: the queue, or the name of ENQ as Python writes it; empty for OTHER.
+        end: the end of the queue: FROMQ or TOQ.
+        strands: the strand that waits and the one that has what it waits for, None where no strand has it.
+    """
+
+    waiter: str
+    task: int
+    holder: str
+    what: str
+    kind: Literal["END", "COMMIT", "ENQ", "OTHER"] = "OTHER"
+    resource: str = ""
+    end: str = ""
+    strands: tuple[Strand, Strand | None] | None = field(default=None, compare=False, repr=False)
+
+
+def waits_of(region: RegionData) -> Iterator[Wait]:
+    """Who waits for whom in a region: what tasks wait for each other for, then what else tasks wait for."""
+    known: set[str] = set()  # the strands whose wait has been given
+    for wait in blocked(region):
+        if wait.strands is not None:
+            known.add(wait.strands[0].name)
+        yield wait
+    for task in tasks_of(region):
+        if task.waits_for and task.strand not in known:
+            yield Wait(f"task {task.number} {task.transid}", task.number, "", task.waits_for)
+
+
+def blocked(region: RegionData) -> Iterator[Wait]:
+    """Those that wait for what another task or unit of work has."""
+    region.dispatcher.check_thread()
+    for queue in tuple(region.tdqueues.values()):
+        if isinstance(queue, IntraTdQueue) and queue.logical:
+            yield from _at_queue(queue)
+    for enqueue in region.enqueues.values():
+        owner = enqueue.owner
+        holder = f"task {owner.number} {owner.transid}" if owner is not None else "another task"
+        name = repr(enqueue.resource)
+        strand = owner.strand if owner is not None else None
+        yield from _waiting(enqueue.waiting, strand, holder, f"ENQ {name}", "ENQ", name)
+
+
+def _at_queue(queue: IntraTdQueue) -> Iterator[Wait]:
+    for lock in queue.locks:
+        strand = lock.owner.task.strand if lock.owner is not None and lock.owner.task is not None else None
+        holder, name = holder_of(lock), queue.name
+        if lock.in_use:
+            yield from _waiting(lock.waiting, strand, holder, f"{lock.end} of {name}", "END", name, lock.end)
+        if lock.end == WRITE_END and queue.td_read is not None:
+            what = f"what is not committed to {name}"
+            yield from _waiting(queue.td_read, strand, holder, what, "COMMIT", name)
+
+
+def _waiting(
+    queue: WaitQueue,
+    owner: Strand | None,
+    holder: str,
+    what: str,
+    kind: Literal["END", "COMMIT", "ENQ"],
+    resource: str,
+    end: str = "",
+) -> Iterator[Wait]:
+    for strand in queue.waiters:
+        waiter = waiter_of(strand)
+        yield Wait(waiter.title, waiter.task, holder, what, kind, resource, end, (strand, owner))
