@@ -14,6 +14,7 @@ from tdqsim.cli.errors import Exit, InputError, aside, warn
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
 from tdqsim.cli.place import Place, at_place, checked_queues, looking, say_unknown, unknown_outside, using
 from tdqsim.core.spelling import did_you_mean
+from tdqsim.facts import SET_TDQUEUE_OPTIONS
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -338,21 +339,18 @@ def set_queue(
         _emit_infos({name.upper(): info}, _SUMMARY)
 
 
-_SETTABLE: Final = ("ATIFACILITY", "ATITERMID", "ATITRANID", "ATIUSERID", "ENABLESTATUS", "OPENSTATUS", "TRIGGERLEVEL")
-
-
 def _settings(changes: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for change in changes:
         option, equals, value = change.partition("=")
-        word = option.strip().upper()
-        if not equals or word not in _SETTABLE:
-            raise InputError(f"{change}: write OPTION=VALUE; SET TDQUEUE has {', '.join(_SETTABLE)}")
-        if word == "TRIGGERLEVEL":
-            level = value.strip()
-            if not (level.isascii() and level.isdigit() and len(level) <= 5):
-                raise InputError(f"{change}: TRIGGERLEVEL is a number from 0 to 32767")
-            found["triggerlevel"] = int(level)
+        word, text = option.strip().upper(), value.strip().upper()
+        known = SET_TDQUEUE_OPTIONS.get(word)
+        if not equals or known is None:
+            raise InputError(f"{change}: write OPTION=VALUE; SET TDQUEUE has {', '.join(SET_TDQUEUE_OPTIONS)}")
+        if known.kind != "BINARY":
+            found[word.lower()] = text
+        elif text.isascii() and text.isdigit() and len(text) <= len(str(known.highest)):
+            found[word.lower()] = int(text)
         else:
-            found[word.lower()] = value.strip().upper()
+            raise InputError(f"{change}: {word} is a number from {known.lowest} to {known.highest}")
     return found

@@ -12,12 +12,12 @@ from functools import cached_property
 from http import HTTPStatus
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, Unpack, cast
 
 from tdqsim.client._http import LostConnection, RemoteError
 from tdqsim.client._info import info_values
 from tdqsim.client._operations import Operations
-from tdqsim.client._tdqueue_info import RemoteTdqueueInfo, TdqueueOption
+from tdqsim.client._tdqueue_info import RemoteTdqueueInfo, SetTdqueueOptions, TdqueueOption
 from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,18 +44,6 @@ PAGE: Final = 1000
 _Data = bytes | bytearray | str
 Purgetype = Literal["PURGE", "purge", "FORCEPURGE", "forcepurge"]
 Uowstate = Literal["COMMIT", "commit", "BACKOUT", "backout", "FORCE", "force"]
-
-
-class SetTdqueueOptions(TypedDict, total=False):
-    """What SET TDQUEUE changes; the names and words are those of a task's method."""
-
-    atifacility: Literal["NOTERMINAL", "noterminal", "TERMINAL", "terminal"]
-    atitermid: str
-    atitranid: str
-    atiuserid: str
-    enablestatus: Literal["DISABLED", "disabled", "ENABLED", "enabled"]
-    openstatus: Literal["CLOSED", "closed", "OPEN", "open"]
-    triggerlevel: int
 
 
 def _record(data: _Data) -> dict[str, str]:
@@ -231,7 +219,7 @@ class RemoteRegion(_Commands):
 
         Args:
             tdqueue: the queue's name.
-            options: ATIFACILITY, ATITERMID, ATITRANID, ATIUSERID, ENABLESTATUS, OPENSTATUS, TRIGGERLEVEL.
+            options: the options of SET TDQUEUE by name, in lower case.
 
         Raises:
             RemoteError: a condition of SET TDQUEUE, with its name, RESP and RESP2.

@@ -1,12 +1,12 @@
-"""What INQUIRE TDQUEUE is asked and returns, word by word; :mod:`tdqsim.cics.spi.row_types` writes it."""
+"""What INQUIRE TDQUEUE and SET TDQUEUE take and return; :mod:`tdqsim.cics.spi.row_types` writes it."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypedDict
 
 from tdqsim.client._info import RemoteCvda, RemoteInfo
 
-__all__ = ["RemoteTdqueueInfo", "TdqueueOption"]
+__all__ = ["RemoteTdqueueInfo", "SetTdqueueOptions", "TdqueueOption"]
 
 TdqueueOption = Literal[
     "ATIFACILITY", "atifacility", "ATITERMID", "atitermid", "ATITRANID", "atitranid", "ATIUSERID", "atiuserid",
@@ -68,3 +68,15 @@ class RemoteTdqueueInfo(RemoteInfo):
     sysoutclass: str
     triggerlevel: int
     type: RemoteCvda
+
+
+class SetTdqueueOptions(TypedDict, total=False):
+    """What SET TDQUEUE changes; the names and words are those of a task's method."""
+
+    atifacility: Literal["NOTERMINAL", "noterminal", "TERMINAL", "terminal"]
+    atitermid: str
+    atitranid: str
+    atiuserid: str
+    enablestatus: Literal["DISABLED", "disabled", "ENABLED", "enabled"]
+    openstatus: Literal["CLOSED", "closed", "OPEN", "open"]
+    triggerlevel: int

@@ -13,6 +13,7 @@ The tables beside this module (``*.tsv``) hold the facts, one row each, with a s
 ``QUEUE_TYPES``              the four kinds of queue
 ``REGION_DEFAULTS``          what a region has when nobody says otherwise
 ``RELEASES``                 CHANGEAGREL numbers to CICS TS releases
+``SET_TDQUEUE_OPTIONS``      the options of SET TDQUEUE by name: kind, queue types, values or range
 ``CONFIDENCE``               the degrees of confidence with their meaning, from the best
 ``SUPPLIED_QUEUES``          the queues of group DFHDCTG by name
 ``TDQUEUE_ATTRIBUTES``       the attributes of a TDQUEUE definition: types, range, values, default
@@ -36,9 +37,11 @@ from tdqsim.facts._records import (
     QUEUE_TYPES,
     REGION_DEFAULTS,
     RELEASES,
+    SET_TDQUEUE_OPTIONS,
     SUPPLIED_QUEUES,
     TDQUEUE_ATTRIBUTES,
     InquireOption,
+    SetOption,
     SuppliedQueue,
     TdqueueAttribute,
 )
@@ -60,12 +63,14 @@ __all__ = [
     "QUEUE_TYPES",
     "REGION_DEFAULTS",
     "RELEASES",
+    "SET_TDQUEUE_OPTIONS",
     "SUPPLIED_QUEUES",
     "TDQUEUE_ATTRIBUTES",
     "Cvda",
     "InquireOption",
     "Resp",
     "Rule",
+    "SetOption",
     "SuppliedQueue",
     "TdqueueAttribute",
     "rules",

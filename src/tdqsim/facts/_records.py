@@ -20,9 +20,11 @@ __all__ = [
     "QUEUE_TYPES",
     "REGION_DEFAULTS",
     "RELEASES",
+    "SET_TDQUEUE_OPTIONS",
     "SUPPLIED_QUEUES",
     "TDQUEUE_ATTRIBUTES",
     "InquireOption",
+    "SetOption",
     "SuppliedQueue",
     "TdqueueAttribute",
 ]
@@ -80,6 +82,25 @@ class InquireOption(NamedTuple):
     closed_notapplic: bool
 
 
+class SetOption(NamedTuple):
+    """One option of SET TDQUEUE.
+
+    Attributes:
+        name: the option.
+        kind: ``CVDA``, ``CHAR`` or ``BINARY``.
+        types: the queue types that have it.
+        values: the names of the CVDAs that may be given; empty for other kinds.
+        lowest, highest: the shortest and longest name, or the lowest and highest number; 0 for CVDAs.
+    """
+
+    name: str
+    kind: str
+    types: tuple[str, ...]
+    values: tuple[str, ...]
+    lowest: int
+    highest: int
+
+
 class SuppliedQueue(NamedTuple):
     """One queue of the supplied group DFHDCTG; attributes that do not apply are empty."""
 
@@ -134,6 +155,14 @@ def _inquire_options() -> dict[str, dict[str, InquireOption]]:
     return found
 
 
+def _set_option(row: dict[str, str]) -> SetOption:
+    values = tuple(row["values"].split())
+    types = tuple(row["types"].split())
+    if row["kind"] == "CVDA":
+        return SetOption(row["name"], row["kind"], types, values, 0, 0)
+    return SetOption(row["name"], row["kind"], types, (), int(values[0]), int(values[1]))
+
+
 def _supplied(row: dict[str, str]) -> SuppliedQueue:
     return SuppliedQueue(
         row["name"], row["type"], row["indirectname"], row["ddname"], row["disposition"], row["purpose"]
@@ -159,6 +188,11 @@ INQUIRE_OPTIONS: Mapping[str, Mapping[str, InquireOption]] = MappingProxyType(_i
 
 INQUIRE_TDQUEUE_OPTIONS: Mapping[str, InquireOption] = INQUIRE_OPTIONS["TDQUEUE"]
 """The options of INQUIRE TDQUEUE by name."""
+
+SET_TDQUEUE_OPTIONS: Mapping[str, SetOption] = MappingProxyType(
+    {row["name"]: _set_option(row) for row in table("set_tdqueue")}
+)
+"""The options of SET TDQUEUE by name."""
 
 ATTRIBUTE_CVDA: Mapping[tuple[str, str], tuple[str, Cvda]] = MappingProxyType(
     {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -16,10 +16,10 @@ from tdqsim.testing.text import show_record
 
 __all__ = ["QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "record_changes", "snapshot"]
 
-_COMPARED: Final = (
-    "type", "enablestatus", "openstatus", "records", "uncommitted", "cycle", "target", "region",
-    "atifacility", "facilityid", "transid", "triggerlevel", "userid",
-)  # fmt: skip
+_NOT_COMPARED: Final = frozenset((
+    "name", "system", "recovstatus", "numitems", "peak_items", "emptystatus", "output", "dataset", "locks", "awaiting",
+))  # fmt: skip
+_COMPARED: Final = tuple(each.name for each in fields(QueueState) if each.name not in _NOT_COMPARED)
 """The fields of a queue's state whose changes a difference shows."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.cics.model.queue import IntraTdQueue, TdQueue
+from tdqsim.cics.model.queue import TRIGGER, IntraTdQueue, TdQueue
 from tdqsim.definitions import Definitions, supplied_definitions
 
 if TYPE_CHECKING:
@@ -24,12 +24,9 @@ def definition_now(queue: TdQueue) -> Tdqueue:
         return queue.definition
     definition: IntraQueue = queue.definition
     with_file = queue.atifacility == "FILE"
-    stands: dict[str, str] = {
-        "atifacility": queue.atifacility,
-        "facilityid": "" if with_file or queue.facilityid == queue.name else queue.facilityid,
-        "transid": queue.transid,
-        "userid": queue.userid if with_file else "",
-    }
+    stands = {name: getattr(queue, name) for name in TRIGGER if name != "triggerlevel"}
+    stands["facilityid"] = "" if with_file or queue.facilityid == queue.name else queue.facilityid
+    stands["userid"] = queue.userid if with_file else ""
     changed = {name: value for name, value in stands.items() if value != getattr(definition, name)}
     now = definition.model_copy(update=changed) if changed else definition
     return now if now.level == queue.triggerlevel else now.model_copy(update={"triggerlevel": queue.triggerlevel})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tdqsim.cics.look.records import records as records_of
-from tdqsim.cics.model.queue import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
+from tdqsim.cics.model.queue import TRIGGER, ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -298,13 +298,9 @@ def _intra(queue: IntraTdQueue, status: str, data: tuple[bytes, ...]) -> QueueSt
         recovstatus=queue.recovstatus,
         numitems=queue.numitems,
         peak_items=queue.peak_items,
-        atifacility=queue.atifacility,
-        facilityid=queue.facilityid,
-        transid=queue.transid,
-        triggerlevel=queue.triggerlevel,
-        userid=queue.userid,
         locks=tuple(map(_lock, queue.locks)) if logical else (),
         awaiting=tuple(map(waiter_of, queue.td_read.waiters)) if queue.td_read is not None else (),
+        **{name: getattr(queue, name) for name in TRIGGER},
     )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DELETEQ",
     "READQ",
+    "TRIGGER",
     "WRITEQ",
     "Began",
     "ExtraFile",
@@ -172,6 +173,10 @@ class TdQueue:
     def locks(self) -> tuple[Lock, ...]:
         """Its read end and its write end; nothing when it is not logically recoverable."""
         return ()
+
+
+TRIGGER: Final = ("atifacility", "facilityid", "transid", "triggerlevel", "userid")
+"""The attributes of an intrapartition queue that SET TDQUEUE can change, and that are kept with its definition."""
 
 
 class IntraTdQueue(TdQueue):

@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Final
 
-from tdqsim.facts import INQUIRE_OPTIONS, Cvda, InquireOption
+from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda, InquireOption, SetOption
 
 __all__ = ["option_words_source", "row_types_source"]
 
@@ -30,15 +30,15 @@ from tdqsim.facts import Cvda
 
 '''
 _CLIENTS_HEAD: Final = '''\
-"""What INQUIRE TDQUEUE is asked and returns, word by word; :mod:`tdqsim.cics.spi.row_types` writes it."""
+"""What INQUIRE TDQUEUE and SET TDQUEUE take and return; :mod:`tdqsim.cics.spi.row_types` writes it."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypedDict
 
 from tdqsim.client._info import RemoteCvda, RemoteInfo
 
-__all__ = ["RemoteTdqueueInfo", "TdqueueOption"]
+__all__ = ["RemoteTdqueueInfo", "SetTdqueueOptions", "TdqueueOption"]
 
 '''
 _TYPES: Final = {
@@ -82,9 +82,19 @@ def option_words_source() -> str:
         f"{_words_name('TDQUEUE')} = {_words('TDQUEUE')}", "", "",
         "class RemoteTdqueueInfo(RemoteInfo):",
         '    """What INQUIRE TDQUEUE returned: those options that were asked for; attributes are in lower case."""',
-        "", "    __slots__ = ()", "", "    tdqueue: str", *attributes,
+        "", "    __slots__ = ()", "", "    tdqueue: str", *attributes, "", "",
+        "class SetTdqueueOptions(TypedDict, total=False):",
+        '    """What SET TDQUEUE changes; the names and words are those of a task\'s method."""',
+        "", *(f"    {option.name.lower()}: {_given(option)}" for option in SET_TDQUEUE_OPTIONS.values()),
     ]  # fmt: skip
     return _CLIENTS_HEAD + "\n".join(lines) + "\n"
+
+
+def _given(option: SetOption) -> str:
+    if option.kind != "CVDA":
+        return "int" if option.kind == "BINARY" else "str"
+    either = ", ".join(f'"{word}", "{word.lower()}"' for word in option.values)
+    return f"Literal[{either}]"
 
 
 def _words_name(resource: str) -> str:

@@ -21,6 +21,7 @@ indirect     nothing             an alias has no state
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Final, Literal
 
 from tdqsim.cics.kernel.command import FullwordOrNone, Name4, Name4OrNone, Name8OrNone, Opt, command, to_cvda
@@ -32,12 +33,11 @@ from tdqsim.cics.queues.kinds import set_enablestatus
 from tdqsim.cics.spi.requests import RESERVED, check_userid, find_queue, is_null, queue_name, refusal
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.errors import UsageError
-from tdqsim.facts import Cvda, Resp, table
+from tdqsim.facts import SET_TDQUEUE_OPTIONS, Cvda, Resp
 
 __all__ = ["check_set", "set_tdqueue"]
 
 _COMMAND: Final = "SET TDQUEUE"
-_OPTIONS: Final = {row["name"]: row for row in table("set_tdqueue")}
 
 _NO_FACILITY: Final = "FILE"
 
@@ -135,7 +135,7 @@ def set_tdqueue(
 
 
 def _leaves_alone(option: str, value: object) -> bool:
-    if option == "TRIGGERLEVEL":
+    if SET_TDQUEUE_OPTIONS[option].kind == "BINARY":
         return value is None or value == -1
     return is_null(value)
 
@@ -159,7 +159,7 @@ def _check_type(change: _SetRequest) -> None:
     """Every option must be one of the queue's type."""
     queue_type = change.queue.type
     for option in change.values:
-        if queue_type in _OPTIONS[option]["types"].split():
+        if queue_type in SET_TDQUEUE_OPTIONS[option].types:
             continue
         if queue_type in ("INDIRECT", "REMOTE"):
             raise change.refuse("remote or indirect", f"{option} of a queue of type {queue_type} cannot be changed")
@@ -170,14 +170,14 @@ def _check_type(change: _SetRequest) -> None:
 
 def _cvda(change: _SetRequest, option: str, value: object) -> Cvda:
     cvda = to_cvda(value)
-    allowed = _OPTIONS[option]["values"].split()
+    allowed = SET_TDQUEUE_OPTIONS[option].values
     if cvda is None or cvda.name not in allowed:
         raise change.refuse("bad cvda", f"{option} must be {' or '.join(allowed)}, not {value!r}")
     return cvda
 
 
 def _name(change: _SetRequest, option: str, value: object) -> str:
-    longest = int(_OPTIONS[option]["values"].split()[1])
+    longest = SET_TDQUEUE_OPTIONS[option].highest
     name = str(value).rstrip()
     if len(name) > longest:
         raise UsageError(f"{_COMMAND} {change.queue.name}: {option} has at most {longest} characters: {name!r}")
@@ -254,11 +254,11 @@ def _plan_atiuserid(change: _SetRequest, value: object) -> None:
     change.attributes["userid"] = user
 
 
-def _plan_triggerlevel(change: _SetRequest, value: object) -> None:
-    low, high = (int(bound) for bound in _OPTIONS["TRIGGERLEVEL"]["values"].split())
+def _plan_number(change: _SetRequest, value: object, option: str) -> None:
+    low, high = SET_TDQUEUE_OPTIONS[option].lowest, SET_TDQUEUE_OPTIONS[option].highest
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise change.refuse("bad triggerlevel", f"TRIGGERLEVEL must be from {low} to {high}, not {value!r}")
-    change.attributes["triggerlevel"] = value
+        raise change.refuse("bad number", f"{option} must be from {low} to {high}, not {value!r}")
+    change.attributes[option.lower()] = value
 
 
 def _plan_enablestatus(change: _SetRequest, value: object) -> None:
@@ -308,7 +308,11 @@ _PLANS: Final[Mapping[str, Callable[[_SetRequest, object], None]]] = {
     "ATITERMID": _plan_atitermid,
     "ATITRANID": _plan_atitranid,
     "ATIUSERID": _plan_atiuserid,
-    "TRIGGERLEVEL": _plan_triggerlevel,
+    **{
+        option.name: partial(_plan_number, option=option.name)
+        for option in SET_TDQUEUE_OPTIONS.values()
+        if option.kind == "BINARY"
+    },
     "ENABLESTATUS": _plan_enablestatus,
     "OPENSTATUS": _plan_openstatus,
 }

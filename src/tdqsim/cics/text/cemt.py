@@ -45,7 +45,7 @@ from tdqsim.cics.text.cemt_screen import (
     thing_lines,
 )
 from tdqsim.cics.text.parts import task_of
-from tdqsim.facts import Cvda, Resp
+from tdqsim.facts import SET_TDQUEUE_OPTIONS, Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.commands import Task
@@ -83,8 +83,10 @@ def _bytes(name: str) -> bytes:
 
 
 def _set_tdqueue(task: Task, name: str, settings: _Settings) -> None:
-    if "triggerlevel" in settings:
-        settings["triggerlevel"] = _number(settings["triggerlevel"])
+    for option in SET_TDQUEUE_OPTIONS.values():
+        word = option.name.lower()
+        if option.kind == "BINARY" and word in settings:
+            settings[word] = _number(settings[word])
     task.set_tdqueue(name, **settings)
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final, cast
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.model.lock import READ_END
-from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, Latch, TdQueue
+from tdqsim.cics.model.queue import TRIGGER, ExtraTdQueue, IntraTdQueue, Latch, TdQueue
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.model.unit import READS, Facts, Meta, Record, UnitOfWork
 from tdqsim.cics.model.work import LogicalWork
@@ -60,7 +60,6 @@ __all__ = [
     "show_latches",
 ]
 
-_SETTABLE: Final = ("atifacility", "facilityid", "transid", "triggerlevel", "userid")
 _PREFIX: Final = b"cat/"
 _QUEUES: Final = b"cat/TDQUEUE/"
 _LATCHES: Final = b"ati/"
@@ -127,7 +126,7 @@ class ResourceCatalogue:
             "signature": [int(value) if isinstance(value, Cvda) else value for value in queue.signature],
         }
         if changed is not None:
-            record["set"] = {name: changed.get(name, getattr(queue, name)) for name in _SETTABLE}
+            record["set"] = {name: changed.get(name, getattr(queue, name)) for name in TRIGGER}
         return {key: json.dumps(record, separators=_SEPARATORS).encode()}
 
     def _place(self, key: bytes, *, there: bool) -> int:

@@ -13,7 +13,7 @@ from tdqsim.cics.look.state import numitems_of
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.spi.set import check_set
 from tdqsim.errors import TdqError
-from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
+from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda
 from tdqsim.server.looking import inquired, peek, probe
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "records_of",
 ]
 
-SETTABLE: Final = {row["name"]: row["types"].split() for row in table("set_tdqueue")}
+SETTABLE: Final = {option.name: option.types for option in SET_TDQUEUE_OPTIONS.values()}
 """The options of SET TDQUEUE, and the types of queue that have each."""
 
 
@@ -133,6 +133,6 @@ def as_value(option: str, value: str) -> str | int:
     """A value as SET takes it.
 
     Raises:
-        ValueError: TRIGGERLEVEL is no number.
+        ValueError: the option needs a number, and the value is none.
     """
-    return int(value) if option == "TRIGGERLEVEL" else value.strip().upper()
+    return int(value) if SET_TDQUEUE_OPTIONS[option].kind == "BINARY" else value.strip().upper()

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, cast
 
 from fastapi import Query
-from pydantic import BeforeValidator, ConfigDict, model_validator
+from pydantic import BeforeValidator, ConfigDict, create_model, model_validator
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.look.explain import explain as explained
 from tdqsim.client.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary, TdqueueState
+from tdqsim.facts import SET_TDQUEUE_OPTIONS, SetOption
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task
 from tdqsim.server.http.values import RequestBody, Whole, values_out
@@ -29,23 +30,37 @@ _NOT_THIS_QUEUE = 101  # RESP2 of NOTAUTH
 _CAPITALS = BeforeValidator(lambda given: given.upper() if isinstance(given, str) else given)
 
 
-class SetTdqueue(RequestBody):
+_ANY_OF: Final = {"BINARY": (Whole, 0), "CHAR": (str, "")}
+
+
+class _SetOptions(RequestBody):
     """Options of SET TDQUEUE by name, at least one."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
-    atifacility: Annotated[Literal["NOTERMINAL", "TERMINAL"] | Whole, _CAPITALS] = "NOTERMINAL"
-    atitermid: str = ""
-    atitranid: str = ""
-    atiuserid: str = ""
-    enablestatus: Annotated[Literal["ENABLED", "DISABLED"] | Whole, _CAPITALS] = "ENABLED"
-    openstatus: Annotated[Literal["OPEN", "CLOSED"] | Whole, _CAPITALS] = "OPEN"
-    triggerlevel: Whole = 0
 
     @model_validator(mode="after")
     def _some(self) -> Self:
         if not self.model_fields_set:
             raise ValueError(f"no option is given; SET TDQUEUE has {', '.join(type(self).model_fields)}")
         return self
+
+
+def _field(option: SetOption) -> tuple[object, object]:
+    """The type and the default of one option."""
+    if option.kind != "CVDA":
+        return _ANY_OF[option.kind]
+    return Annotated[Literal[option.values] | Whole, _CAPITALS], option.values[0]
+
+
+if TYPE_CHECKING:
+    SetTdqueue = _SetOptions
+else:
+    SetTdqueue = create_model(
+        "SetTdqueue",
+        __base__=_SetOptions,
+        __doc__=_SetOptions.__doc__,
+        **{option.name.lower(): _field(option) for option in SET_TDQUEUE_OPTIONS.values()},
+    )
 
 
 @routes.operation("listRegions")
