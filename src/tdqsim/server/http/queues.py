@@ -49,7 +49,8 @@ def _field(option: SetOption) -> tuple[object, object]:
     """The type and the default of one option."""
     if option.kind != "CVDA":
         return _ANY_OF[option.kind]
-    return Annotated[Literal[option.values] | Whole, _CAPITALS], option.values[0]
+    values = option.values[::-1]  # the one that switches it on first
+    return Annotated[Literal[values] | Whole, _CAPITALS], values[0]
 
 
 if TYPE_CHECKING:
