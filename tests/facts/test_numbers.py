@@ -117,7 +117,8 @@ def test_abend_codes_beyond_the_alphabet():
     words += ["8", "LOCKED", "9", "RECORDBUSY"]
     expected = {f"AEX{letter}": name for letter, name in zip(words[::2], words[1::2], strict=True)}
     assert codes == expected | {
-        "AEZE": "CHANGED", "AEZF": "PROCESSBUSY", "AEZJ": "CONTAINERERR", "AEZS": "CSDERR", "AEZT": "DUPRES",
+        "AEZE": "CHANGED", "AEZF": "PROCESSBUSY", "AEZJ": "CONTAINERERR", "AEZL": "TOKENERR",
+        "AEZR": "NOTSUPERUSER", "AEZW": "CCSIDERR", "AEZX": "TIMEDOUT", "AEZY": "CODEPAGEERR", "AEZS": "CSDERR", "AEZT": "DUPRES",
         "AEZV": "CHANNELERR", "AEZZ": "INCOMPLETE", "AEZ2": "BUSY",
     }  # fmt: skip
 

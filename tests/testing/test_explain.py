@@ -10,6 +10,7 @@ import pytest
 from tdqsim import Region, TdqError, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics import Sysplex
 from tdqsim.testing import History, RecycledStores
+from tests.rules import rule
 
 DEFINITIONS = [
     define_tdqueue(name="NOQ", type="INTRA"),
@@ -164,6 +165,10 @@ def test_what_an_operator_may_do_is_foreseen(region: Region) -> None:
     assert "INQUIRE TDQUEUE, SET TDQUEUE ENABLED, SET TDQUEUE DISABLED would go well." in str(told)
     assert told.commands["DISCARD TDQUEUE"].resp2 == 31
     assert "DISCARD TDQUEUE would get INVREQ RESP2 31: queue NOQ must be DISABLED." in str(told)
+    region.install([define_tdqueue(name="CQUE", type="INTRA")])
+    said = str(region.explain("CQUE").commands["SET TDQUEUE DISABLED"])
+    assert said.startswith("SET TDQUEUE DISABLED would get INVREQ RESP2 11: ")
+    assert said.endswith(f" (rule SET-C-NAME, {rule('SET-C-NAME').confidence}).")
     with region.task() as task:
         task.writeq_td("LOGQ", b"x")
         assert "SET TDQUEUE DISABLED would go well: the queue would be DISABLING" in str(region.explain("LOGQ"))

@@ -59,7 +59,7 @@ _SURE: Final = """\
 # How sure are we?
 
 Every rule of behaviour has a source and a degree of confidence. You can look up each rule by its name, such as
-`TD-READQ-QZERO`: `tdq explain` and the error messages name rules where it matters.
+`TD-READQ-QZERO`. `tdq explain` and the console name the rule where a RESP2 value is not confirmed.
 
 | confidence | rules | meaning | listed in |
 | --- | ---: | --- | --- |

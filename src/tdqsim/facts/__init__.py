@@ -17,7 +17,7 @@ The tables beside this module (``*.tsv``) hold the facts, one row each, with a s
 ``CONFIDENCE``               the degrees of confidence with their meaning, from the best
 ``SUPPLIED_QUEUES``          the queues of group DFHDCTG by name
 ``TDQUEUE_ATTRIBUTES``       the attributes of a TDQUEUE definition: types, range, values, default
-``rules()``                  all rules of behaviour by id
+``rules()``                  all rules of behaviour by id; ``rule_of()``: the one behind a condition with a RESP2
 ===========================  =====================================================================================
 """
 
@@ -49,7 +49,7 @@ from tdqsim.facts._tables import table
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
-    from tdqsim.facts._rules import CONFIDENCE, Rule, rules
+    from tdqsim.facts._rules import CONFIDENCE, Rule, rule_of, rules
 
 __all__ = [
     "ABEND_CODES",
@@ -73,9 +73,10 @@ __all__ = [
     "SetOption",
     "SuppliedQueue",
     "TdqueueAttribute",
+    "rule_of",
     "rules",
     "table",
 ]
 
 # What only tests and tools of the rules need.
-__getattr__, __dir__ = load_late(__name__, {"tdqsim.facts._rules": ("CONFIDENCE", "Rule", "rules")})
+__getattr__, __dir__ = load_late(__name__, {"tdqsim.facts._rules": ("CONFIDENCE", "Rule", "rule_of", "rules")})

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from tdqsim.facts._tables import table
 
-__all__ = ["CONFIDENCE", "Rule", "rules"]
+__all__ = ["CONFIDENCE", "Rule", "rule_of", "rules"]
 
 CONFIDENCE: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -56,6 +56,17 @@ class Rule(NamedTuple):
     release: str
     point: str
     confidence: str
+
+
+@cache
+def rule_of(command: str, resp: str, resp2: int) -> Rule | None:
+    """The rule by which a command gets a condition with this RESP2, such as SET TDQUEUE, INVREQ and 11.
+
+    None when no rule or more than one has them. RESP2 tells rules apart only when it is not 0.
+    """
+    wanted = (command, resp, str(resp2))
+    found = [rule for rule in rules().values() if resp2 and (rule.command, rule.resp, rule.resp2) == wanted]
+    return found[0] if len(found) == 1 else None
 
 
 @cache

@@ -47,7 +47,7 @@ from tdqsim.cics.spi.requests import find_queue
 from tdqsim.cics.spi.set import check_set
 from tdqsim.core.dispatch import WAIT as _WAITS
 from tdqsim.errors import StoreDamaged
-from tdqsim.facts import Cvda, Resp
+from tdqsim.facts import Cvda, Resp, rule_of
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
@@ -93,7 +93,14 @@ class Prediction:
         what = {WAIT: "would wait", SHIPPED: "would be shipped", UNKNOWN: "cannot be foreseen"}
         said = what.get(self.outcome, f"would get {self.outcome}{f' RESP2 {self.resp2}' if self.resp2 else ''}")
         busy = f" ({self.nosuspend} with NOSUSPEND)" if self.nosuspend != self.outcome else ""
-        return f"{self.command} {said}{busy}: {self.reason}."
+        return f"{self.command} {said}{busy}: {self.reason}{self._doubt}."
+
+    @property
+    def _doubt(self) -> str:
+        """The rule that RESP2 comes from, where the vendor has not been seen to say it."""
+        rule = rule_of(" ".join(self.command.split()[:2]), self.outcome, self.resp2)
+        shown = rule is None or rule.confidence in ("confirmed", "vendor source")
+        return "" if rule is None or shown else f" (rule {rule.id}, {rule.confidence})"
 
 
 class _Wait(Exception):
