@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict
+from typing_extensions import TypeAliasType, TypedDict
 
 from tdqsim.client.answers.regions import BytesValue, CvdaValue
 
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-OptionValue = str | bool | int | float | None | CvdaValue | BytesValue
+OptionValue = TypeAliasType("OptionValue", str | bool | int | float | CvdaValue | BytesValue | None)
 """The value of an option or of a host variable."""
 
 

@@ -9,7 +9,7 @@ import asyncio
 from typing import Annotated, Literal, cast
 
 from fastapi import Body, Query, Request
-from pydantic import Field
+from pydantic import Field, RootModel
 
 from tdqsim.client.answers.ibmi import (
     BrowsedEntry,
@@ -50,6 +50,10 @@ class EntryToSend(RequestBody):
 
     data: Record
     key: _SentKey = None
+
+
+class EntriesToSend(RootModel[Annotated[list[EntryToSend], Field(max_length=BOUNDS["page_records"])]]):
+    """Several entries to send, all or none."""
 
 
 class ReceiveRequest(RequestBody):
@@ -166,17 +170,17 @@ async def send(
     system: PathSystem,
     library: ObjectName,
     queue: ObjectName,
-    entry: Annotated[EntryToSend | Annotated[list[EntryToSend], Body(max_length=BOUNDS["page_records"])], Body()],
+    entry: Annotated[EntryToSend | EntriesToSend, Body(title="OneOrMoreEntries")],
     user: JobUser,
 ) -> SendResult:
     """QSNDDTAQ; of several entries none is sent when the queue would not take one."""
 
     def act(job: Job) -> SendResult:
-        several = entry if isinstance(entry, list) else [entry]
+        several = entry.root if isinstance(entry, EntriesToSend) else [entry]
         made = [SeedEntry(bytes_of(each.data, job.page), _key(each.key, job)) for each in several]
         seed_entries(job, queue.upper(), library.upper(), made)
         sent = sum(len(each.data) for each in made)
-        return {"sent": sent, "entries": len(made)} if isinstance(entry, list) else {"sent": sent}
+        return {"sent": sent, "entries": len(made)} if isinstance(entry, EntriesToSend) else {"sent": sent}
 
     return await host.ask(lambda: in_a_job(system, user, act))
 

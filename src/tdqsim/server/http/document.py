@@ -55,6 +55,8 @@ _LINKS: Final = {
 """What an answer names: a resource by its path, and where in the answer the parts of the path are. Parts that are not
 there are those of the request."""
 
+_LARGE: Final = 2**31
+
 _STYLE = """:root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.4}
 body{max-width:60rem;margin:2rem auto;padding:0 1rem}
 code,pre{font-family:ui-monospace,monospace;overflow-wrap:anywhere}pre{white-space:pre-wrap}
@@ -69,12 +71,14 @@ def describe(app: FastAPI) -> dict[str, Any]:
         components = document.setdefault("components", {})
         components["schemas"]["ProblemDetails"] = PROBLEM_SCHEMA
         components["securitySchemes"] = _SECURITY
-        for methods in document["paths"].values():
+        for path, methods in document["paths"].items():
             for method, operation in methods.items():
+                _name_parts(path, operation)
                 if operation["operationId"] not in _OPEN:
                     cookie: dict[str, list[str]] = {"session": []} if method == "get" else {"session": [], "csrf": []}
                     operation["security"] = [{"bearer": []}, cookie]
         _add_links(document["paths"])
+        _size_integers(document)
     return app.openapi_schema or {}
 
 
@@ -91,6 +95,28 @@ def _add_links(paths: Mapping[str, Any]) -> None:
             if path.startswith(f"{PREFIX}{resource}") and _places(path) == names
             for operation in methods.values()
         }
+
+
+def _name_parts(path: str, operation: dict[str, Any]) -> None:
+    """Have the parts of the path stand in its order, and an answer of several types named for its operation."""
+    places = _places(path)
+    operation.get("parameters", []).sort(key=lambda each: (*places, each["name"]).index(each["name"]))
+    for answer in operation["responses"].values():
+        schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
+        if "anyOf" in schema:
+            schema["title"] = f"{operation['operationId'][0].upper()}{operation['operationId'][1:]}Answer"
+
+
+def _size_integers(schema: object) -> None:
+    """Say of integers that may be beyond 32 bits that they are of 64: generated clients take the others as of 32."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "integer" and not schema.get("maximum", _LARGE) < _LARGE:
+            schema["format"] = "int64"
+        for each in schema.values():
+            _size_integers(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            _size_integers(each)
 
 
 def _places(path: str) -> list[str]:

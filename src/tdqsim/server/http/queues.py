@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 
 from fastapi import Query
 from pydantic import BeforeValidator, ConfigDict, create_model, model_validator
@@ -33,10 +33,17 @@ _CAPITALS = BeforeValidator(lambda given: given.upper() if isinstance(given, str
 _ANY_OF: Final = {"BINARY": (Whole, 0), "CHAR": (str, "")}
 
 
+def _changes(schema: dict[str, Any]) -> None:
+    """At least one option is given; what is not given stays, so the document has no defaults."""
+    schema["minProperties"] = 1
+    for option in schema["properties"].values():
+        option.pop("default", None)
+
+
 class _SetOptions(RequestBody):
     """Options of SET TDQUEUE by name, at least one."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = ConfigDict(json_schema_extra=_changes)
 
     @model_validator(mode="after")
     def _some(self) -> Self:

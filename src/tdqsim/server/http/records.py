@@ -14,7 +14,7 @@ from tdqsim.client.answers.regions import DecodedPage, PeekPage, ReadRecord, Rea
 from tdqsim.facts import Resp
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task, attended, in_a_task
-from tdqsim.server.http.values import Decoding, Encoding, Position, Record, decoded, shown
+from tdqsim.server.http.values import Decoding, Encoding, Position, Record, Records, decoded, shown
 from tdqsim.server.looking import peek as look
 
 __all__ = ["routes"]
@@ -96,12 +96,12 @@ async def write(
     host: Served,
     region: PathRegion,
     queue: str,
-    record: Annotated[Record | Annotated[list[Record], Body(max_length=BOUNDS["page_records"])], Body()],
+    record: Annotated[Record | Records, Body(title="OneOrMoreRecords")],
     user: Caller,
 ) -> WriteResult:
     """WRITEQ TD, as a task of its own; several records are one task and one unit of work."""
-    several = isinstance(record, list)
-    data = [each.bytes_for(region) for each in (record if isinstance(record, list) else [record])]
+    several = isinstance(record, Records)
+    data = [each.bytes_for(region) for each in (record.root if isinstance(record, Records) else [record])]
 
     def put(task: Task) -> None:
         for each in data:
@@ -125,10 +125,10 @@ async def seed(
     host: Served,
     region: PathRegion,
     queue: str,
-    records: Annotated[list[Record], Body(max_length=BOUNDS["page_records"])],
+    records: Records,
 ) -> SeedResult:
     """Put records on a queue outside any task: no trigger, no statistics."""
-    data = [record.bytes_for(region) for record in records]
+    data = [record.bytes_for(region) for record in records.root]
     return {"seeded": await host.ask(lambda: region.seed(queue, data))}
 
 

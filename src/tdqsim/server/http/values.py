@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, RootModel, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from tdqsim.cics import Region
@@ -30,6 +30,7 @@ __all__ = [
     "Line",
     "Position",
     "Record",
+    "Records",
     "RequestBody",
     "Statement",
     "Whole",
@@ -41,7 +42,7 @@ __all__ = [
     "values_out",
 ]  # fmt: skip
 
-_WAIT: Final = next(int(row["value"]) for row in table("server") if row["name"] == "wait_seconds")
+_BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 HEX: Final = "^([0-9A-Fa-f]{2})*$"
 _BASE64: Final = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 Encoding = Literal["text", "hex", "base64"]
@@ -105,6 +106,10 @@ class Record(RequestBody):
             TdqError: the digits are none, or the text has a character that the code page has not.
         """
         return bytes_of(self, region.codepage)
+
+
+class Records(RootModel[Annotated[list[Record], Field(max_length=_BOUNDS["page_records"])]]):
+    """Several records, in order."""
 
 
 def _check_one(body: BaseModel, *names: str) -> None:
@@ -182,7 +187,7 @@ class AwaitedState(RequestBody):
     ) = None
     task: Annotated[int, Field(ge=1, le=9_999_999, description="until no task has this number"), WHOLE] | _Given = None
     tasks_ended: Annotated[Literal[True], Field(description="wait until no task is left")] | _Given = None
-    seconds: Annotated[float, Field(gt=0, le=_WAIT, description="at most so long")] = 30
+    seconds: Annotated[float, Field(gt=0, le=_BOUNDS["wait_seconds"], description="at most so long")] = 30
 
     @model_validator(mode="after")
     def _one(self) -> AwaitedState:
