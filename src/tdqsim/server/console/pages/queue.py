@@ -14,7 +14,7 @@ from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queue_actions import Actions
-from tdqsim.server.console.pages.queue_records import Records
+from tdqsim.server.console.pages.queue_records import RecordsSection
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.queue_look import look_at
 from tdqsim.server.console.table import DataTable, column
@@ -55,7 +55,7 @@ class _Queue:
     chart: DepthChart = field(init=False)
     figures: Block = field(init=False)
     actions: Actions | None = None
-    records: Records = field(init=False)
+    records: RecordsSection = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="In words"):
@@ -71,7 +71,7 @@ class _Queue:
                     self.figures = Block("p", "tdq-dim")
                     self.chart = depth_chart(self.name)
                 layout = self.visit.console.host.layouts.get(self.region.applid, {}).get(self.name)
-                self.records = Records(self.visit, self.region, self.name, layout=layout)
+                self.records = RecordsSection(self.visit, self.region, self.name, layout=layout)
                 self.records.build()
             with Block("section", "tdq-card", aria_label="INQUIRE TDQUEUE"):
                 Block("h2", words="INQUIRE TDQUEUE")

@@ -16,7 +16,7 @@ from tdqsim.server.console.queue_look import record_at, records_of
 from tdqsim.server.console.record_text import dump, fields, layout_of, text_of
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 
-__all__ = ["Records"]
+__all__ = ["RecordsSection"]
 
 _WAYS: Final = {"text": "text", "hex": "hexadecimal", "layout": "by a layout"}
 _SIZES: Final = {"20": "20", "50": "50", "100": "100"}
@@ -26,7 +26,7 @@ _WHOLE: Final = 32_768
 
 
 @dataclass(slots=True, repr=False)
-class Records:
+class RecordsSection:
     """The section of a queue's page with its records.
 
     Attributes:
