@@ -15,7 +15,7 @@ from typing import Any, Final
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.model.queue import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
+from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.info import Value
 from tdqsim.cics.spi.inquiry import Constant, Reader, ResourceType
@@ -53,9 +53,7 @@ _INTRA: Final[Mapping[str, Reader[IntraTdQueue]]] = {
     "ATIUSERID": _atiuserid,
     "INDOUBT": _indoubt,
     "INDOUBTWAIT": lambda queue, _region: _CVDA["WAIT", queue.wait],
-    "NUMITEMS": lambda queue, _region: queue.numitems,
     "RECOVSTATUS": lambda queue, _region: _CVDA["RECOVSTATUS", queue.recovstatus],
-    "TRIGGERLEVEL": lambda queue, _region: queue.triggerlevel,
 }
 
 
@@ -84,23 +82,14 @@ _EXTRA: Final[Mapping[str, Reader[ExtraTdQueue]]] = {
     "DDNAME": lambda queue, _region: queue.definition.dd,
     "DISPOSITION": _attribute("DISPOSITION"),
     "DSNAME": lambda queue, _region: split_dsname(queue.definition.dsname)[0],
-    "EMPTYSTATUS": lambda queue, _region: queue.emptystatus,
     "ERROROPTION": _attribute("ERROROPTION"),
     "IOTYPE": _attribute("TYPEFILE"),
     "MEMBER": lambda queue, _region: split_dsname(queue.definition.dsname)[1],
-    "OPENSTATUS": lambda queue, _region: queue.openstatus,
     "PRINTCONTROL": _attribute("PRINTCONTROL"),
     "RECORDFORMAT": _attribute("RECORDFORMAT"),
     "RECORDLENGTH": lambda queue, _region: queue.definition.recordsize or _UNKNOWN,
     "REWIND": _attribute("REWIND"),
     "SYSOUTCLASS": lambda queue, _region: queue.definition.sysoutclass,
-}
-_INDIRECT: Final[Mapping[str, Reader[IndirectTdQueue]]] = {
-    "INDIRECTNAME": lambda queue, _region: queue.indirectname,
-}
-_REMOTE: Final[Mapping[str, Reader[RemoteTdQueue]]] = {
-    "REMOTENAME": lambda queue, _region: queue.remotename,
-    "REMOTESYSTEM": lambda queue, _region: queue.remotesystem,
 }
 
 
@@ -127,18 +116,24 @@ def _when_open(reader: Reader[ExtraTdQueue]) -> Reader[ExtraTdQueue]:
 _OF_TYPE: Final[Mapping[str, Mapping[str, Reader[Any]]]] = {
     "INTRA": _INTRA,
     "EXTRA": {option: _of_the_data_set(option, defined) for option, defined in _EXTRA.items()},
-    "INDIRECT": _INDIRECT,
-    "REMOTE": _REMOTE,
+    "INDIRECT": {},
+    "REMOTE": {},
 }
+"""Where values are read that are not simply the queue's attribute of the option's name, such as ``numitems``."""
 
 
 def _own_reader(option: str, queue_type: str) -> Reader[Any]:
     """Reads the value of an option that the queue type has."""
     if option == "TYPE":
         return Constant(Cvda[queue_type])
-    if option == "ENABLESTATUS":
-        return lambda queue, _region: queue.enablestatus
-    return _signature(option) if option.lower() in Signature._fields else _OF_TYPE[queue_type][option]
+    if option.lower() in Signature._fields:
+        return _signature(option)
+    return _OF_TYPE[queue_type].get(option) or _attribute_of_queue(option.lower())
+
+
+def _attribute_of_queue(name: str) -> Reader[Any]:
+    value = attrgetter(name)
+    return lambda queue, _region: value(queue)
 
 
 def _reader(option: InquireOption, queue_type: str) -> Reader[Any]:
