@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self, cast
 
 if TYPE_CHECKING:
-    from tdqsim.client.answers.regions import CvdaValue, TdqueueState
+    from tdqsim.client._tdqueue_info import CvdaValue, TdqueueState
 
 __all__ = ["RemoteCvda", "RemoteInfo", "info_values"]
 

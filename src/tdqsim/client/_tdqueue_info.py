@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal
+
+from typing_extensions import TypedDict
 
 from tdqsim.client._info import RemoteCvda, RemoteInfo
 
-__all__ = ["RemoteTdqueueInfo", "SetTdqueueOptions", "TdqueueOption"]
+__all__ = ["CvdaValue", "RemoteTdqueueInfo", "SetTdqueueOptions", "TdqueueOption", "TdqueueState"]
 
 TdqueueOption = Literal[
     "ATIFACILITY", "atifacility", "ATITERMID", "atitermid", "ATITRANID", "atitranid", "ATIUSERID", "atiuserid",
@@ -80,3 +82,55 @@ class SetTdqueueOptions(TypedDict, total=False):
     enablestatus: Literal["DISABLED", "disabled", "ENABLED", "enabled"]
     openstatus: Literal["CLOSED", "closed", "OPEN", "open"]
     triggerlevel: int
+
+
+class CvdaValue(TypedDict):
+    """A CVDA by name and number."""
+
+    cvda: str
+    value: int
+
+
+class TdqueueState(TypedDict):
+    """A queue: its name, and all options of INQUIRE TDQUEUE."""
+
+    name: str
+    ATIFACILITY: CvdaValue
+    ATITERMID: str
+    ATITRANID: str
+    ATIUSERID: str
+    BLOCKFORMAT: CvdaValue
+    BLOCKSIZE: int
+    CHANGEAGENT: CvdaValue
+    CHANGEAGREL: str
+    CHANGETIME: int
+    CHANGEUSRID: str
+    DATABUFFERS: int
+    DDNAME: str
+    DEFINESOURCE: str
+    DEFINETIME: int
+    DISPOSITION: CvdaValue
+    DSNAME: str
+    EMPTYSTATUS: CvdaValue
+    ENABLESTATUS: CvdaValue
+    ERROROPTION: CvdaValue
+    INDIRECTNAME: str
+    INDOUBT: CvdaValue
+    INDOUBTWAIT: CvdaValue
+    INSTALLAGENT: CvdaValue
+    INSTALLTIME: int
+    INSTALLUSRID: str
+    IOTYPE: CvdaValue
+    MEMBER: str
+    NUMITEMS: int
+    OPENSTATUS: CvdaValue
+    PRINTCONTROL: CvdaValue
+    RECORDFORMAT: CvdaValue
+    RECORDLENGTH: int
+    RECOVSTATUS: CvdaValue
+    REMOTENAME: str
+    REMOTESYSTEM: str
+    REWIND: CvdaValue
+    SYSOUTCLASS: str
+    TRIGGERLEVEL: int
+    TYPE: CvdaValue

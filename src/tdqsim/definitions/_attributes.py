@@ -278,7 +278,7 @@ class ConnectionAttributes(ResourceAttributes, total=False):
     inservice: Literal["YES", "yes", "NO", "no"]
     """Requests over a connection that is not in service get SYSIDERR."""
     securityname: str
-    """The user id of requests that arrive over it; empty for the default user."""
+    """The user id of requests that arrive over it; the default user when it is empty or not known."""
     attachsec: Literal[
         "LOCAL", "local", "IDENTIFY", "identify", "VERIFY", "verify", "PERSISTENT", "persistent", "MIXIDPE",
         "mixidpe",

@@ -34,11 +34,13 @@ _CLIENTS_HEAD: Final = '''\
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal
+
+from typing_extensions import TypedDict
 
 from tdqsim.client._info import RemoteCvda, RemoteInfo
 
-__all__ = ["RemoteTdqueueInfo", "SetTdqueueOptions", "TdqueueOption"]
+__all__ = ["CvdaValue", "RemoteTdqueueInfo", "SetTdqueueOptions", "TdqueueOption", "TdqueueState"]
 
 '''
 _TYPES: Final = {
@@ -75,9 +77,11 @@ def _said(resource: str) -> tuple[str, ...]:
 
 def option_words_source() -> str:
     """The source of the client's file."""
-    options = INQUIRE_OPTIONS["TDQUEUE"].values()
-    types = ("RemoteCvda" if option.receiver == "CVDA" else _TYPES[option.receiver] for option in options)
-    attributes = (f"    {option.name.lower()}: {type_}" for option, type_ in zip(options, types, strict=True))
+    types = {
+        option.name: "RemoteCvda" if option.receiver == "CVDA" else _TYPES[option.receiver]
+        for option in INQUIRE_OPTIONS["TDQUEUE"].values()
+    }
+    attributes = (f"    {name.lower()}: {type_}" for name, type_ in types.items())
     lines = [
         f"{_words_name('TDQUEUE')} = {_words('TDQUEUE')}", "", "",
         "class RemoteTdqueueInfo(RemoteInfo):",
@@ -85,7 +89,14 @@ def option_words_source() -> str:
         "", "    __slots__ = ()", "", "    tdqueue: str", *attributes, "", "",
         "class SetTdqueueOptions(TypedDict, total=False):",
         '    """What SET TDQUEUE changes; the names and words are those of a task\'s method."""',
-        "", *(f"    {option.name.lower()}: {_given(option)}" for option in SET_TDQUEUE_OPTIONS.values()),
+        "", *(f"    {option.name.lower()}: {_given(option)}" for option in SET_TDQUEUE_OPTIONS.values()), "", "",
+        "class CvdaValue(TypedDict):",
+        '    """A CVDA by name and number."""',
+        "", "    cvda: str", "    value: int", "", "",
+        "class TdqueueState(TypedDict):",
+        '    """A queue: its name, and all options of INQUIRE TDQUEUE."""',
+        "", "    name: str",
+        *(f"    {name}: {type_.replace('RemoteCvda', 'CvdaValue')}" for name, type_ in types.items()),
     ]  # fmt: skip
     return _CLIENTS_HEAD + "\n".join(lines) + "\n"
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from tdqsim.client._tdqueue_info import CvdaValue, TdqueueState
+
 __all__ = [
     "BytesValue",
     "CvdaValue",
@@ -30,13 +32,6 @@ __all__ = [
 ]
 
 
-class CvdaValue(TypedDict):
-    """A CVDA by name and number."""
-
-    cvda: str
-    value: int
-
-
 class BytesValue(TypedDict):
     """Bytes, as text in the region's code page and in hexadecimal."""
 
@@ -56,51 +51,6 @@ class RegionSummary(TypedDict):
     queues: Annotated[int, Field(description="how many are installed")]
     tasks: Annotated[int, Field(description="how many have begun and not ended")]
     abends: Annotated[dict[str, int], Field(description="how many by abend code")]
-
-
-class TdqueueState(TypedDict):
-    """A queue: its name, and all options of INQUIRE TDQUEUE."""
-
-    name: str
-    ATIFACILITY: CvdaValue
-    ATITERMID: str
-    ATITRANID: str
-    ATIUSERID: str
-    BLOCKFORMAT: CvdaValue
-    BLOCKSIZE: int
-    CHANGEAGENT: CvdaValue
-    CHANGEAGREL: str
-    CHANGETIME: int
-    CHANGEUSRID: str
-    DATABUFFERS: int
-    DDNAME: str
-    DEFINESOURCE: str
-    DEFINETIME: int
-    DISPOSITION: CvdaValue
-    DSNAME: str
-    EMPTYSTATUS: CvdaValue
-    ENABLESTATUS: CvdaValue
-    ERROROPTION: CvdaValue
-    INDIRECTNAME: str
-    INDOUBT: CvdaValue
-    INDOUBTWAIT: CvdaValue
-    INSTALLAGENT: CvdaValue
-    INSTALLTIME: int
-    INSTALLUSRID: str
-    IOTYPE: CvdaValue
-    MEMBER: str
-    NUMITEMS: int
-    OPENSTATUS: CvdaValue
-    PRINTCONTROL: CvdaValue
-    RECORDFORMAT: CvdaValue
-    RECORDLENGTH: int
-    RECOVSTATUS: CvdaValue
-    REMOTENAME: str
-    REMOTESYSTEM: str
-    REWIND: CvdaValue
-    SYSOUTCLASS: str
-    TRIGGERLEVEL: int
-    TYPE: CvdaValue
 
 
 class QueuePage(TypedDict):
