@@ -329,12 +329,17 @@ class Allocation:
     def _member(self) -> str:
         return self.dsname.member if self.dsname else ""
 
+    @property
+    def freed(self) -> bool:
+        """Whether a DD with FREE=CLOSE has been closed: it cannot be opened again."""
+        return self.card.free_close and self._opened is not None and not self.is_open
+
     def _claim(self, owner: str) -> None:
         if self.is_open:
             mine = f" for {self._owner}" if self._owner else ""
             wanted = f" by {owner}" if owner else ""
             raise DatasetInUse(self.card.where, f"is open{mine}; a DD can be opened{wanted} only when it is closed")
-        if self._opened is not None and self.card.free_close:
+        if self.freed:
             raise OpenError(self.card.where, "was freed when it was closed (FREE=CLOSE); allocate it again")
 
     def _keep(self, opened: _OpenT, owner: str) -> _OpenT:

@@ -276,8 +276,24 @@ def test_a_missing_data_set_leaves_the_queue_installed_and_closed(make):
 @pytest.mark.rule("EX-FREE-CLOSE")
 def test_a_dd_that_is_freed_at_close_is_gone(make, data):
     region = make(IN, dd={"IN": {"path": str(data), "free": "CLOSE"}})
-    put_state(region, "INQ", "CLOSED")
-    expect_rule("EX-FREE-CLOSE", put_state, region, "INQ", "OPEN")
+    for _again in range(2):
+        put_state(region, "INQ", "CLOSED")
+        put_state(region, "INQ", "OPEN")
+        assert region.inquire_tdqueue("INQ", "OPENSTATUS").openstatus is Cvda.OPEN
+        assert region.explain("INQ").commands["READQ TD"].outcome == rule("EX-FREE-CLOSE").resp
+        condition = expect_rule("EX-FREE-CLOSE", region.readq_td, "INQ")
+        assert "FREE=CLOSE" in condition.detail
+        with pytest.raises(Condition, match="IOERR"):
+            list(region.readq_td_all("INQ"))
+
+
+@pytest.mark.rule("EX-FREE-CLOSE-OUTPUT")
+def test_an_output_queue_whose_dd_is_freed_cannot_be_opened_again(make, tmp_path):
+    region = make(OUT, dd={"OUT": {"path": str(tmp_path / "out"), "free": "CLOSE"}})
+    put_lines(region, "1")
+    put_state(region, "OUTQ", "CLOSED")
+    expect_rule("EX-FREE-CLOSE-OUTPUT", put_state, region, "OUTQ", "OPEN")
+    assert region.inquire_tdqueue("OUTQ", "OPENSTATUS").openstatus is Cvda.CLOSED
 
 
 @pytest.mark.rule("EX-ONE-DD")
@@ -542,7 +558,8 @@ def test_concatenated_data_sets_of_a_region_directory(tmp_path):
     with Region.from_directory(tmp_path) as region:
         assert list(region.readq_td_all("INQ")) == records("one", "two", "three")
         put_state(region, "INQ", "CLOSED")
-        expect_rule("EX-FREE-CLOSE", put_state, region, "INQ", "OPEN")
+        put_state(region, "INQ", "OPEN")
+        expect_rule("EX-FREE-CLOSE", region.readq_td, "INQ")
 
 
 @pytest.mark.rule("DS-DCB-DETECT")

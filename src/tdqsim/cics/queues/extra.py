@@ -125,7 +125,18 @@ class DataSet:
         report: told of what CICS writes a message about.
     """
 
-    __slots__ = ("_allocation", "_dds", "_dynamic", "_queue", "_reader", "_report", "_said", "_spooling", "_writer")
+    __slots__ = (
+        "_allocation",
+        "_dds",
+        "_dynamic",
+        "_gone",
+        "_queue",
+        "_reader",
+        "_report",
+        "_said",
+        "_spooling",
+        "_writer",
+    )
 
     def __init__(self, queue: ExtraTdQueue, dds: DDTable, spooling: Spooling, report: Report) -> None:
         self._queue = queue
@@ -137,11 +148,14 @@ class DataSet:
         self._allocation: Allocation | None = None
         self._said: Dcb | None = None
         self._dynamic = False
+        self._gone: DatasetFault | None = None
 
     # -- open and close -------------------------------------------------------------------------------------------
 
     def open(self) -> None:
         """Open the data set; nothing happens when it is open.
+
+        A DD with FREE=CLOSE is used up by its close. An input queue is opened again all the same, and its reads fail.
 
         Raises:
             Condition: IOERR: it cannot be allocated or opened; the queue stays closed.
@@ -153,7 +167,13 @@ class DataSet:
             self._allocation = allocation = self._allocate()
             self._open(allocation)
         except (DatasetFault, OSError) as error:
+            gone = error if isinstance(error, DatasetFault) and self._is_used_up() else None
             self._free()
+            if gone is not None:
+                self._gone = gone
+                set_openstatus(queue, Cvda.OPEN)
+                queue.emptystatus = Cvda.NOTEMPTY
+                return
             self._report("", {"queue": queue.name, "dd": queue.definition.dd, "reason": str(error)})
             raise Condition(Resp.IOERR, detail=str(error)) from error
         set_openstatus(queue, Cvda.OPEN)
@@ -161,6 +181,21 @@ class DataSet:
         self._read_on()
         # SYSOUT has no writer yet, and the internal reader must be told who writes.
         queue.put = None if self._writer is None or allocation.card.writer else self._writer.put
+
+    def _is_used_up(self) -> bool:
+        """Whether this is an input queue whose DD was freed by its close."""
+        return not self._queue.output and self._allocation is not None and self._allocation.freed
+
+    def _input(self) -> DatasetReader:
+        """The reader of an input queue that is open.
+
+        Raises:
+            Condition: IOERR: the queue was opened again, and its DD was freed when it was closed.
+        """
+        if self._gone is not None:
+            raise Condition(Resp.IOERR, detail=str(self._gone)) from self._gone
+        assert self._reader is not None, "the state table lets nobody read a queue that is not open for input"
+        return self._reader
 
     def _read_on(self) -> None:
         """The queue's short way begins where the reader stands; iterating is the reader's fastest way."""
@@ -196,7 +231,7 @@ class DataSet:
 
     def _free(self) -> None:
         self._queue.get = self._queue.put = None
-        self._reader = self._writer = self._allocation = self._said = None
+        self._reader = self._writer = self._allocation = self._said = self._gone = None
         if self._dynamic:
             self._dynamic = False
             self._dds.free(self._queue.definition.dd)
@@ -245,8 +280,7 @@ class DataSet:
         Raises:
             Condition: QZERO at the end, each time; IOERR for a block in error, once.
         """
-        reader = self._reader
-        assert reader is not None, "the state table lets nobody read a queue that is not open for input"
+        reader = self._input()
         try:
             record = reader.get()
         except DatasetFault as error:
@@ -278,8 +312,9 @@ class DataSet:
         Raises:
             DatasetFault: as the reader says; :meth:`refused` makes a condition of it.
         """
-        assert self._reader is not None, "the queue is not open for input"
-        return iter(self._reader)
+        if self._gone is not None:
+            raise self._gone
+        return iter(self._input())
 
     def write_all(self, records: Sequence[bytes]) -> None:
         """Write records and count them as writes of the queue, also those before one that fails.
@@ -320,8 +355,7 @@ class DataSet:
         Raises:
             Condition: QZERO, IOERR: it would give none.
         """
-        reader, allocation, definition = self._reader, self._allocation, self._queue.definition
-        assert reader is not None, "the state table lets nobody read a queue that is not open for input"
+        reader, allocation, definition = self._input(), self._allocation, self._queue.definition
         assert allocation is not None, "an open data set is allocated"
         met = 0
         with allocation.look(dcb_of(definition), backward=definition.typefile == "RDBACK") as look:
