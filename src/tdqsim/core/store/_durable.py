@@ -1,14 +1,14 @@
 """Queues and meta data in one LMDB file, and the one place where anything in it changes: :meth:`Durable.commit`.
 
-Memory follows the file. What is to be done to a queue gathers in a :class:`~tdqsim.core.store._work.Work`, which
-changes nothing. A commit opens a transaction, lets each work apply itself to it and say what its queue is afterwards,
+Memory follows the file. Changes to a queue gather in a :class:`~tdqsim.core.store._work.Work`, which
+changes nothing. A commit opens a transaction, lets each work apply itself to it and compute its queue's new standing,
 notes the transaction's number, and commits. Then it *settles*: if it is not sure whether the transaction was
 committed, it ends it and asks LMDB for the number of the last one; if that shows the commit, every queue takes its
-new standing and the owner is told, else nothing has ever changed. Settling may be done again and again, so whatever
-is raised wherever (an interrupt, no memory, no stack), ``in_doubt`` stays set until somebody has settled, and
+new standing and the owner is notified, else nothing has ever changed. Settling may be repeated, so after an exception
+at any line (an interrupt, no memory, no stack) ``in_doubt`` stays set until the commit has been settled, and
 everybody settles first.
 
-Owners that share a commit leave a :class:`CommitRequest` here; the next commit, whoever makes it, includes all of them.
+Owners that share a commit leave a :class:`CommitRequest` here; the next commit of any owner includes all of them.
 Settling also ends the requests: all were made, or all were refused with the same error. After an exception that says
 nothing about the store they are still pending, and go with the commit after that.
 """
@@ -28,6 +28,7 @@ import lmdb
 
 from tdqsim.core.store import _layout as layout
 from tdqsim.core.store._layout import Head, Item, Long, Order, Standing
+from tdqsim.core.store._lmdb import Transaction
 from tdqsim.core.store._queue import DurableQueue
 from tdqsim.core.store._room import Room
 from tdqsim.core.store._work import NOT_AHEAD, Work
@@ -37,7 +38,7 @@ __all__ = ["CommitOwner", "CommitRequest", "Durable"]
 
 NOTHING: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
 DAMAGE: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError, lmdb.VersionMismatchError)
-"""What LMDB says of a file that is not right in itself; all else is what the system says of one that is."""
+"""LMDB's errors about a damaged file; all others are errors of the system with a sound one."""
 NONE: Final = Standing()
 _EIO: Final = os.strerror(errno.EIO)
 T = TypeVar("T")
@@ -50,14 +51,14 @@ _SCAVENGED: Final = 4096
 
 
 class CommitOwner(Protocol):
-    """Whoever a commit is made for."""
+    """The owner of a commit: it is notified when the commit is settled."""
 
     def committed(self) -> None:
         """The commit is made; may be called more than once, so it is assignments only."""
 
 
 class CommitRequest:
-    """Changes that are to go with the next commit, whoever makes it.
+    """Changes that go with the next commit of any owner.
 
     Attributes:
         works, meta, owner: see :meth:`Durable.commit`.
@@ -80,7 +81,7 @@ class Durable:
 
     Attributes:
         path: the directory of the file.
-        in_doubt: whether something was raised in a commit and it has not been settled what became of it.
+        in_doubt: whether a commit ended by an exception and it is not yet known whether it was made.
         fault: called with ``before_commit``, ``after_commit`` and ``grow`` there, for tests that break things.
         readonly: another process may be writing; every call sees its last commit.
         room: the room of the file.
@@ -110,7 +111,7 @@ class Durable:
         self.notes: dict[bytes, bytes | None] = {}
         self._requests: Sequence[CommitRequest] = ()
         self._error: StoreError | None = None
-        self._txn: Any = None
+        self._txn: Transaction | None = None
         self._txnid = self.commits = 0
         self._sure = self._reclaiming = True
         self.in_doubt = self._all_known = False
@@ -124,13 +125,13 @@ class Durable:
         meta: Mapping[bytes, bytes | None] = NOTHING,
         owner: CommitOwner | None = None,
     ) -> None:
-        """Make what works have gathered, and meta data, permanent together, with the requests that wait and the notes.
+        """Make the changes of works, and meta data, permanent together, with the waiting requests and the notes.
 
         Args:
-            works: what was done to queues; several may be of one queue, and are applied in order.
-            meta: keys of up to 480 bytes and their new values; None deletes. What takes records off may write meta data
-                in a store that is full.
-            owner: who is told, in the same moment in which the queues take their new standing.
+            works: changes to queues; several may be of one queue, and are applied in order.
+            meta: keys of up to 480 bytes and their new values; None deletes. A commit that removes records may write
+                meta data in a store that is full.
+            owner: notified at the moment when the queues take their new standing.
 
         Raises:
             StoreFull: there is no room for the meta data; nothing was changed.
@@ -164,7 +165,7 @@ class Durable:
         finally:
             self.settle()
 
-    def _write(self, txn: Any, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
+    def _write(self, txn: Transaction, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
         for work in works:
             work.queue.after = work.queue.now
         for work in works:  # several may be of one queue
@@ -186,7 +187,7 @@ class Durable:
         return [*(work for request in requests for work in request.works), *works], {**metas, **meta}
 
     def settle(self) -> None:
-        """Find out what became of a commit in which something was raised, and follow it. Nothing otherwise."""
+        """Find out whether a commit that ended by an exception was made, and follow it; nothing otherwise."""
         if not self.in_doubt and self._error is None:
             return
         if self.in_doubt and not self._sure:
@@ -215,7 +216,7 @@ class Durable:
                 request.error, request.pending = error, False
             self.waiting = [request for request in self.waiting if request.pending]
 
-    def _end(self, txn: Any) -> None:
+    def _end(self, txn: Transaction) -> None:
         """Abort a transaction, which may be over already."""
         try:
             txn.abort()
@@ -225,7 +226,7 @@ class Durable:
     # -- room ---------------------------------------------------------------------------------------------------------
 
     def find_room(self, cost: int) -> None:
-        """Have so much left, perhaps by removing what was cleared before; StoreFull when there is not."""
+        """Make so much room, perhaps by removing cleared entries; StoreFull when that is not possible."""
         refusal = self._refusal(cost)
         if refusal:
             raise StoreFull(refusal)
@@ -238,9 +239,9 @@ class Durable:
         return self._refusal(self.room.cost(nbytes, keyed=keyed))
 
     def _refusal(self, cost: int) -> str:
-        """Why there is no room, though what was cleared is removed and what the last commits freed can be used.
+        """Why there is no room, after cleared entries are removed and the pages freed by the last commits can be used.
 
-        What a commit frees is of use from the next but one on.
+        Pages that a commit frees can be used from the next commit but one.
         """
         if not self.room.refusal(cost):
             return ""
@@ -252,11 +253,11 @@ class Durable:
 
     def _small_commit(self) -> None:
         with self._writing() as txn:
-            txn.put(layout.HEAD_KEY, txn.get(layout.HEAD_KEY))
+            txn.put(layout.HEAD_KEY, self._head(txn).pack())
             self._reclaim(txn, _SCAVENGED)
 
     @contextmanager
-    def _writing(self) -> Iterator[Any]:
+    def _writing(self) -> Iterator[Transaction]:
         if self.in_doubt:
             self.settle()
         try:
@@ -288,7 +289,7 @@ class Durable:
             key_length: 1 to 256 for a KEYED queue, 0 for the others.
 
         Raises:
-            ValueError: an argument is outside of what is allowed.
+            ValueError: an argument is out of range.
             StoreError: the store is open for reading only.
         """
         if self.queue(name) is not None:
@@ -332,7 +333,7 @@ class Durable:
                 yield queue
 
     def know_queues(self) -> None:
-        """Look all queues up in one go, for who is going to ask for many."""
+        """Look up all queues in one go, before many are asked for."""
         if self._all_known or self.readonly:
             return
         for key, record in self._walk(layout.QUEUE, _as_it_is):
@@ -341,7 +342,7 @@ class Durable:
         self._all_known = True
 
     def drop(self, queue: DurableQueue) -> None:
-        """Remove a queue and what it holds, in a commit of its own; the room is reclaimed bit by bit."""
+        """Remove a queue with its entries, in a commit of its own; the room is reclaimed bit by bit."""
         work = queue.work()
         work.drop()
         self.commit((work,))
@@ -353,7 +354,7 @@ class Durable:
     # -- meta data ----------------------------------------------------------------------------------------------------
 
     def get_meta(self, key: bytes) -> bytes | None:
-        """The committed value under a key; None when there is none; StoreDamaged when it is not what was put."""
+        """The committed value under a key; None when there is none; StoreDamaged when it is not as it was put."""
         place = layout.META + key
         return self.look(lambda txn: None if (value := txn.get(place)) is None else self._read_meta(txn, place, value))
 
@@ -361,8 +362,8 @@ class Durable:
         """The committed keys that begin with ``prefix`` and their values, by key; they may change meanwhile."""
         return ((key[1:], value) for key, value in self._walk(layout.META + prefix, self._read_meta))
 
-    def _walk(self, prefix: bytes, read: Callable[[Any, bytes, bytes], T]) -> Iterator[tuple[bytes, T]]:
-        """Keys with a prefix and what is read of their values, a batch to a look."""
+    def _walk(self, prefix: bytes, read: Callable[[Transaction, bytes, bytes], T]) -> Iterator[tuple[bytes, T]]:
+        """Keys with a prefix, with their values as ``read`` returns them, a batch to a look."""
         start = prefix
         while batch := self.look(
             lambda txn, start=start: [(key, read(txn, key, value)) for key, value in _some(txn, start, prefix)]  # type: ignore[misc]
@@ -370,7 +371,7 @@ class Durable:
             yield from batch
             start = batch[-1][0] + b"\0"
 
-    def _read_meta(self, txn: Any, key: bytes, value: bytes) -> bytes:
+    def _read_meta(self, txn: Transaction, key: bytes, value: bytes) -> bytes:
         what = f"the meta data {key[1:]!r}"
         try:
             found = layout.decode(key, value, what)
@@ -378,41 +379,41 @@ class Durable:
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
 
-    def _put_meta(self, txn: Any, key: bytes, value: bytes | None) -> None:
+    def _put_meta(self, txn: Transaction, key: bytes, value: bytes | None) -> None:
         self._delete_pieces_of(txn, key, txn.pop(key))
         if value is not None:
             txn.put(
                 key, layout.encode(key, (value,)) if len(value) <= layout.INLINE else self.put_long(txn, key, value)
             )
 
-    # -- what is long, and what is gone, for works --------------------------------------------------------------------
+    # -- long records and cleared entries, for works ------------------------------------------------------------------
 
-    def new_number(self, txn: Any) -> int:
+    def new_number(self, txn: Transaction) -> int:
         """An internal number that was never given before."""
         head = self._head(txn)
         txn.put(layout.HEAD_KEY, head._replace(next_number=head.next_number + 1).pack())
         return head.next_number
 
-    def _head(self, txn: Any) -> Head:
+    def _head(self, txn: Transaction) -> Head:
         try:
             return layout.read_head(txn.get(layout.HEAD_KEY))
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
 
-    def put_long(self, txn: Any, key: bytes, item: Item) -> bytes:
+    def put_long(self, txn: Transaction, key: bytes, item: Item) -> bytes:
         """Put long data in pieces; the value under ``key`` that stands for it."""
         value, pieces = layout.encode_long(key, item, self.new_number(txn))
         for place, piece in pieces:
             txn.put(place, piece)
         return value
 
-    def delete_long(self, txn: Any, long: Long) -> None:
+    def delete_long(self, txn: Transaction, long: Long) -> None:
         """Remove long data."""
         for place in long.pieces():
             txn.delete(place)
 
-    def _delete_pieces_of(self, txn: Any, key: bytes, value: bytes | None) -> None:
-        """Remove what a removed value stood for, as far as it can still say."""
+    def _delete_pieces_of(self, txn: Transaction, key: bytes, value: bytes | None) -> None:
+        """Remove the pieces of a removed value, as far as the value can still be read."""
         if value is None or value[4:5] != layout.LONG:
             return
         try:
@@ -422,13 +423,13 @@ class Durable:
         if isinstance(found, Long):
             self.delete_long(txn, found)
 
-    def reclaim_later(self, txn: Any, number: int) -> None:
+    def reclaim_later(self, txn: Transaction, number: int) -> None:
         """The entries under an internal number are gone; remove them bit by bit."""
         txn.put(layout.RECLAIM + number.to_bytes(8, "big"), b"")
         self._reclaiming = True
 
-    def _reclaim(self, txn: Any, most: int) -> None:
-        """Remove some entries of what was cleared."""
+    def _reclaim(self, txn: Transaction, most: int) -> None:
+        """Remove some of the cleared entries."""
         cursor = txn.cursor()
         if not cursor.set_range(layout.RECLAIM) or not cursor.key().startswith(layout.RECLAIM):
             self._reclaiming = False
@@ -449,8 +450,8 @@ class Durable:
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
-    def look(self, read: Callable[[Any], T]) -> T:
-        """What ``read`` finds in one look at the last commit.
+    def look(self, read: Callable[[Transaction], T]) -> T:
+        """The result of ``read`` in one look at the last commit.
 
         Without LMDB's lock file, which takes permission to write, the look is taken anew when a commit came between.
         """
@@ -467,7 +468,7 @@ class Durable:
         raise StoreError(f"{self.path}: another process commits too often for a look without permission to write")
 
     def broken(self, error: lmdb.Error | OSError, what: str) -> StoreError:
-        """What an error of LMDB or of the system means, naming the file."""
+        """Our exception for an error of LMDB or of the system, naming the file."""
         if isinstance(error, lmdb.ReadonlyError):
             return self.only_read()
         place = f"{self.path / 'data.mdb'}: {what}: {error}"
@@ -482,7 +483,7 @@ class Durable:
         return StoreError(f"{self.path}: the store is open for reading only")
 
     def damaged(self, what: str) -> StoreDamaged:
-        """The error for something that is not what was written."""
+        """The exception for data that is not as it was written."""
         return StoreDamaged(f"{self.path}: {what}; {STORE_HELP}")
 
     @property
@@ -496,7 +497,7 @@ class Durable:
 
     @property
     def limit_bytes(self) -> int | None:
-        """A ceiling for the file; None for none. What is held already can be written all the same."""
+        """A ceiling for the file; None for none. Room that is held already can still be used."""
         return self.room.limit
 
     @limit_bytes.setter
@@ -510,8 +511,8 @@ class Durable:
     def statistics(self) -> dict[str, int]:
         """Figures about the file, as of the last commit.
 
-        ``records`` in the tree (entries, queues, meta data, what is still to be reclaimed), ``used_bytes`` of the file
-        that were ever used, ``reserved_bytes`` that it has on the disk, ``page_size``.
+        ``records`` in the tree (entries, queues, meta data, cleared entries still to be reclaimed), ``used_bytes`` of
+        the file that were ever used, ``reserved_bytes`` that it has on the disk, ``page_size``.
         """
         stat, info = self._env.stat(), self._env.info()
         size = stat["psize"]
@@ -542,7 +543,7 @@ class Durable:
         """Remove everything but the meta data in ``keep``, in one commit. Queue objects become empty queues."""
         self.disown_queues()
         with self._writing() as txn:
-            head = txn.get(layout.HEAD_KEY)
+            head = self._head(txn).pack()
             txn.drop(self._env.open_db(None, txn), delete=False)
             txn.put(layout.HEAD_KEY, head)
             for key, value in (keep or {}).items():
@@ -588,11 +589,11 @@ class Gone:
         raise StoreError(self._why)
 
 
-def _some(txn: Any, start: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _some(txn: Transaction, start: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
     cursor = txn.cursor()
     found = islice(cursor, _BATCH) if cursor.set_range(start) else ()
     return takewhile(lambda item: item[0].startswith(prefix), found)
 
 
-def _as_it_is(_txn: Any, _key: bytes, value: bytes) -> bytes:
+def _as_it_is(_txn: Transaction, _key: bytes, value: bytes) -> bytes:
     return value

@@ -25,7 +25,7 @@ _UNFINISHED: Final = "unfinished"
 
 
 class Found:
-    """What was found of one queue."""
+    """The findings about one queue."""
 
     __slots__ = ("damaged", "key_length", "lost", "name", "now", "order", "saved", "whole")
 
@@ -36,14 +36,14 @@ class Found:
 
 
 class Half:
-    """One file: what is found in it when it is walked through.
+    """One file: the findings of a walk through it.
 
     Attributes:
         name: ``volatile`` or ``durable``.
-        queues: what was found of each queue, by internal number.
+        queues: the findings about each queue, by internal number.
         meta: the meta data that is whole.
-        problems: what is wrong beside damaged entries.
-        notes: what is wrong with a meta page, for which the other one serves.
+        problems: problems other than damaged entries.
+        notes: problems with a meta page that the other one replaces.
         head: the head record; None when it is damaged.
         commit: the number of the last commit; 0 when it is not known.
     """
@@ -95,7 +95,7 @@ class Half:
         self.problems += dict.fromkeys(file.problems)
 
     def entries(self) -> Iterator[tuple[Found, Item]]:
-        """Every record that is what was put there, with its queue, in key order."""
+        """Every undamaged record with its queue, in key order."""
         self._forget()
         last = b""
         for key, value in merge(self._file.records(), self._orphans) if self._file is not None else ():
@@ -163,8 +163,8 @@ class Looked(NamedTuple):
 
     Attributes:
         halves: its files.
-        problems: what is wrong beside the files, or with both together.
-        notes: what is wrong with a meta page, for which the other one serves.
+        problems: problems beside the files, or with both together.
+        notes: problems with a meta page that the other one replaces.
         format: its format; 0 when no head record is whole.
         clean: whether it is certain that it was closed cleanly.
         salvaged: whether it was made by salvage and has not been closed cleanly since.
@@ -282,7 +282,7 @@ def _fill(path: Path, target: Path) -> dict[str, Any]:
 
 
 def _save(half: Half, store: Store, *, durable: bool) -> None:
-    """Put what is whole in a half into the new store.
+    """Copy the undamaged records of a half into the new store.
 
     The last record of a FIFO queue keeps its number, also when all are lost. So who had taken the records up to a
     number and has not committed takes none that lies behind them, whichever are lost; of his own he may leave some.

@@ -1,10 +1,10 @@
-"""Volatile KEYED queues: a dict from key to what has that key, in order of arrival.
+"""Volatile KEYED queues: a dict from key to the entries with that key, in order of arrival.
 
-The dict is the only truth; one operation changes it. The order of the keys is made when somebody first searches by
-anything but EQ, and kept from then on. While a change is under way the queue is ``unsure``: who finds it so, since
-something was raised in between, counts the entries anew and has the order made anew. When memory is short, all entries
-go to the disk, and everything is done there, a commit each, until the queue is empty again: each method first asks
-where the entries are.
+The dict is the only truth; one operation changes it. The order of the keys is made at the first search by
+anything but EQ, and kept from then on. While a change is under way the queue is ``unsure``: a call that finds it so,
+since something was raised in between, counts the entries anew and has the order made anew. When memory is short, all
+entries go to the disk, and everything is done there, a commit each, until the queue is empty again: each method first
+asks where the entries are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PER_ENTRY: Final = 400
 
 
 class _Emptied:
-    """All entries were moved: what is in memory then."""
+    """The state in memory after all entries were moved."""
 
     __slots__ = ("queue",)
 
@@ -168,7 +168,7 @@ class KeyedQueue(VolatileQueue):
 
     def _in_order(self) -> Any:
         if self.keys is None:
-            from sortedcontainers import SortedList  # noqa: PLC0415  (few who import a store ever ask for an order)
+            from sortedcontainers import SortedList  # noqa: PLC0415  (few programs search by key order)
 
             self.keys = SortedList(self.by_key)
         return self.keys

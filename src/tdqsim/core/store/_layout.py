@@ -1,7 +1,7 @@
 """How queues, entries and meta data lie in an LMDB file.
 
-Everything is in one tree; the first byte of a key says what it is, so that one walk in key order meets the head, the
-meta data, the queue records, what is to be reclaimed, and then all entries:
+Everything is in one tree; the first byte of a key is its kind, so that one walk in key order meets the head, the
+meta data, the queue records, the numbers to reclaim, and then all entries:
 
 =============  =========================================================  =========================================
 first byte     rest of the key                                            value
@@ -9,16 +9,16 @@ first byte     rest of the key                                            value
 ``00``         nothing                                                    the head: see :class:`Head`
 ``01``         the caller's key                                           meta data
 ``02``         the queue's name                                           the queue record
-``03``         internal number of what was cleared or dropped             nothing
+``03``         internal number of a cleared or dropped queue              nothing
 ``80`` - ``BF``  internal number, key of a KEYED queue, record number       an entry
 ``C0`` - ``FF``  internal number, index                                     a piece of something long
 =============  =========================================================  =========================================
 
 Internal numbers are never given twice. Every value begins with a checksum over its key and the rest, so that an entry
-found under its own key with a matching checksum is what was put there. Plain records of one commit on a FIFO queue
+found under its own key with a matching checksum is undamaged. Plain records of one commit on a FIFO queue
 share entries of up to :data:`INLINE` bytes under the number of their last; every other record has an entry of its own.
-What is longer lies in pieces of that size, under a number of its own: no value takes pages beside the tree, which would
-have to be contiguous, and so room can be counted in pages, wherever they are free.
+A longer record lies in pieces of that size, under a number of its own: no value takes pages beside the tree, which
+would have to be contiguous, and so room can be counted in pages, wherever they are free.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]  # fmt: skip
 
 FORMAT: Final = 6
-"""The version of this layout and of what regions and systems keep; other formats are refused.
+"""The version of this layout and of the records of regions and systems; other formats are refused.
 
 Format 6 has the marks of a clean end in the head record; formats 4 and 5 had them in a file `state` of their own.
 """
@@ -51,7 +51,7 @@ OLDEST_FORMAT: Final = 4
 """The oldest format that salvage and upgrade read: its entries are like those of this one."""
 
 Durability = Literal["process", "power"]
-"""What a commit survives: the end of the process, or a loss of power too."""
+"""The failures that a commit survives: the end of the process, or a loss of power too."""
 
 INLINE: Final = 1900
 """Bytes of records in one entry; two such entries fit into a page of 4,096."""
@@ -67,7 +67,7 @@ RECLAIM: Final = b"\x03"
 ENTRIES: Final = 1 << 63
 PIECES: Final = ENTRIES | 1 << 62
 ZERO: Final = 1 << 40
-"""Added to a record number in its key, since what is put back in front has numbers below 1."""
+"""Added to a record number in its key, since records put back in front have numbers below 1."""
 
 _SEAL: Final = Struct(">I")
 _NUMBERED: Final = Struct(">QQ")
@@ -114,7 +114,7 @@ class Entry(NamedTuple):
     Attributes:
         data: the data, which may be empty.
         key: its key, of the key length of the KEYED queue; this and the others are empty for other queues.
-        sender: who sent it, in the caller's format; up to 255 bytes.
+        sender: the sender, in the caller's format; up to 255 bytes.
         time_ns: when it was put, in nanoseconds since 1970 UTC, as the caller gave it.
     """
 
@@ -125,11 +125,11 @@ class Entry(NamedTuple):
 
 
 Item: TypeAlias = bytes | Entry
-"""What a queue keeps: a record of a FIFO or LIFO queue, an entry of a KEYED one."""
+"""One item of a queue: a record of a FIFO or LIFO queue, an entry of a KEYED one."""
 
 
 class Standing(NamedTuple):
-    """What a durable queue is as of a commit.
+    """The state of a durable queue as of a commit.
 
     Attributes:
         first: the number of its first record; in a KEYED queue no more than the lowest that may be in use.
@@ -156,7 +156,7 @@ class Long(NamedTuple):
     time_ns: int
 
     def item(self, key: bytes, data: bytes) -> Item:
-        """What was put under an LMDB key, with its data."""
+        """The item that was put under an LMDB key, with its data."""
         return data if len(key) == _NUMBERED.size else Entry(data, key[8:-8], self.sender, self.time_ns)
 
     def pieces(self) -> Iterator[bytes]:
@@ -164,7 +164,7 @@ class Long(NamedTuple):
         return (_PIECE.pack(self.number | PIECES, index) for index in range(-(-self.size // INLINE)))
 
     def data(self, get: Callable[[bytes], bytes | None], what: str) -> bytes:
-        """The data, put together; StoreDamaged, naming ``what``, when it is not what was put."""
+        """The data of all pieces; StoreDamaged, naming ``what``, when it is not the data that was put."""
         data = b"".join(get(key) or b"" for key in self.pieces())
         if len(data) != self.size or crc32(data) != self.crc:
             raise StoreDamaged(f"{what} is damaged: a piece of it is not what was written")
@@ -180,7 +180,7 @@ def seal(key: bytes, rest: bytes) -> bytes:
 
 
 def unseal(key: bytes, value: bytes, what: str) -> bytes:
-    """What was sealed; StoreDamaged, naming ``what``, when it is not what was written."""
+    """The sealed value; StoreDamaged, naming ``what``, when its checksum does not match."""
     rest = value[4:]
     if not rest or value[:4] != _pack_seal(crc32(rest, crc32(key))):
         raise StoreDamaged(f"{what} is damaged: its checksum does not match")
@@ -213,7 +213,7 @@ def encode_long(key: bytes, item: Item, number: int) -> tuple[bytes, Iterator[tu
 
 
 def decode(key: bytes, value: bytes, what: str) -> list[Item] | Long:
-    """The records in a value under a key; StoreDamaged, naming ``what``, when it is not what was put."""
+    """The records in a value under a key; StoreDamaged, naming ``what``, when it is damaged."""
     rest = unseal(key, value, what)
     kind = rest[:1]
     if kind == ONE:
@@ -297,12 +297,12 @@ def read_queue_record(name: bytes, value: bytes) -> tuple[Order, int, Standing]:
 
 
 class Head(NamedTuple):
-    """The head record of a file: whose it is, and, in the durable file, how the store was left.
+    """The head record of a file: the store it belongs to, and, in the durable file, how the store was left.
 
     Attributes:
         format: the version of the layout.
         kind: the file's place in the store: 0 volatile, 1 durable.
-        store_id: what tells the store from others.
+        store_id: the store's unique identifier.
         next_number: the next internal number.
         clean: the store was closed cleanly, by the commit that wrote this record.
         salvaged: the store was made by salvage and has not been closed cleanly since.
@@ -338,7 +338,7 @@ def read_head(value: bytes | None) -> Head:
     return Head(format_, kind, store_id, number, bool(flags & _CLEAN), bool(flags & _SALVAGED), *rest)
 
 
-# -- what callers may hand in -----------------------------------------------------------------------------------------
+# -- checks of callers' arguments -------------------------------------------------------------------------------------
 
 
 def check_queue(name: bytes, order: Order, key_length: int) -> None:
@@ -350,11 +350,11 @@ def check_queue(name: bytes, order: Order, key_length: int) -> None:
 
 
 def nothing() -> None:
-    """What is done in a pause that nobody wants."""
+    """Do nothing in a pause: the default."""
 
 
 def not_keyed(name: bytes, order: Order) -> ValueError:
-    """What is wrong with keys given for a queue that has none."""
+    """The exception for keys given for a queue without keys."""
     return ValueError(f"queue {name!r}: only a KEYED queue has entries with keys; this one is {order.name}")
 
 

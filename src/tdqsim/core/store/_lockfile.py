@@ -1,6 +1,6 @@
 """One process writes a store: the lock file that says which.
 
-The lock is the system's, so it ends with the process however that ends, and a file that is left behind locks nobody
+The lock is the system's, so it ends with the process however that ends, and a file that is left behind blocks nobody
 out. The process id inside is for the message only. A symbolic link in its place is refused.
 """
 
@@ -61,7 +61,7 @@ class LockFile:
 
 
 def _opened(path: Path, *, mine: bool) -> int:
-    """The file's descriptor; -1 when there is none, nor can be: then nobody can hold it either."""
+    """The file's descriptor; -1 when there is none and none can be made: then no process can hold it either."""
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | OWN_FILE, 0o600)
     except OSError as error:
@@ -82,7 +82,7 @@ def _holder(fd: int) -> int:
 
 
 def this_boot() -> bytes:
-    """What tells one start of the machine from another, 16 bytes; zeros where the system does not say."""
+    """The identifier of this start of the machine, 16 bytes; zeros where the system has none."""
     try:
         return bytes.fromhex(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip().replace("-", ""))
     except (OSError, ValueError):

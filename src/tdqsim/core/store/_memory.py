@@ -5,12 +5,12 @@ interrupted so that they disagree. Where the records of a queue are:
 
 - *unused*: nothing was ever put, so not even a deque is there, of which there may be a hundred thousand;
 - *in memory*: everything is in ``tail``;
-- *overflowed*: what is taken next is in ``head``, then comes ``disk``, then ``tail``; of a LIFO queue ``tail`` is on
+- *overflowed*: the next records are in ``head``, then comes ``disk``, then ``tail``; of a LIFO queue ``tail`` is on
   top of ``disk``, and there is no head. This is right of a queue in memory too, so it becomes this before it moves.
 
 In memory a put or a take is one operation of a deque. Otherwise, and only then, the queue is ``careful``.
 
-Records move in a commit of the disk, which says to the queue in the same moment what is left in memory: if that is
+Records move in a commit of the disk, which in the same moment sets the queue's records in memory: if that is
 interrupted, the disk is in doubt, and everything that a careful queue does begins with settling it.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["PER_RECORD", "LifoQueue", "VolatileQueue"]
 
 PER_RECORD: Final = 64
-"""Memory that a record takes beside its data, and what is charged for that."""
+"""Memory that a record takes beside its data; it is charged with it."""
 _BATCH_BYTES: Final = 256 * 1024
 _LEAST: Final = 16
 _MOST: Final = 512
@@ -41,7 +41,7 @@ NOTHING: Final[deque[bytes]] = deque(maxlen=0)
 
 
 class Moved:
-    """Records were moved in a commit: what is in memory then, told to the queue by its settling."""
+    """The records in memory after a commit that moved some; its settling gives them to the queue."""
 
     __slots__ = ("head", "queue", "tail")
 
@@ -54,7 +54,7 @@ class Moved:
 
 
 class VolatileQueue:
-    """A volatile FIFO queue, and what the others have in common with it; see the module's text.
+    """A volatile FIFO queue, and the base of the others; see the module's text.
 
     Attributes:
         name: its name.
@@ -152,8 +152,8 @@ class VolatileQueue:
         near = self._tail()
         (self.head if self.careful else near).appendleft(item)  # type: ignore[arg-type]
 
-    def put_entry(self, entry: Entry) -> int:  # noqa: ARG002 - a KEYED queue's
-        """Add an entry to a KEYED queue, as :meth:`put`; ValueError when the queue is none or cannot take it."""
+    def put_entry(self, _entry: Entry) -> int:
+        """Add an entry to a KEYED queue, as :meth:`put`; ValueError when the queue is not KEYED or cannot take it."""
         raise not_keyed(self.name, self.order)
 
     def take_entry(self) -> Entry | None:
@@ -161,7 +161,7 @@ class VolatileQueue:
         data = self.take()
         return None if data is None else Entry(data)
 
-    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:  # noqa: ARG002 - a KEYED queue's
+    def take_key(self, _search: SearchOrder, _key: bytes) -> Entry | None:
         """Remove the entry that :meth:`find` finds and return it."""
         raise not_keyed(self.name, self.order)
 
@@ -235,13 +235,14 @@ class VolatileQueue:
 
     def search(
         self,
-        search: SearchOrder,  # noqa: ARG002 - a KEYED queue's
-        key: bytes,  # noqa: ARG002
+        search: SearchOrder,
+        key: bytes,
         *,
-        skip: int = 0,  # noqa: ARG002
-        pause: Callable[[], object] = nothing,  # noqa: ARG002
+        skip: int = 0,
+        pause: Callable[[], object] = nothing,
     ) -> Iterator[Entry]:
         """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
+        del search, key, skip, pause  # a KEYED queue's
         raise not_keyed(self.name, self.order)
 
     # -- many records -------------------------------------------------------------------------------------------------
@@ -257,17 +258,17 @@ class VolatileQueue:
             self.tail = deque()
         return went
 
-    def clear_keys(self, search: SearchOrder, key: bytes) -> int:  # noqa: ARG002 - a KEYED queue's
+    def clear_keys(self, _search: SearchOrder, _key: bytes) -> int:
         """Remove all entries whose key relates to ``key`` as asked; how many they were."""
         raise not_keyed(self.name, self.order)
 
     def memory_bytes(self) -> int:
-        """What the entries in memory take."""
+        """The memory that entries take."""
         count = len(self.head) + len(self.tail)
         return sum(map(len, self.head)) + sum(map(len, self.tail)) + PER_RECORD * count
 
     def overflow(self) -> None:
-        """Write most of what is in memory to the disk; StoreFull, and nothing is changed, when there is no room."""
+        """Write most entries in memory to the disk; StoreFull, and nothing is changed, when there is no room."""
         count = len(self.head) + len(self.tail)
         if count:
             most = min(_BATCH_BYTES, self.pool.budget // 8)
@@ -280,7 +281,7 @@ class VolatileQueue:
             self._move(0)
 
     def _move(self, keep: int) -> None:
-        """Put ``tail`` behind what is on the disk; of a queue all of which is in memory, but for its first records.
+        """Put ``tail`` behind the records on the disk; if all are in memory, all but the first records.
 
         With nothing kept, ``head`` is put back in front.
         """
@@ -299,7 +300,7 @@ class VolatileQueue:
             self._commit(work, self.head, islice(self.tail, _MOVED, None))
 
     def _made_on_disk(self) -> DurableQueue:
-        """The queue on the disk, made when there is none."""
+        """The queue on the disk, made if needed."""
         disk = self.pool.disk
         stored = disk.queue(self.name)
         return disk.create_queue(self.name, self.order, self.key_length) if stored is None else stored
@@ -323,7 +324,7 @@ class VolatileQueue:
         self.head, self.tail = deque(), deque()
 
     def forget(self) -> None:
-        """Become an empty queue of nobody."""
+        """Become an empty queue that belongs to no store."""
         self.disk, self.careful = None, True
         self.head = self.tail = NOTHING
 
@@ -361,7 +362,7 @@ class LifoQueue(VolatileQueue):
         return self.tail, stored
 
     def _move(self, keep: int) -> None:
-        """Put all but the newest of ``tail`` on top of what is on the disk."""
+        """Put all but the newest of ``tail`` on top of the records on the disk."""
         stored = self._about_to_move()
         while (more := len(self.tail) - keep) > 0:
             work = stored.work()

@@ -32,11 +32,11 @@ _INTEGER_KEY: Final = 0x08
 _NO_PAGE: Final = 2**64 - 1
 _SEAL: Final = Struct("=QII")
 _SEAL_AT: Final = 32
-"""Where a page's seal begins, counted from the end of the page: in another sector than what LMDB writes."""
+"""Where a page's seal begins, counted from the end of the page: in another sector than the part that LMDB writes."""
 
 
 class Meta(NamedTuple):
-    """What a meta page says: see LMDB.
+    """The contents of a meta page: see LMDB.
 
     ``crc`` is the checksum of all of it; ``sealed`` tells whether the page's seal vouches for it.
     """
@@ -55,7 +55,7 @@ class Meta(NamedTuple):
 
 
 def read_metas(path: Path) -> list[Meta]:
-    """The meta pages of the file in a directory that are what LMDB writes, the newer first.
+    """The valid meta pages of the file in a directory, the newer first.
 
     Raises:
         StoreDamaged: the file is missing, or neither page is.
@@ -82,7 +82,7 @@ def read_metas(path: Path) -> list[Meta]:
 
 
 def usable(path: Path, without: Meta | None = None) -> tuple[Meta, str]:
-    """The meta page to go by, and what is wrong with the other one; empty when nothing is.
+    """The meta page to use, and the problem with the other one; empty when there is none.
 
     Args:
         path: the directory of the file.
@@ -118,7 +118,7 @@ def _displaced(meta: Meta) -> bool:
 
 
 def repair(path: Path, meta: Meta) -> None:
-    """Write a meta page over the other one, which is not what LMDB writes, so that LMDB goes by it."""
+    """Write a meta page over the other, invalid one, so that LMDB uses it."""
     fd = os.open(path / "data.mdb", os.O_RDWR | OWN_FILE)
     try:
         raw = bytearray(read_at(fd, _SIZE, meta.index * meta.page_size))
@@ -143,7 +143,7 @@ def renumber(path: Path, number: int) -> None:
 
 
 def seal(path: Path) -> Meta:
-    """Seal the newer meta page of a file, which nobody may change meanwhile, and give it.
+    """Seal the newer meta page of a file, which no process may change meanwhile, and return it.
 
     Nothing depends on the seal being written: without it, damage of that page may stay unnoticed.
     """
@@ -175,7 +175,7 @@ def _read(handle: BinaryIO, index: int, at: int, size: int) -> Meta | None:
 
 
 def _meta(raw: bytes, index: int, size: int) -> Meta | None:
-    """What a meta page says; None when LMDB does not write such a page for a file of so many bytes."""
+    """The contents of a meta page; None when LMDB does not write such a page for a file of so many bytes."""
     if len(raw) < _SIZE:
         return None
     number, _, flags, _, _ = _PAGE_HEAD.unpack_from(raw)

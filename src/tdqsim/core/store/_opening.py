@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
 from typing import Any, Final, NamedTuple
 
 import lmdb
@@ -41,17 +42,15 @@ _LOCK_FILE: Final = (_READERS + 2) * 64
 
 
 def remove(path: Path) -> None:
-    """Remove a directory with all that is in it, if it is there."""
+    """Remove a directory with its contents, if it is there."""
     if path.exists():
-        from shutil import rmtree  # noqa: PLC0415  (it brings what packs archives)
-
         rmtree(path, ignore_errors=True)
 
 
 def make_half(path: Path, kind: int, store_id: bytes) -> None:
     """Make an empty file of a kind in a directory of its own, of which there may be half of one.
 
-    Queues are numbered from somewhere at random, so that a queue of a file that was made anew is told from the old one.
+    Queues are numbered from somewhere at random, so that a queue of a recreated file is not taken for the old one.
     """
     path.mkdir(mode=0o700, exist_ok=True)
     check_file(path)
@@ -73,7 +72,7 @@ class LastCommit(NamedTuple):
     Attributes:
         meta: its meta page.
         head: its head record; None when that is missing or damaged.
-        note: what is wrong with the other meta page, so that this may not be the last commit; empty for nothing.
+        note: the problem with the other meta page, so that this may not be the last commit; empty for none.
     """
 
     meta: Meta
@@ -86,7 +85,7 @@ def last_commit(path: Path, *, busy: bool = False) -> LastCommit:
 
     Args:
         path: the directory.
-        busy: another process may be committing meanwhile: what looks damaged is read again.
+        busy: another process may be committing meanwhile: data that looks damaged is read again.
 
     Raises:
         StoreDamaged: the file is missing, or neither of its meta pages can be used.
@@ -125,7 +124,7 @@ def check_pages(path: Path, meta: Meta) -> None:
     """Read every page of a commit. LMDB trusts its pages, and one that is damaged may end the process.
 
     Raises:
-        StoreDamaged: a page is not what LMDB wrote.
+        StoreDamaged: a page is not as LMDB wrote it.
     """
     file = PageFile(path, meta)
     try:
@@ -147,7 +146,7 @@ def open_half(
     last: LastCommit | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Durable:
-    """Open a file, having checked what costs nothing to check.
+    """Open a file after the cheap checks.
 
     Args:
         path: its directory.
@@ -157,10 +156,10 @@ def open_half(
         sync: each commit survives a loss of power.
         readonly: it is only looked at.
         last: its last commit, if the caller knows it.
-        note: called with the text of what had to be set right.
+        note: called with a text about each repair.
 
     Raises:
-        StoreDamaged: it is not what was written.
+        StoreDamaged: it is not as it was written.
         StoreFull: the disk is full.
         StoreError: it cannot be opened.
     """
@@ -222,7 +221,7 @@ def environment(path: Path, *, sync: bool, readonly: bool, locked: bool) -> Any:
 
 
 def _refused(path: Path, error: lmdb.Error) -> StoreError:
-    """What it means that LMDB cannot open a file."""
+    """Our exception when LMDB cannot open a file."""
     text = str(error)
     if "No space left" in text:
         return StoreFull(f"{path}: the disk is full")
@@ -235,7 +234,9 @@ def _refused(path: Path, error: lmdb.Error) -> StoreError:
 
 def _reserve_lock_file(path: Path) -> None:
     """LMDB writes its lock file through a mapping, and a full disk would end the process there: have its room first."""
-    if not hasattr(os, "posix_fallocate") or (path.exists() and not path.is_file()):  # then LMDB says what it is
+    if not hasattr(os, "posix_fallocate") or (
+        path.exists() and not path.is_file()
+    ):  # then LMDB's error names the reason
         return
     fd = os.open(path, os.O_RDWR | os.O_CREAT | OWN_FILE, 0o600)
     try:

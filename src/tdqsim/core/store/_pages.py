@@ -2,8 +2,8 @@
 
 LMDB trusts every pointer it finds, so on a damaged file it may hand out other data, loop, or kill the process. This
 reader trusts none: each page must say its own number, each node must lie inside its page, keys must rise and stay
-between the keys of the branch above, and no page may be met twice. What fails is reported and left out. It reads page
-by page instead of mapping the file, since a bad sector under a mapping would end the process.
+between the keys of the branch above, and no page may be met twice. Pages that fail are reported and left out. It reads
+page by page instead of mapping the file, since a bad sector under a mapping would end the process.
 
 A file is pages of one size. Pages 0 and 1 are the meta pages. A branch page holds (key, page number) nodes, a leaf
 page (key, value) nodes; a value too long for a page, of which only the list of free pages has any, lies in overflow
@@ -32,20 +32,20 @@ _OVERFLOW_HEAD: Final = Struct("=QHHI")
 _NODE: Final = Struct("=HHHH")
 _BRANCH, _LEAF, _OVERFLOW = 0x01, 0x02, 0x04
 _KIND: Final = 0x4F
-"""The flags that say what a page is; the others are LMDB's own marks in memory, and never in a file."""
+"""The flags for the kind of a page; the others are LMDB's own marks in memory, and never in a file."""
 _BIG_DATA: Final = 0x01
 _MAX_DEPTH: Final = 32
 
 
 class PageError(Exception):
-    """A page is not what its place says it must be."""
+    """A page is not of the kind that its place requires."""
 
 
 class PageFile:
     """The pages of one file, as of the commit of a meta page.
 
     Attributes:
-        problems: what was found to be wrong, in the order of finding.
+        problems: the problems in the order in which they were found.
         reached: the pages that were met.
         entries: how many records the walk gave.
     """
@@ -89,7 +89,7 @@ class PageFile:
         _, _, flags, lower, upper = _HEAD.unpack_from(data)
         if flags & _KIND != wanted:
             raise PageError(f"page {page} is not what the pages above it say")
-        if flags != wanted:  # LMDB would leave such a page out of its next commit; what it holds can still be salvaged
+        if flags != wanted:  # LMDB would leave such a page out of its next commit; its contents can still be salvaged
             self.problems.append(f"page {page} has the flags {flags:#x}, {wanted:#x} are right")
         if not _HEAD.size <= lower <= upper <= self._size or lower % 2:
             raise PageError(f"page {page} has impossible bounds")
@@ -203,13 +203,13 @@ class PageFile:
         return None
 
     def check(self) -> list[str]:
-        """What is wrong with the pages, of which each that is in use is read; records are not decoded."""
+        """The problems of the pages; each page in use is read, and records are not decoded."""
         for _ in self.records():
             pass
         self.free()
         return list(dict.fromkeys(self.problems))
 
-    # -- what no tree leads to ----------------------------------------------------------------------------------------
+    # -- pages outside all trees --------------------------------------------------------------------------------------
 
     def free(self) -> set[int] | None:
         """The free pages, when their tree is whole and none of them is in use; None, and a problem, otherwise."""
@@ -250,7 +250,7 @@ class PageFile:
 
 
 def _flags(data: bytes) -> int:
-    """The flags of a page, which say what it is."""
+    """The flags of a page: its kind."""
     return int.from_bytes(data[10:12], sys.byteorder)
 
 

@@ -1,7 +1,7 @@
-"""A durable queue: what it holds as of the last commit. What is to be done to it gathers in a work.
+"""A durable queue: its records as of the last commit. Changes to it gather in a work.
 
 Record numbers have no holes in a FIFO or LIFO queue, so a position is a number, and counting costs nothing. Committed
-records never change: what was read ahead says which record it is, so nothing has to be kept in step with it.
+records never change: records that were read ahead have their numbers, so nothing has to be kept in step with them.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tdqsim.core.store._layout import (
     nothing,
     read_queue_record,
 )
+from tdqsim.core.store._lmdb import Transaction
 from tdqsim.core.store._work import AHEAD, NOT_AHEAD, Ahead, KeyedWork, LifoWork, Work
 from tdqsim.errors import StoreDamaged
 
@@ -41,6 +42,7 @@ _BATCH: Final = 256
 _AT_ONCE: Final = 1000
 _SLICE: Final = 10_000
 """Keys that one look passes over: some two milliseconds."""
+_EMPTY: Final = Standing()
 _END: Final = b"\xff" * 9
 """Behind every record number."""
 _WORKS: Final = {Order.FIFO: Work, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
@@ -57,11 +59,11 @@ class DurableQueue:
         name: its name.
         order: the order in which it hands out its entries.
         key_length: the length of its keys; 0 unless KEYED.
-        now: what it is as of the last commit; in a store that is only looked at, as of when it was asked for.
-        after: what it is in the transaction of a commit.
+        now: its state as of the last commit; in a store opened for reading only, as of its look-up.
+        after: its state in the transaction of a commit.
         durable: the file it is in.
         record_key: the key of its record.
-        facts: what its record says of it whatever it holds, see :func:`~tdqsim.core.store._layout.queue_record`.
+        facts: the constant part of its record, see :func:`~tdqsim.core.store._layout.queue_record`.
         ahead: records that were read ahead.
     """
 
@@ -75,7 +77,7 @@ class DurableQueue:
         name: bytes,
         order: Order,
         key_length: int,
-        now: Standing = Standing(),  # noqa: B008
+        now: Standing = _EMPTY,
     ) -> None:
         self.durable = durable
         self.name, self.order, self.key_length = name, order, key_length
@@ -140,7 +142,7 @@ class DurableQueue:
                 return
             yield from found
 
-    def _some(self, txn: Any, seq: int | None, skip: int, *, down: bool) -> tuple[list[Item], int]:
+    def _some(self, txn: Transaction, seq: int | None, skip: int, *, down: bool) -> tuple[list[Item], int]:
         """A batch of records from a number on, or from where the queue begins, and the number behind them."""
         now = self._committed(txn)
         if seq is None:
@@ -153,16 +155,16 @@ class DurableQueue:
                 seq = start - 1 if down else end + 1
         return found, seq
 
-    def _committed(self, txn: Any) -> Standing:
-        """What the queue is as of the commit that is looked at, which may be another process's."""
+    def _committed(self, txn: Transaction) -> Standing:
+        """The state of the queue as of the commit that is read, which may be another process's."""
         value = txn.get(self.record_key)
         return Standing() if value is None else read_queue_record(self.name, value)[2]
 
-    def _run(self, txn: Any, now: Standing, seq: int, most: int, *, down: bool = False) -> list[Block]:
+    def _run(self, txn: Transaction, now: Standing, seq: int, most: int, *, down: bool = False) -> list[Block]:
         """LMDB entries from that of a record on, until there are so many records or something long.
 
-        What is missing or damaged is told to who comes to it, not to who reads the record before: it ends them, and
-        only at once is it raised.
+        A missing or damaged record ends the run; only when it is the first one is an error raised, so that the records
+        before it can be read.
         """
         found: list[Block] = []
         cursor = txn.cursor()
@@ -191,13 +193,13 @@ class DurableQueue:
             raise self.damaged(f"record {seq} is missing")
         return found
 
-    def _items(self, txn: Any, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
-        """What is in an LMDB entry; where its data is when it is long."""
+    def _items(self, txn: Transaction, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
+        """The items of an LMDB entry, and the place of its data when it is long."""
         try:
             found = decode(key, value, "")
             if found.__class__ is list:
                 return found, None
-            assert isinstance(found, Long), "what is no list is long"
+            assert isinstance(found, Long), "a value is a list or long"
             return [found.item(key, found.data(txn.get, ""))], found
         except StoreDamaged:
             raise self.damaged(f"record {entry_number(key)} is damaged") from None
@@ -207,7 +209,7 @@ class DurableQueue:
         self.ahead = self.durable.look(lambda txn: self._ahead(txn, seq))
         return self.ahead
 
-    def _ahead(self, txn: Any, seq: int) -> Ahead:
+    def _ahead(self, txn: Transaction, seq: int) -> Ahead:
         run = self._run(txn, self.now, seq, AHEAD)
         items: Any = [item for _, _, found, _ in run for item in found]
         return seq, items, {end: long for end, _, _, long in run}
@@ -225,7 +227,7 @@ class DurableQueue:
         return [(entry_key(number, end), items[0], long) for end, _, items, long in run]
 
     def damaged(self, what: str) -> StoreDamaged:
-        """The error for something of the queue that is not what was written."""
+        """The exception for a part of the queue that is not as it was written."""
         return self.durable.damaged(f"queue {self.name!r}: {what}")
 
     # -- by key ---------------------------------------------------------------------------------------------------
@@ -265,12 +267,13 @@ class DurableQueue:
         """Entries whose key relates to ``key`` as asked, all of them for None, without some."""
         number = self.now.number
         low = (number | ENTRIES).to_bytes(8, "big")
-        for start, stop in key_ranges(low, search, key)[:: -1 if reverse else 1]:
+        for span in key_ranges(low, search, key)[:: -1 if reverse else 1]:
+            start, stop = span
             if skip and search is None:
                 at = self._key_at(self.now.count - skip if reverse else skip, start, stop, pause)
-                start, stop = (start, at) if reverse else (at, stop)  # noqa: PLW2901
+                start, stop = (start, at) if reverse else (at, stop)
             elif skip:
-                start, went = self._passed(start, stop, skip, pause)  # noqa: PLW2901
+                start, went = self._passed(start, stop, skip, pause)
                 skip -= went
             while found := self.durable.look(
                 lambda txn, start=start, stop=stop: self._between(txn, start, stop, but, most, reverse=reverse)  # type: ignore[misc]
@@ -278,7 +281,7 @@ class DurableQueue:
                 yield from found
                 if self.now.number != number and not self.durable.readonly:
                     return
-                start, stop = (start, found[-1][0]) if reverse else (found[-1][0] + b"\0", stop)  # noqa: PLW2901
+                start, stop = (start, found[-1][0]) if reverse else (found[-1][0] + b"\0", stop)
 
     def _key_at(self, position: int, low: bytes, high: bytes, pause: Callable[[], object]) -> bytes:
         """A key with so many entries of a span before it, found from the nearest place that is known."""
@@ -307,7 +310,7 @@ class DurableQueue:
         return (stop if down else start), went
 
     def _keys(self, start: bytes, stop: bytes, most: int, *, down: bool) -> list[bytes]:
-        def walk(txn: Any) -> list[bytes]:
+        def walk(txn: Transaction) -> list[bytes]:
             cursor = txn.cursor()
             at_or_behind = cursor.set_range(stop if down else start)
             if (not at_or_behind and not down) or (at_or_behind and down and not cursor.prev()):
@@ -318,7 +321,14 @@ class DurableQueue:
         return self.durable.look(walk)
 
     def _between(
-        self, txn: Any, start: bytes, stop: bytes, but: Callable[[bytes], bool] | None, most: int, *, reverse: bool
+        self,
+        txn: Transaction,
+        start: bytes,
+        stop: bytes,
+        but: Callable[[bytes], bool] | None,
+        most: int,
+        *,
+        reverse: bool,
     ) -> list[Found]:
         cursor = txn.cursor()
         found: list[Found] = []

@@ -1,6 +1,6 @@
-"""Room for what is to be written, looked for before anything is changed.
+"""Room for writes, reserved before anything is changed.
 
-What is put is charged :data:`FACTOR` times its size and something for each entry; what is removed is credited only
+A put is charged :data:`FACTOR` times its size and something for each entry; a removal is credited only
 when the charge is spent and the pages in use are counted anew. Nothing is kept in step with units of work: what those
 that are alive hold is added up when it is counted. The file is grown with the system's own call, between
 transactions, so that no commit ever meets a full disk; an eighth and two megabytes more than is in use are kept for
@@ -28,11 +28,11 @@ KEYED: Final = 8192
 AHEAD: Final = 2 << 20
 _STEP: Final = 64 << 20
 _MOST: Final = 8 << 20
-"""Charged at most before it is counted again: what works hold is listed until then."""
+"""The most that is charged before pages are counted again: holders are listed until then."""
 _BEHIND: Final = 1000
 """Commits that a reader may be behind before it is reported."""
 _GROWN: Final = 64 << 20
-"""Bytes that a file may have beyond twice what is in use, likewise."""
+"""Bytes that a file may have beyond twice the bytes in use, likewise."""
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -48,8 +48,8 @@ class Room:
     Attributes:
         have: bytes of the file that are ours on the disk.
         limit: the file never grows over this; None for no ceiling but the disk's.
-        holders: who holds room as long as it is alive, which is added up when the pages are counted.
-        left: what may be charged before the pages are counted anew.
+        holders: the works that hold room while they are alive; it is added up when the pages are counted.
+        left: the bytes that may be charged before the pages are counted anew.
         counts: how often the pages were counted, for benchmarks.
         fault: called with ``grow`` before the file grows, for tests that break things.
     """
@@ -73,7 +73,7 @@ class Room:
             os.close(fd)
 
     def cost(self, nbytes: int, many: int = 1, *, keyed: bool = False) -> int:
-        """What is charged for records of so many bytes together."""
+        """The charge for records of so many bytes together."""
         return FACTOR * nbytes + many * (KEYED if keyed else FACTOR * PER_ENTRY)
 
     def refusal(self, cost: int) -> str:
@@ -81,14 +81,14 @@ class Room:
         return "" if self.left >= cost else self._count_anew(cost)
 
     def in_use(self) -> int:
-        """Bytes of the pages in the tree, and what a commit needs beside them."""
+        """Bytes of the pages in the tree, and of those that a commit needs beside them."""
         stat = self._env.stat()
         return int(
             (stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]) * stat["psize"] * 9 // 8 + AHEAD
         )
 
     def _count_anew(self, cost: int) -> str:
-        """Count the pages in use and what is held, for what is left; grow the file when ``cost`` does not fit."""
+        """Count the pages in use and the room held, and set ``left``; grow the file when ``cost`` does not fit."""
         self.counts += 1
         alive = [(each, holder.held) for each in self.holders if (holder := each()) is not None and holder.held]
         self.holders = [each for each, _ in alive]
@@ -135,7 +135,7 @@ class Room:
         return f"{self._file}: there is no room: {what}"
 
     def _allocate(self, size: int) -> bool:
-        """Reserve with the system's own call, or, where there is none, by writing what lies beyond the end."""
+        """Reserve with the system's own call, or, where there is none, by writing beyond the end."""
         try:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(self._fd, 0, size)

@@ -20,15 +20,15 @@ _SLOT: Final = 512
 
 
 class OldState(NamedTuple):
-    """What the file says.
+    """The contents of the file.
 
     Attributes:
-        store_id: what tells the store from others, in hexadecimal digits; empty when it is not known.
+        store_id: the store's unique identifier, in hexadecimal digits; empty when it is not known.
         clean: whether it was closed cleanly.
         salvaged: whether it was made by salvage and has not been closed cleanly since.
         boot: the start of the machine in which the store was last opened, as in the head record.
         volatile: at a clean close, the number of the volatile file's last commit; 0 when there was no such file.
-        problem: what is wrong with the file; empty for nothing.
+        problem: the problem with the file; empty for none.
     """
 
     store_id: str = ""
@@ -40,7 +40,7 @@ class OldState(NamedTuple):
 
 
 def read_state(path: Path) -> OldState:
-    """What the file of a store directory says."""
+    """Read the file of a store directory."""
     try:
         fd = os.open(path / "state", os.O_RDONLY | OWN_FILE)
     except FileNotFoundError:

@@ -7,7 +7,7 @@ volatile file must be at the commit that the mark names, which was synced before
 closed cleanly.
 
 A store that was not closed cleanly has every page checked before LMDB opens the files. When the machine was started
-anew meanwhile, all records are read too, in a process of its own, and what is volatile is given up.
+anew meanwhile, all records are read too, in a process of its own, and volatile records are discarded.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Store:
 
     Args:
         path: the directory; None for a temporary one that is removed at close and at the end of the process.
-        durability: what a commit survives: ``process`` (SIGKILL) or ``power``.
+        durability: the failures that a commit survives: ``process`` (SIGKILL) or ``power``.
         limit_bytes: neither of the two files grows over this; two megabytes of each are kept for commits.
-        create: make the store when there is none.
+        create: create the store if it does not exist.
         readonly: look at a store that another process may be writing; every call sees its last commit, and of volatile
             records those only that are on the disk.
-        memory_bytes: what volatile records may take in memory before they overflow to the disk.
+        memory_bytes: the memory that volatile records may take before they overflow to the disk.
 
     Attributes:
         volatile: the queues that are in memory and overflow.
@@ -64,12 +64,12 @@ class Store:
             at, False says that another process has it open, or was killed: volatile records in memory are not seen.
         salvaged: it was made by salvage, and nobody has closed it cleanly since: what refers to what was lost is to
             be expected.
-        notes: what had to be set right when it was opened; each is a warning of the logger ``tdqsim.store`` too.
+        notes: the repairs made when it was opened; each is a warning of the logger ``tdqsim.store`` too.
 
     Raises:
         StoreInUse: another process writes the store.
-        StoreMissing: there is none, and none was to be made.
-        StoreDamaged: what is there is not what was written; the message says what, and what can be done.
+        StoreMissing: there is none, and ``create`` is False.
+        StoreDamaged: it is not as it was written; the message names the damage and the remedy.
         StoreVersionError: another version of tdqsim wrote it; it is left as it is.
         StoreFull: there is no room for a new store.
         ValueError: an argument is out of range, or the path is empty.
@@ -126,7 +126,7 @@ class Store:
 
     @property
     def store_id(self) -> bytes:
-        """What tells it from other stores."""
+        """Its unique identifier."""
         return self._head.store_id
 
     @property
@@ -207,7 +207,7 @@ class Store:
             _sync(self.path, self.path.absolute().parent)
 
     def _last_volatile(self, last: LastCommit) -> LastCommit | None:
-        """The last commit of the volatile file; None when there is no such file, or only what is left of one."""
+        """The last commit of the volatile file; None when there is no such file, or only a part of one."""
         place = self.path / "volatile"
         check_file(place)  # it is opened later, where an error would cost records
         head = last.head
@@ -229,8 +229,8 @@ class Store:
         raise StoreDamaged(f"{self.path / 'volatile'}: the file {what}; {STORE_HELP}")
 
     def _check(self, last: LastCommit, volatile: LastCommit | None, *, stopped: bool) -> None:
-        """Check what a run that did not end cleanly has left."""
-        if self.readonly and is_held(self.path):  # whoever has it open has checked it
+        """Check the files after a run that did not end cleanly."""
+        if self.readonly and is_held(self.path):  # the process that has it open has checked it
             return
         if stopped and not self.readonly:
             self._machine_stopped()
@@ -240,7 +240,7 @@ class Store:
             check_pages(self.path / "volatile", volatile.meta)
 
     def _machine_stopped(self) -> None:
-        """The machine was started anew while the store was open: what was not synced is doubtful.
+        """The machine was started anew while the store was open: unsynced data is doubtful.
 
         The volatile data is given up. The durable data is read through, in a process of its own.
         """
@@ -259,7 +259,7 @@ class Store:
             note=self._note,
         )  # fmt: skip
         self.durable = half("durable", last=last)
-        first = [volatile]  # what is known of the file that is there; one that is made later is another
+        first = [volatile]  # the present file; one that is made later is another
 
         def open_volatile() -> Durable:
             return half("volatile", last=first.pop() if first else None)
@@ -290,7 +290,7 @@ class Store:
             self.durable.sync()
 
     def _note(self, text: str) -> None:
-        """Keep what had to be set right, and log it: something may be missing."""
+        """Keep a note about a repair, and log it: something may be missing."""
         self._notes.append(text)
         import logging  # noqa: PLC0415  (few stores have a note)
 
@@ -321,7 +321,7 @@ class Store:
 
         Raises:
             StoreFull: there is no room for the volatile records, and how many are lost; the store is closed, but not
-                cleanly. What is durable is kept.
+                cleanly. Durable data is kept.
             StoreError: the system refused to write; likewise.
         """
         if self._closed:
@@ -364,7 +364,7 @@ class Store:
             ) from error
 
     def _close_all(self) -> None:
-        """Close what is open; may be done again when it was interrupted."""
+        """Close the files; may be repeated after an interrupt."""
         for half in ("volatile", "durable"):
             if hasattr(self, half):
                 getattr(self, half).close()
@@ -385,8 +385,8 @@ class Store:
 
 
 def _new_directory() -> Path:
-    """A directory for a store that nobody gave one."""
-    import tempfile  # noqa: PLC0415  (a tool that works on a store need not wait for it)
+    """A temporary directory for a store."""
+    import tempfile  # noqa: PLC0415  (most stores have a path)
 
     return Path(tempfile.mkdtemp(prefix="tdqsim-"))
 

@@ -27,7 +27,7 @@ _NEW: Final = "new"
 
 
 def upgrade(path: Path) -> Looked:
-    """Bring a store of an older format to this one; what it was."""
+    """Bring a store of an older format to this one; returns the findings about it before."""
     looked = _sound(path)
     if looked.format == FORMAT:
         return looked
@@ -51,7 +51,7 @@ def upgrade(path: Path) -> Looked:
 
 
 def compact(path: Path) -> Looked:
-    """Replace each file by one that has only the pages in use; what the store was."""
+    """Replace each file by one that has only the pages in use; returns the findings about the store before."""
     looked = _sound(path)
     for half in looked.halves:
         place = path / half.name

@@ -1,10 +1,10 @@
 """Volatile queues: in memory, until together they take more than their budget.
 
-What an emergency restart throws away needs no database. A record that is put is charged to one budget of all queues;
-when that is spent, what is in memory is counted anew, and if it is much, the largest queues overflow to a file of their
-own (a :class:`~tdqsim.core.store._durable.Durable` that is never synced but at a clean close). So there is one account,
-which an interrupt may falsify by a record and the next count sets right. Writing out is overflowing to the last record:
-it is done at a clean close and whenever the user asks. What is on the disk and not in memory outlives the process.
+Records that an emergency restart discards need no database. A put record is charged to one budget of all queues;
+when that is spent, the records in memory are counted anew, and if it is much, the largest queues overflow to a file of
+their own (a :class:`~tdqsim.core.store._durable.Durable` that is never synced but at a clean close). So there is one
+account, which an interrupt may falsify by a record and the next count sets right. Writing out is overflowing to the
+last record: it is done at a clean close and whenever the user asks. Only records on the disk outlive the process.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Volatile:
     """The volatile queues of a store.
 
     Attributes:
-        left: what may be put before what is in memory is counted anew.
-        budget: what the records in memory may take, with some 64 bytes for each.
+        left: the bytes that may be put before the records in memory are counted anew.
+        budget: the memory that records may take, with some 64 bytes for each.
         path: the directory of the file to which queues overflow; there is none before the first does.
     """
 
@@ -53,7 +53,7 @@ class Volatile:
             key_length: 1 to 256 for a KEYED queue, 0 for the others.
 
         Raises:
-            ValueError: an argument is outside of what is allowed.
+            ValueError: an argument is out of range.
         """
         check_queue(name, order, key_length)
         if self.queue(name) is not None:
@@ -93,7 +93,7 @@ class Volatile:
                 yield queue
 
     def drop(self, queue: VolatileQueue) -> None:
-        """Remove a queue and what it holds."""
+        """Remove a queue with its records."""
         queue.clear()
         if self._disk is not None and (stored := self._disk.queue(queue.name)) is not None:
             self._disk.drop(stored)
@@ -119,7 +119,7 @@ class Volatile:
         return self._disk.failed if self._disk is not None else ""
 
     def make_room(self) -> None:
-        """Count what is in memory, and let the largest queues overflow until that is half of the budget at most.
+        """Count the records in memory, and let the largest queues overflow until they take at most half of the budget.
 
         Raises:
             StoreFull: there is no room on the disk, and no room in memory either.
@@ -166,7 +166,7 @@ class Volatile:
         queues, self._queues = self._queues, {}
         for queue in queues.values():
             queue.forget()
-        (self.path / "made").unlink(missing_ok=True)  # from here on the file is none, however this ends
+        (self.path / "made").unlink(missing_ok=True)  # from here on the file counts as unfinished, however this ends
         if self._disk is not None:
             self._disk.close()
         self._disk = None
@@ -178,7 +178,7 @@ class Volatile:
             self._disk.sync()
 
     def close(self) -> None:
-        """Close the file and forget what is in memory."""
+        """Close the file and drop the records in memory."""
         queues, self._queues = self._queues, {}
         for queue in queues.values():
             queue.forget()
@@ -186,6 +186,6 @@ class Volatile:
             self._disk.close()
 
     def disown(self) -> None:
-        """In a forked child: refuse every use of what is on the disk."""
+        """In a forked child: refuse every use of the file."""
         if self._disk is not None:
             self._disk.disown()

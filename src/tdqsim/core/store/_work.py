@@ -1,8 +1,8 @@
-"""What has been done to one durable queue and not committed.
+"""The uncommitted changes to one durable queue.
 
 A work changes nothing but itself: throw it away, and nothing was done. Each of its methods changes it by one
-assignment or one append at its end, so that whatever is raised inside leaves it as it was before or as it is after.
-To apply itself to a transaction changes nothing but the transaction, so it can be done again after a commit that
+assignment or one append at its end, so that an exception inside leaves it as it was before or as it is after.
+Applying it to a transaction changes nothing but the transaction, so it can be repeated after a commit that
 failed.
 """
 
@@ -31,6 +31,7 @@ from tdqsim.core.store._layout import (
     queue_record,
     size_of,
 )
+from tdqsim.core.store._lmdb import Transaction
 from tdqsim.core.store._room import FACTOR, PER_ENTRY
 from tdqsim.errors import StoreDamaged, StoreFull
 
@@ -45,7 +46,7 @@ AHEAD: Final = 64
 Ahead: TypeAlias = tuple[int, list[Any], dict[int, Long | None]]
 """The number of the first of them, the records, and which of them are the last of their LMDB entries."""
 NOT_AHEAD: Final[Ahead] = (0, [], {})
-"""Nothing is known. All queues share it: what is put has numbers from 1 on, so no record comes right behind it."""
+"""No record is known. All queues share it: records have numbers from 1 on, so none comes right behind it."""
 _TOO_MUCH: Final = FACTOR * (MAX_DATA + PER_ENTRY)
 _Standing: TypeAlias = Standing | tuple[int, int, int, int, int]
 _new: Any = tuple.__new__
@@ -59,12 +60,12 @@ class Work:
 
     Attributes:
         queue: the queue.
-        items: what was put, in order: records, of a KEYED queue entries.
+        items: the put items, in order: records, of a KEYED queue entries.
         own: how many of these were read back with :meth:`take_own`.
-        front: what was put back, the last one first of all.
+        front: the items that were put back; the last one is taken first.
         cleared: whether everything committed goes.
         dropped: whether the queue goes too.
-        held: the room that is held for what was put.
+        held: the room that is held for the put items.
         last: the number of the last record that it put; set when it is applied.
         taken: how many committed records were taken off a FIFO queue, and the bytes of their data.
         spent: LMDB entries of which the last record was taken.
@@ -112,12 +113,12 @@ class Work:
             self.held += cost
         self.items.append(data)
 
-    def put_entry(self, entry: Entry) -> None:  # noqa: ARG002 - a KEYED queue's
+    def put_entry(self, _entry: Entry) -> None:
         """Add an entry to a KEYED queue; as :meth:`put`, ValueError also when the queue cannot take it."""
         raise not_keyed(self.queue.name, self.queue.order)
 
     def put_many(self, items: list[Any]) -> None:
-        """Add what was checked before, in one go: StoreFull, and none of it, when there is no room."""
+        """Add items that were checked before, in one go: StoreFull, and none of them, when there is no room."""
         self._hold(self._cost(items))
         self.items += items
 
@@ -129,7 +130,7 @@ class Work:
         self.front.append(item)
 
     def give_back(self, item: Item) -> None:
-        """As :meth:`put_back`, also where there is no room: what was taken and never committed still has its own."""
+        """As :meth:`put_back`, even without room: an item whose removal was not committed still has its own."""
         try:
             self.put_back(item)
         except StoreFull:
@@ -194,7 +195,7 @@ class Work:
         self.own += 1
         return data
 
-    def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:  # noqa: ARG002 - a KEYED queue's
+    def take_key(self, _search: SearchOrder, _key: bytes) -> Entry | None:
         """The first committed entry not yet taken whose key relates to ``key`` as asked, of the lowest such key.
 
         Raises:
@@ -205,7 +206,7 @@ class Work:
     # -- all at once ----------------------------------------------------------------------------------------------
 
     def clear(self) -> int:
-        """Everything committed goes, and what this work put; how many entries that are."""
+        """Remove all committed entries and the items of this work; returns how many."""
         went = (0 if self.cleared else self.queue.count - self.reads) + len(self.items) - self.own + len(self.front)
         self.items, self.front, self.own, self.cleared = [], NOTHING, 0, True
         return went
@@ -218,8 +219,8 @@ class Work:
 
     # -- committing -----------------------------------------------------------------------------------------------
 
-    def apply(self, txn: Any) -> None:
-        """Change the transaction; ``after`` of the queue, which is what it is in it, follows."""
+    def apply(self, txn: Transaction) -> None:
+        """Change the transaction, and the queue's ``after``, its state in it."""
         queue = self.queue
         first, last, count, size, number = self._cleared(txn) if self.cleared else queue.after
         reads, went = self.taken
@@ -244,7 +245,7 @@ class Work:
     def settled(self) -> None:
         """The commit is made: memory follows. May be done again.
 
-        A record that comes right behind what was read ahead of a FIFO queue is known too.
+        A record that comes right behind those that were read ahead of a FIFO queue is known too.
         """
         queue, items = self.queue, self.items
         after = queue.after
@@ -262,7 +263,7 @@ class Work:
         queue.now = after
         self.held = 0
 
-    def _follow(self, txn: Any, after: _Standing) -> None:
+    def _follow(self, txn: Transaction, after: _Standing) -> None:
         """Write the queue's record if anything of it has changed."""
         queue = self.queue
         if after == queue.after:
@@ -273,8 +274,8 @@ class Work:
         else:
             txn.delete(queue.record_key)
 
-    def _cleared(self, txn: Any) -> _Standing:
-        """What is left of the queue when everything committed goes."""
+    def _cleared(self, txn: Transaction) -> _Standing:
+        """The state of the queue after all committed entries are removed."""
         now, durable = self.queue.after, self.queue.durable
         if now.number:
             durable.reclaim_later(txn, now.number)
@@ -282,7 +283,7 @@ class Work:
             return Standing()
         return now.last + 1, now.last, 0, 0, durable.new_number(txn)
 
-    def _remove(self, txn: Any, number: int, first: int) -> None:
+    def _remove(self, txn: Transaction, number: int, first: int) -> None:
         """Remove the LMDB entries all of whose records were taken, when the queue begins with ``first``."""
         for end, long in self.spent:
             if end < first:
@@ -290,21 +291,21 @@ class Work:
                 if long is not None:
                     self.queue.durable.delete_long(txn, long)
 
-    def _free_numbers(self, txn: Any, number: int, first: int) -> None:
-        """Take out of the entry of the first record what was taken before: those numbers are given again."""
+    def _free_numbers(self, txn: Transaction, number: int, first: int) -> None:
+        """Remove taken records from the LMDB entry of the first record: their numbers are used again."""
         cursor = txn.cursor()
         if cursor.set_range(entry_key(number, first)) and cursor.key()[:8] == entry_key(number, first)[:8]:
             key, value = cursor.item()
-            with suppress(StoreDamaged):  # whoever comes to it is told
+            with suppress(StoreDamaged):  # the damage is reported when the record is read
                 found = decode(key, value, "")
                 left = entry_number(key) - first + 1
                 if isinstance(found, list) and left < len(found):
                     txn.put(key, encode(key, found[-left:]))
 
-    def _write(self, txn: Any, number: int, seq: int, items: Sequence[Any]) -> int:
+    def _write(self, txn: Transaction, number: int, seq: int, items: Sequence[Any]) -> int:
         """Write records behind a number; the bytes of their data.
 
-        LMDB fills its pages when it is told that what comes is the last of all; else it splits them into halves.
+        LMDB fills its pages when it knows that the key is the last of all; else it splits them into halves.
         """
         total = 0
         last = len(items) > 1
@@ -360,7 +361,7 @@ class LifoWork(Work):
             self.gone[key] = len(item), long
         return [item for _, item, _ in found]  # type: ignore[misc]
 
-    def apply(self, txn: Any) -> None:
+    def apply(self, txn: Transaction) -> None:
         """See the base."""
         first, last, count, size, number = self._cleared(txn) if self.cleared else self._removed(txn)
         if len(self.items) > self.own or self.front:
@@ -376,8 +377,8 @@ class LifoWork(Work):
         self.queue.now = self.queue.after
         self.held = 0
 
-    def _removed(self, txn: Any) -> _Standing:
-        """What is left of the queue when what was taken is removed."""
+    def _removed(self, txn: Transaction) -> _Standing:
+        """The state of the queue after the taken entries are removed."""
         first, last, count, size, number = self.queue.after
         for key, (nbytes, long) in self.gone.items():
             if not txn.delete(key):
@@ -390,8 +391,8 @@ class LifoWork(Work):
 
     _shrinks: ClassVar = True
 
-    def _insert(self, txn: Any, number: int, first: int, last: int) -> tuple[int, int, int]:
-        """Put what was put back on the top; first and last record then, and the bytes that came."""
+    def _insert(self, txn: Transaction, number: int, first: int, last: int) -> tuple[int, int, int]:
+        """Put the items that were put back on top; returns the first and last record then, and the bytes added."""
         items = self.items[self.own :] + self.front
         return first, last + len(items), self._write(txn, number, last, items)
 
@@ -446,16 +447,16 @@ class KeyedWork(LifoWork):
         self.gone[key] = len(item.data), long  # type: ignore[union-attr]
         return item  # type: ignore[return-value]
 
-    def _insert(self, txn: Any, number: int, first: int, last: int) -> tuple[int, int, int]:
+    def _insert(self, txn: Transaction, number: int, first: int, last: int) -> tuple[int, int, int]:
         front, items = self.front[::-1], self.items[self.own :]
         first -= len(front)
         size = self._write(txn, number, first - 1, front) + self._write(txn, number, last, items)
         return first, last + len(items), size
 
-    def _write(self, txn: Any, number: int, seq: int, items: Sequence[Entry]) -> int:
+    def _write(self, txn: Transaction, number: int, seq: int, items: Sequence[Entry]) -> int:
         total = 0
-        for seq, item in enumerate(items, seq + 1):  # noqa: B020, PLR1704 - the number before the first is of no more use
-            key = entry_key(number, seq, item.key)
+        for place, item in enumerate(items, seq + 1):
+            key = entry_key(number, place, item.key)
             size = len(item.data)
             txn.put(key, encode(key, (item,)) if size <= INLINE else self.queue.durable.put_long(txn, key, item))
             total += size

@@ -17,6 +17,7 @@ import lmdb
 import sortedcontainers
 
 from tdqsim import errors
+from tdqsim.core.process import run_program
 from tdqsim.core.store._layout import HEAD_KEY, read_head
 from tdqsim.core.store._meta import read_metas
 from tdqsim.core.store._pages import PageFile
@@ -42,19 +43,19 @@ sys.path += sys.argv[1:at]
 from tdqsim.core.store._working import main
 sys.exit(main(sys.argv[at + 1 :]))
 """
-"""Nothing of the working directory or of the environment can be imported: only what this process has."""
+"""Nothing from the working directory or the environment can be imported: only modules of this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueReport:
-    """What was found of one queue.
+    """The findings about one queue.
 
     Attributes:
         environment: ``volatile`` or ``durable``.
         name: the queue's name; a queue whose record is lost is called ``LOST-`` and a number.
         order: ``FIFO``, ``LIFO`` or ``KEYED``.
         count: how many entries it should hold; -1 when its record is lost.
-        whole: how many entries are what was put there.
+        whole: how many entries are undamaged.
         damaged: the sequence numbers of those that are not.
         saved: how many were put into the new store; 0 for a check.
     """
@@ -70,13 +71,13 @@ class QueueReport:
 
 @dataclass(frozen=True, slots=True)
 class StoreReport:
-    """What was found in a store.
+    """The findings about a store.
 
     Attributes:
         path: the store's directory.
-        problems: what is wrong beside damaged entries, each with the environment in front.
+        problems: problems other than damaged entries, each with the environment in front.
         format: the store's format; 0 when it is not known.
-        queues: what was found of each queue.
+        queues: the findings about each queue.
     """
 
     path: Path
@@ -91,7 +92,7 @@ class StoreReport:
 
     @property
     def entries(self) -> int:
-        """How many entries are what was put there."""
+        """How many entries are undamaged."""
         return sum(queue.whole for queue in self.queues)
 
     @property
@@ -101,12 +102,12 @@ class StoreReport:
 
     @property
     def damaged(self) -> tuple[tuple[bytes, int], ...]:
-        """Queue and sequence number of each entry that is not what was put there."""
+        """Queue and sequence number of each damaged entry."""
         return tuple((queue.name, seq) for queue in self.queues for seq in queue.damaged)
 
 
 def check(path: Path, *, timeout: float = TIMEOUT) -> StoreReport:
-    """Look at every page and entry of a store that nobody has open.
+    """Check every page and entry of a store that is not open.
 
     Raises:
         StoreMissing: there is no store.
@@ -144,7 +145,7 @@ def upgrade(path: Path, *, timeout: float = TIMEOUT) -> StoreReport:
         StoreMissing: there is no store.
         StoreInUse: a process has it open.
         StoreDamaged: it is damaged, and was left as it was; salvage reads it too.
-        StoreVersionError: its format is none that this version reads.
+        StoreVersionError: this version does not read its format.
     """
     return _run(path, ["upgrade", str(path)], timeout)
 
@@ -180,11 +181,11 @@ def _run(path: Path, arguments: list[str], timeout: float) -> StoreReport:
     homes = dict.fromkeys(str(Path(str(module.__file__)).parents[1]) for module in (errors, lmdb, sortedcontainers))
     command = [sys.executable, "-I", "-c", _START, *homes, "--", *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)  # noqa: S603 - our own module
+        done = run_program(command, timeout=timeout)
     except subprocess.TimeoutExpired:
         raise StoreDamaged(f"{path}: it could not be read through within {timeout:g} seconds") from None
     if done.returncode:
-        last = done.stderr.decode(errors="replace").strip().rsplit("\n", 1)[-1]
+        last = done.stderr.strip().rsplit("\n", 1)[-1]
         raise StoreDamaged(f"{path}: reading it ended with code {done.returncode} {last}".rstrip())
     return _read(path, json.loads(done.stdout))
 

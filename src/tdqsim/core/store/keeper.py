@@ -1,4 +1,4 @@
-"""Whose store it is, and which process has it.
+"""The owner of a store, and the process that has it open.
 
 A region and an IBM i system keep different things, and neither may clear away the other's.
 """
@@ -18,15 +18,15 @@ KEPT_BY = b"kept-by"
 
 
 def claim(store: Store, keeper: str, *, readonly: bool = False) -> None:
-    """Say who keeps things in a store, in a commit of its own; ``Store.clear`` forgets it.
+    """Record the owner of a store, in a commit of its own; ``Store.clear`` removes it.
 
     Args:
         store: an open store.
         keeper: such as ``a CICS region``, for the message that another keeper gets.
-        readonly: only look whether somebody else does.
+        readonly: only check for another owner.
 
     Raises:
-        StoreError: somebody else keeps things in it; nothing is changed.
+        StoreError: it has another owner; nothing is changed.
     """
     kept_by = store.durable.get_meta(KEPT_BY)
     if kept_by is None:
