@@ -32,7 +32,7 @@ class WordPlace(NamedTuple):
     """Where a word stands in the user's sources.
 
     Attributes:
-        file: the file's name as the preprocessor was given it, or found it.
+        file: the file's name as the preprocessor wrote it.
         line: counted from 1.
     """
 

@@ -249,7 +249,7 @@ class Level:
 
     @property
     def commarea_address(self) -> int | None:
-        """Where the COMMAREA is; None when there is none."""
+        """The address of the COMMAREA, or None."""
         if self._commarea is None:
             return None
         return ctypes.addressof((ctypes.c_char * len(self._commarea)).from_buffer(self._commarea))

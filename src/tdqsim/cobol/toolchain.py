@@ -54,7 +54,7 @@ def c_compiler() -> str:
     """Where the C compiler is.
 
     Raises:
-        CobolMissing: there is none.
+        CobolMissing: no compiler was found.
     """
     found = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
     if found is None:
@@ -66,7 +66,7 @@ def compiler_release() -> str:
     """The release of ``cobc``, such as 3.1.2.0.
 
     Raises:
-        CobolMissing: there is none that can be used.
+        CobolMissing: no usable compiler was found.
     """
     cobc = compiler_path()
     return _release_of(cobc, Path(cobc).stat().st_mtime_ns)[0]

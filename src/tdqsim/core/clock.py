@@ -9,7 +9,7 @@ Three kinds of waiting
     thread may end that with :meth:`Clock.wake`. A real clock may be *frozen*: then it stands still, a wait lasts until
     it is moved, and it goes on from there when it is thawed.
 
-A clock belongs to the thread of the dispatcher it was given to, like everything that is simulated. Only
+A clock belongs to the thread of its dispatcher, like everything that is simulated. Only
 :meth:`Clock.wake` and reading it are for all threads.
 """
 

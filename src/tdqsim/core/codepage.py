@@ -156,7 +156,7 @@ def codepage(name: str | int | CodePage) -> CodePage:
     """The code page of that name or CCSID; case, blanks and the prefixes IBM, CP, CCSID do not matter.
 
     Raises:
-        ConversionError: there is none of that name; the message lists what there is.
+        ConversionError: there is no such code page; the message lists the known ones.
     """
     return name if isinstance(name, CodePage) else _by_name(str(name))
 

@@ -438,7 +438,9 @@ class DDTable:
         """
         allocation = self._allocations.get(ddname)
         if allocation is not None and allocation.is_open:
-            raise DatasetInUse(allocation.card.where, f"is open for {allocation.owner or 'somebody'}; close it first")
+            raise DatasetInUse(
+                allocation.card.where, f"is open for {allocation.owner or 'another user'}; close it first"
+            )
         self._allocations.pop(ddname, None)
 
 

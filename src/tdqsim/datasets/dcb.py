@@ -307,7 +307,7 @@ def parse_recfm(text: str, where: str = "RECFM") -> tuple[RecordFormat, PrintCon
         where: what messages name as the place.
 
     Raises:
-        DcbError: it is none of the formats.
+        DcbError: there is no such format.
     """
     found = re.fullmatch(_RECFM, text.strip().upper())
     if found is None:

@@ -190,7 +190,7 @@ class DataSetDirectory:
                 continue  # a file that is no data set, such as the labels
 
     def label(self, path: Path) -> Dcb:
-        """What the label says of the data set at ``path``; an empty block where there is none.
+        """The DCB in the label of the data set at ``path``; an empty one where there is no label.
 
         Raises:
             OpenError: the label cannot be read or understood.

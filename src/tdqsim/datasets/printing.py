@@ -52,7 +52,7 @@ def render_asa(records: Iterable[bytes], page: CodePage | str = "037") -> Iterat
     """The printed lines of records with ASA control characters (RECFM=FBA, VBA).
 
     A skip to channel 1 gives a line of one form feed before the new page's first line; a skip to another channel, whose
-    place only the printer's forms control knows, and a character that is none of the controls count as a single space.
+    place only the printer's forms control knows, and an unknown control character count as a single space.
     """
     text = codepage(page).printable
     return _print((_ASA.get(text(record[:1]), _SINGLE_ASA), text(record[1:])) for record in records if record)

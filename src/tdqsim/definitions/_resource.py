@@ -81,7 +81,7 @@ class Resource(BaseModel):
         return []
 
     def attributes(self) -> dict[str, Any]:
-        """What was given and is not blank: name, description, the kind's own attributes, marks of definition."""
+        """The attributes that are not blank: name, description, the kind's own attributes, marks of definition."""
         chosen = self.model_fields_set
         values = {name: getattr(self, name) for name in self.attribute_order() if name in chosen}
         return {name: value for name, value in values.items() if value not in ("", None)}

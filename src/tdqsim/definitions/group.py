@@ -270,7 +270,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file that somebody wrote, UTF-8 with or without a byte order mark.
+    """The text of a user's file, UTF-8 with or without a byte order mark.
 
     Raises:
         DefinitionError: it cannot be read, is too long, or is not UTF-8.

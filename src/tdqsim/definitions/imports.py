@@ -62,7 +62,7 @@ class Operand(NamedTuple):
 
 
 def expand(word: str, names: Collection[str]) -> str | None:
-    """The name that the word is, or that it is the one unique beginning of; None when there is none or several."""
+    """The name that the word is, or is a unique abbreviation of; None when there is no such name, or several."""
     if word in names:
         return word
     found = [name for name in names if name.startswith(word)] if word else []
@@ -278,7 +278,7 @@ class Importer:
         self.entries.append(GroupEntry(resource, self.file, line))
 
     def unknown_type(self, operand: Operand) -> None:
-        """Report a resource type that is none."""
+        """Report an unknown resource type."""
         why = unexpanded(operand.name.upper(), resource_types().keys(), "a resource type that is known")
         self.skipped(operand.line, f"{operand.name.upper()}({operand.value})", why)
 

@@ -142,8 +142,8 @@ class DdCard(_Strict):
         rdwincl: whether that length includes the descriptor.
         space: as JCL writes it, ``(TRK,(10,5))``, or a number of bytes; empty for no limit.
         free: CLOSE makes the DD go away when the data set is closed.
-        detect: YES looks at a file whose format nobody gives, when it is opened for input; NO does not refuse fixed
-            records where the file has descriptor words.
+        detect: YES detects the format of a file, where none is given, when it is opened for input; NO does not refuse
+            fixed records where the file has descriptor words.
         concatenation: data sets that are read after this one, each as a card without a name.
     """
 

@@ -49,7 +49,7 @@ def granted_names(words: str) -> frozenset[str]:
     """The single authorities behind one or several names such as ``*USE`` or ``*OBJOPR *ADD``.
 
     Raises:
-        ParameterError: a name is not one of the system-defined authorities, or there is none.
+        ParameterError: a name is not a system-defined authority, or no authority is given.
     """
     split = words.split() if isinstance(words, str) else []
     if not split or any(word not in AUTHORITIES for word in split):

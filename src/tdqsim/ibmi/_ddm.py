@@ -85,7 +85,7 @@ class DdmLink:
         answer = self._ask("RECEIVE", _named(user, name, library, route) | fields, beside)
         found = answer.fields
         if found.get("found") and not _is_entry(found, answer.data):
-            raise LinkDown("the other system's answer is none")
+            raise LinkDown("the other system's answer is not valid")
         return _entry(answer)
 
     def clear(self, user: str, name: str, library: str, *, route: Sequence[str] = ()) -> None:
@@ -346,7 +346,7 @@ def _escape(answer: MessageFrame) -> EscapeMessage:
             at += len(found[-1].message_data)
         return EscapeMessage(found[0], tuple(found[1:]))
     except (ValueError, IndexError) as error:
-        raise LinkDown("the other system's answer is none") from error
+        raise LinkDown("the other system's answer is not valid") from error
 
 
 def _said(message_id: str, kind: str, severity: int, text: str, data: bytes) -> Message:

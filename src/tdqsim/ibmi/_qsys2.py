@@ -106,7 +106,7 @@ class Services:
 
         Args:
             data_queue: a name or a generic name (``APP*``), or ``"LIB/NAME"`` of two such.
-            data_queue_library: the same for the library; any unless one is said.
+            data_queue_library: the same for the library; any by default.
             after: library and name; those behind it, as a client wants them that asks for a page at a time.
             limit: at most so many rows.
         """

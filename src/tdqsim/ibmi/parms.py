@@ -67,7 +67,7 @@ class Parm:
         length: bytes of its storage.
 
     Raises:
-        ParameterError: the type is none, or its length or digits are none that it takes; a DS has no subfields, one
+        ParameterError: there is no such type, or it cannot have that length or those digits; a DS has no subfields, one
             name twice or subfields that say how they are passed; an array has no elements; it all takes too many bytes.
     """
 

@@ -171,7 +171,7 @@ class System(SystemBase):
 
     @property
     def passwords(self) -> PasswordKeeper | None:
-        """Keeps the passwords that CRTUSRPRF and CHGUSRPRF set: a server's, None where there is none."""
+        """Keeps the passwords that CRTUSRPRF and CHGUSRPRF set, on a server; None elsewhere."""
         return self._core.profiles.passwords
 
     @passwords.setter

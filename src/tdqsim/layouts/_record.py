@@ -379,7 +379,7 @@ def _is_text(item: Field, value: Any) -> bool:
 
 
 class _Absent:
-    """No value was given (None is a value: null)."""
+    """Stands for a missing value (None is a value: null)."""
 
     def __repr__(self) -> str:
         return "absent"

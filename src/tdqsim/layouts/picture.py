@@ -36,7 +36,7 @@ class Picture:
         length: character positions it takes under USAGE DISPLAY (S, V and P take none).
         digits: digit positions stored (0 for text).
         scale: digits after the decimal point; negative where P stands for zeros before it.
-        signed: S was given, or the edited item has a sign.
+        signed: it has an S, or the edited item has a sign.
         mask: the symbols of an item with a point, a sign or suppressed zeros that is read as a number, S and V left
             out, a point always as ``.`` or ``,``; else empty.
     """

@@ -160,7 +160,7 @@ def _event(values: list[Any], kind: Kind) -> dict[str, Any]:
     found = dict(zip(_VALUES[kind], values, strict=True))
     for name in ("resp2", "length"):
         if not -_LARGEST <= found.get(name, 0) < _LARGEST:
-            raise ValueError(f"{name} {found[name]} is none")
+            raise ValueError(f"{name} {found[name]} is not valid")
     for name in ("data", "key"):
         if name in found:
             found[name] = bytes.fromhex(found[name])

@@ -1,7 +1,7 @@
 """One process writes a store: the lock file that says which.
 
-The lock is the system's, so it ends with the process however that ends, and a file that is left behind blocks nobody
-out. The process id inside is for the message only. A symbolic link in its place is refused.
+The lock is the system's, so it ends with the process however that ends, and a file that is left behind blocks no
+process out. The process id inside is for the message only. A symbolic link in its place is refused.
 """
 
 from __future__ import annotations

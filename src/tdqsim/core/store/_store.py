@@ -62,8 +62,7 @@ class Store:
         created: there was no store before.
         closed_clean: how the run before this one ended; True too when there was none. When the store is only looked
             at, False says that another process has it open, or was killed: volatile records in memory are not seen.
-        salvaged: it was made by salvage, and nobody has closed it cleanly since: what refers to what was lost is to
-            be expected.
+        salvaged: it was made by salvage and not closed cleanly since: references to lost records are to be expected.
         notes: the repairs made when it was opened; each is a warning of the logger ``tdqsim.store`` too.
 
     Raises:

@@ -170,7 +170,7 @@ class Pages:
         """The table in an Arrow file, whose columns stay in the file.
 
         Raises:
-            OSError, ValueError: it cannot be read, or is none.
+            OSError, ValueError: it cannot be read, or is not an Arrow file.
         """
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -123,7 +123,7 @@ class Receipts:
         self.stage = stage
 
     def get(self, bucket: int, inputs: str) -> Receipt | None:
-        """The receipt of a bucket, if it was given for these inputs and its files are there, as they were."""
+        """The receipt of a bucket, if it is for these inputs and its files are there, unchanged."""
         try:
             found = Receipt.from_json(json.loads(self._path(bucket).read_text("utf-8")))
             there = found.inputs == inputs and whole(self.folder.parent.parent, found.files, found.state)
@@ -286,7 +286,7 @@ def one_of(name: str, value: str, allowed: Iterable[str]) -> None:
     """Look at an argument.
 
     Raises:
-        NotAllowed: it is none of them.
+        NotAllowed: it is not one of them.
     """
     known = list(allowed)
     if value not in known:

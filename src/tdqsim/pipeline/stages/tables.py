@@ -206,7 +206,7 @@ def read_table(run: Path, stage: str, name: str, columns: list[str] | None = Non
     """A table of all buckets, sorted by region; for the small ones.
 
     Raises:
-        DatasetError: there is none, or not all of it: the stage was not run, or not to its end.
+        DatasetError: it is missing or incomplete: the stage was not run, or not to its end.
     """
     files = table_files(run, stage, name)
     if not files:

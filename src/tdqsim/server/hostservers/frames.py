@@ -1,9 +1,9 @@
 """The frame that every host server but the port mapper speaks, taken apart and put together.
 
 A header of 20 bytes (length, header id, server id, CS instance, correlation id, template length, request or reply id),
-fixed fields, and blocks of length, code point and data. Everything in a frame comes from outside: a length is looked at
-before anything is done by it, and what does not fit is a :class:`FrameError`: it ends the connection when nobody knows
-where the next frame begins, and is answered by a return code when that is known.
+fixed fields, and blocks of length, code point and data. Everything in a frame comes from outside: a length is checked
+before it is used, and a frame that is not valid is a :class:`FrameError`. It ends the connection when the start of the
+next frame is not known, and is answered by a return code when it is.
 """
 
 from __future__ import annotations
