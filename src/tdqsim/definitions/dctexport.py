@@ -6,9 +6,10 @@ The data set attributes of an extrapartition queue go to an SDSCI entry, which h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from tdqsim.definitions.dct_operands import FORMATS, RECOVERY, WRITTEN
 from tdqsim.definitions.group import Definitions
 from tdqsim.definitions.tdqueue import Tdqueue
 
@@ -16,23 +17,6 @@ __all__ = ["export_dct"]
 
 _LAST: Final = 71  # columns of a statement; column 72 marks a continuation
 _CONTINUE: Final = " " * 15
-_RECOVERY: Final = {"NO": "NO", "PHYSICAL": "PH", "LOGICAL": "LG"}
-_REMOTE: Final = {"remotesystem": "SYSIDNT", "remotename": "RMTNAME", "remotelength": "LENGTH"}
-_ENTRIES: Final[dict[str, dict[str, str]]] = {
-    "INTRA": {"transid": "TRANSID", "triggerlevel": "TRIGLEV", "recovstatus": "DESTRCV", "userid": "USERID", **_REMOTE},
-    "EXTRA": {"opentime": "OPEN", **_REMOTE},
-    "INDIRECT": {"indirectname": "INDDEST"},
-    "": _REMOTE,
-}
-_SDSCI: Final = {
-    "blocksize": "BLKSIZE",
-    "recordsize": "RECSIZE",
-    "databuffers": "BUFNO",
-    "erroroption": "ERROPT",
-    "rewind": "REWIND",
-    "typefile": "TYPEFLE",
-}
-_RECFORM: Final = {"FIXED": "FIX", "VARIABLE": "VAR", "BLOCKED": "BLK", "UNBLOCKED": "UNB"}
 
 
 def export_dct(definitions: Definitions) -> tuple[str, list[str]]:
@@ -66,7 +50,7 @@ def _queue(queue: Tdqueue, remarks: list[str], described: set[str]) -> Iterator[
     operands = [("TYPE", queue.type or "REMOTE"), ("DESTID", queue.name)]
     if queue.type == "EXTRA":
         name = str(values.pop("ddname", "") or "")
-        sdsci = list(_taken(values, _SDSCI)) + _record_format(values)
+        sdsci = list(_taken(values, WRITTEN["SDSCI"])) + _record_format(values)
         if sdsci and not name:
             name = queue.name
             remarks.append(f"{queue.title}: DDNAME {name} was added, to name its SDSCI entry")
@@ -78,20 +62,20 @@ def _queue(queue: Tdqueue, remarks: list[str], described: set[str]) -> Iterator[
         operands += [("DSCNAME" if sdsci else "FILE", name)] if name else []
     elif queue.type == "INTRA":
         operands += _facility(values)
-    operands += _taken(values, _ENTRIES[queue.type if queue.type in _ENTRIES else ""])
+    operands += _taken(values, WRITTEN[queue.type or "REMOTE"])
     remarks += [f"{queue.title} {name.upper()}: has no counterpart in DFHDCT; left out" for name in values]
     yield from _macro(operands)
 
 
-def _taken(values: dict[str, Any], names: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _taken(values: dict[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The operands for these attributes, which are taken out of the values."""
-    for attribute, operand in names.items():
+    for operand, attribute in names.items():
         value = values.pop(attribute, "")
         if value == "":
             continue
         text = str(value)
         if attribute == "recovstatus":
-            text = _RECOVERY[text]
+            text = RECOVERY[text]
         elif attribute == "transid" and not text.isalnum():
             text = f"""'{text.replace("'", "''")}'"""
         yield operand, text
@@ -107,10 +91,10 @@ def _facility(values: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _record_format(values: dict[str, Any]) -> list[tuple[str, str]]:
     """RECFORM, which says the formats of records and blocks in one word; UNB where nothing says how blocks are."""
-    record = _RECFORM.get(str(values.get("recordformat") or ""))
+    record = FORMATS.get(str(values.get("recordformat") or ""))
     if record is None:
         return []
-    block = _RECFORM.get(str(values.get("blockformat") or ""), "UNB")
+    block = FORMATS.get(str(values.get("blockformat") or ""), "UNB")
     for name in ("recordformat", "blockformat"):
         values.pop(name, None)
     return [("RECFORM", f"{record}{block}{values.pop('printcontrol', '') or ''}")]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tdqsim.definitions.dct_operands import FORMATS, READ, RECOVERY
 from tdqsim.definitions.imports import Imported, Importer, Operand
 
 __all__ = ["parse_dct"]
@@ -21,36 +22,9 @@ _CONTINUE_AT = 15
 _STATEMENT = re.compile(r"(?P<label>\S*)\s+(?P<operation>\S+)(\s+(?P<rest>.*))?", re.ASCII)
 _MACRO_LINE = re.compile(r"\S*\s+(DFHDCT|KIKDCT|END)\b", re.ASCII | re.IGNORECASE)
 _NAME_LENGTH = 4
-_RECORD_FORMATS = {"FIX": "FIXED", "VAR": "VARIABLE"}
-_BLOCK_FORMATS = {"BLK": "BLOCKED", "UNB": "UNBLOCKED"}
 _RECFORM = re.compile(r"(FIX|VAR)(BLK|UNB)([AM]?)", re.ASCII)
-_RECOVERY = {"NO": "NO", "PH": "PHYSICAL", "LG": "LOGICAL"}
-
-_SDSCI = {
-    "DSCNAME": "DDNAME",
-    "BLKSIZE": "BLOCKSIZE",
-    "RECSIZE": "RECORDSIZE",
-    "BUFNO": "DATABUFFERS",
-    "ERROPT": "ERROROPTION",
-    "REWIND": "REWIND",
-    "TYPEFLE": "TYPEFILE",
-    "TYPEFILE": "TYPEFILE",
-    "RECFORM": "RECORDFORMAT",
-}
-_REMOTE = {"SYSIDNT": "REMOTESYSTEM", "SYSIDENT": "REMOTESYSTEM", "LENGTH": "REMOTELENGTH", "RMTNAME": "REMOTENAME"}
-_ENTRIES: dict[str, dict[str, str]] = {
-    "EXTRA": {"OPEN": "OPENTIME", "FILE": "DDNAME", "TYPEFIL": "TYPEFILE", "DSCNAME": "DDNAME", **_REMOTE},
-    "INTRA": {
-        "DESTFAC": "ATIFACILITY",
-        "DESTRCV": "RECOVSTATUS",
-        "TRANSID": "TRANSID",
-        "TRIGLEV": "TRIGGERLEVEL",
-        "USERID": "USERID",
-        **_REMOTE,
-    },
-    "INDIRECT": {"INDDEST": "INDIRECTNAME", "PHYDEST": "INDIRECTNAME"},
-    "REMOTE": _REMOTE,
-}
+_RECOVERY = {word: status for status, word in RECOVERY.items()}
+_FORMATS = {word: name for name, word in FORMATS.items()}
 _TYPE_NAMES = {"INDIR": "INDIRECT"}
 
 
@@ -192,7 +166,7 @@ class _Table:
             return
         if kind in ("INITIAL", "GROUP"):
             self.frame(statement)
-        elif kind in _ENTRIES:
+        elif kind in READ:
             self.queue(kind, statement)
         else:
             self.importer.skipped(statement.line, f"TYPE={kind}", "is not an entry of a destination control table")
@@ -213,7 +187,7 @@ class _Table:
         self.importer.define("TDQUEUE", name, self.group, operands, statement.line)
 
     def mapped(self, kind: str, title: str, statement: _Statement) -> Iterator[Operand]:
-        names = _ENTRIES[kind]
+        names = READ[kind]
         remote = any(operand.name in ("SYSIDNT", "SYSIDENT") for operand in statement.operands)
         for operand in statement.operands:
             if operand.name in ("TYPE", "DESTID"):
@@ -238,25 +212,26 @@ class _Table:
             self.importer.kept(operand.line, f"{title} DSCNAME", f"there is no SDSCI entry {name}")
             return
         for item in entry.operands:
-            if item.name in _SDSCI and item.name != "DSCNAME":
-                yield from self.translated(title, _SDSCI[item.name], item)
+            if item.name in READ["SDSCI"]:
+                yield from self.translated(title, READ["SDSCI"][item.name], item)
             elif item.name not in ("TYPE", "DSCNAME"):
                 self.importer.skipped(item.line, f"SDSCI {name} {item.name}", "has no counterpart in a TDQUEUE")
 
     def translated(self, title: str, attribute: str, operand: Operand) -> Iterator[Operand]:
         """One operand in the words of a TDQUEUE definition."""
         value = operand.value or ""
-        if attribute == "RECORDFORMAT":
+        if attribute == "recordformat":
             yield from self.record_format(title, operand)
-        elif attribute == "ATIFACILITY":
+        elif attribute == "atifacility":
             parts = value.strip("()").split(",")
             yield Operand("ATIFACILITY", parts[0], operand.line)
             if len(parts) > 1:
                 yield Operand("FACILITYID", parts[1], operand.line)
-        elif attribute == "RECOVSTATUS":
-            yield Operand(attribute, _RECOVERY.get(value.upper(), value), operand.line)
+        elif attribute == "recovstatus":
+            yield Operand("RECOVSTATUS", _RECOVERY.get(value.upper(), value), operand.line)
         else:
-            yield Operand(attribute, _unquoted(value) if attribute == "TRANSID" else value.strip("()"), operand.line)
+            text = _unquoted(value) if attribute == "transid" else value.strip("()")
+            yield Operand(attribute.upper(), text, operand.line)
 
     def record_format(self, title: str, operand: Operand) -> Iterator[Operand]:
         match = _RECFORM.fullmatch((operand.value or "").upper())
@@ -264,8 +239,8 @@ class _Table:
             message = "must be FIXUNB, FIXBLK, VARUNB or VARBLK, with A or M behind it for print control"
             self.importer.skipped(operand.line, f"{title} RECFORM", message)
             return
-        yield Operand("RECORDFORMAT", _RECORD_FORMATS[match[1]], operand.line)
-        yield Operand("BLOCKFORMAT", _BLOCK_FORMATS[match[2]], operand.line)
+        yield Operand("RECORDFORMAT", _FORMATS[match[1]], operand.line)
+        yield Operand("BLOCKFORMAT", _FORMATS[match[2]], operand.line)
         if match[3]:
             yield Operand("PRINTCONTROL", match[3], operand.line)
 

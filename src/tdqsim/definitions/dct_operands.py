@@ -1,0 +1,41 @@
+"""The operands of DFHDCT and the attributes of a TDQUEUE that they stand for, for reading and writing macros.
+
+Entries are those of TYPE=INTRA, EXTRA, INDIRECT, REMOTE and SDSCI. ``DESTFAC`` (ATIFACILITY and FACILITYID) and
+``RECFORM`` (RECORDFORMAT, BLOCKFORMAT and PRINTCONTROL) stand for several attributes, which the modules that read and
+write them take apart and put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["FORMATS", "READ", "RECOVERY", "WRITTEN"]
+
+_REMOTE: Final = {"SYSIDNT": "remotesystem", "RMTNAME": "remotename", "LENGTH": "remotelength"}
+_REMOTE_READ: Final = {**_REMOTE, "SYSIDENT": "remotesystem"}
+WRITTEN: Final[Mapping[str, Mapping[str, str]]] = {
+    "INTRA": {
+        "TRANSID": "transid", "TRIGLEV": "triggerlevel", "DESTRCV": "recovstatus", "USERID": "userid", **_REMOTE,
+    },
+    "EXTRA": {"OPEN": "opentime", **_REMOTE},
+    "INDIRECT": {"INDDEST": "indirectname"},
+    "REMOTE": _REMOTE,
+    "SDSCI": {
+        "BLKSIZE": "blocksize", "RECSIZE": "recordsize", "BUFNO": "databuffers", "ERROPT": "erroroption",
+        "REWIND": "rewind", "TYPEFLE": "typefile",
+    },
+}  # fmt: skip
+"""By entry: operand and attribute, in the order in which they are written."""
+READ: Final[Mapping[str, Mapping[str, str]]] = {
+    "INTRA": {**WRITTEN["INTRA"], **_REMOTE_READ, "DESTFAC": "atifacility"},
+    "EXTRA": {**WRITTEN["EXTRA"], **_REMOTE_READ, "FILE": "ddname", "TYPEFIL": "typefile", "DSCNAME": "ddname"},
+    "INDIRECT": {**WRITTEN["INDIRECT"], "PHYDEST": "indirectname"},
+    "REMOTE": _REMOTE_READ,
+    "SDSCI": {**WRITTEN["SDSCI"], "TYPEFILE": "typefile", "RECFORM": "recordformat"},
+}
+"""The same with the operands that are read too."""
+RECOVERY: Final = {"NO": "NO", "PHYSICAL": "PH", "LOGICAL": "LG"}
+"""RECOVSTATUS as DESTRCV has it."""
+FORMATS: Final = {"FIXED": "FIX", "VARIABLE": "VAR", "BLOCKED": "BLK", "UNBLOCKED": "UNB"}
+"""RECORDFORMAT and BLOCKFORMAT as RECFORM has them."""
