@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from shutil import rmtree
 from typing import Any, Final, NamedTuple
 
 import lmdb
@@ -44,7 +44,7 @@ _LOCK_FILE: Final = (_READERS + 2) * 64
 def remove(path: Path) -> None:
     """Remove a directory with its contents, if it is there."""
     if path.exists():
-        rmtree(path, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def make_half(path: Path, kind: int, store_id: bytes) -> None:
