@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Self
 
 from tdqsim.datasets._deblock import Damage, deblocker_for
+from tdqsim.datasets._detect import SAMPLE, format_by_words
 from tdqsim.datasets._files import Opener, RawFile, lock, open_file
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat
@@ -459,8 +460,6 @@ def open_reader(
 
 def _refuse_words(path: Path, file: RawFile, dcb: Dcb) -> None:
     """Refuse a file with descriptor words that is to be read as fixed records: every record would be wrong."""
-    from tdqsim.datasets._detect import SAMPLE, format_by_words  # noqa: PLC0415  (it imports what this needs)
-
     assert dcb.recfm is not None
     try:
         head = file.read(SAMPLE) or b""

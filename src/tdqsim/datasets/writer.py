@@ -57,8 +57,8 @@ class DatasetWriter(ABC):
             DatasetNotOpen: the writer is closed.
         """
 
-    def has_room(self, size: int) -> bool:  # noqa: ARG002  (only a file with SPACE is ever full before it is written)
-        """Whether SPACE has room for a record of ``size`` bytes of data; the disk is not asked."""
+    def has_room(self, _size: int, /) -> bool:
+        """Whether SPACE has room for a record of so many bytes of data; the disk is not asked."""
         return True
 
     def put_all(self, records: Iterable[bytes]) -> int:

@@ -15,7 +15,7 @@ import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 from urllib.parse import unquote, urlparse
 
@@ -154,7 +154,7 @@ def compression(path: str) -> str:
     Raises:
         DatasetError: it is compressed in a way that is not known here.
     """
-    ending = os.path.splitext(path)[1].lower()  # noqa: PTH122 - a URI is no path
+    ending = PurePosixPath(path).suffix.lower()  # of a URI too
     if ending in NOT_UNPACKED:
         raise DatasetError(f"{path}: {ending} files are not decompressed here, only {', '.join(CODECS)}")
     return CODECS.get(ending, "")
@@ -207,7 +207,7 @@ def _expand(path: str, *, deep: bool) -> Iterator[tuple[str, int]]:
         return
     matches = [path] if os.path.exists(path) else sorted(glob.glob(path))  # noqa: PTH110, PTH207 - text in, text out
     if not matches:
-        folder = "" if os.path.isabs(path) else f" in {os.getcwd()}"  # noqa: PTH109, PTH117 - text in, text out
+        folder = "" if Path(path).is_absolute() else f" in {Path.cwd()}"
         raise DatasetError(f"{path}: there is no such file or directory{folder}")
     for match in matches:
         try:
@@ -283,7 +283,7 @@ def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
     numbered = list(enumerate(files))
     workers = min(len(files), os.cpu_count() or 1)
     each = max(1, min(FILES_AT_ONCE, len(files) // (4 * workers)))  # handing over costs more than a small file does
-    folder = os.getcwd()  # noqa: PTH109 - text
+    folder = str(Path.cwd())
 
     def some(at: int) -> list[Split]:
         return [
