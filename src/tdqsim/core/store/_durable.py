@@ -28,7 +28,7 @@ import lmdb
 
 from tdqsim.core.store import _layout as layout
 from tdqsim.core.store._layout import Head, Item, Long, Order, Standing
-from tdqsim.core.store._lmdb import Transaction
+from tdqsim.core.store._lmdb import StoreTransaction
 from tdqsim.core.store._queue import DurableQueue
 from tdqsim.core.store._room import Room
 from tdqsim.core.store._work import NOT_AHEAD, Work
@@ -111,7 +111,7 @@ class Durable:
         self.notes: dict[bytes, bytes | None] = {}
         self._requests: Sequence[CommitRequest] = ()
         self._error: StoreError | None = None
-        self._txn: Transaction | None = None
+        self._txn: StoreTransaction | None = None
         self._txnid = self.commits = 0
         self._sure = self._reclaiming = True
         self.in_doubt = self._all_known = False
@@ -165,7 +165,7 @@ class Durable:
         finally:
             self.settle()
 
-    def _write(self, txn: Transaction, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
+    def _write(self, txn: StoreTransaction, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
         for work in works:
             work.queue.after = work.queue.now
         for work in works:  # several may be of one queue
@@ -216,7 +216,7 @@ class Durable:
                 request.error, request.pending = error, False
             self.waiting = [request for request in self.waiting if request.pending]
 
-    def _end(self, txn: Transaction) -> None:
+    def _end(self, txn: StoreTransaction) -> None:
         """Abort a transaction, which may be over already."""
         try:
             txn.abort()
@@ -257,7 +257,7 @@ class Durable:
             self._reclaim(txn, _SCAVENGED)
 
     @contextmanager
-    def _writing(self) -> Iterator[Transaction]:
+    def _writing(self) -> Iterator[StoreTransaction]:
         if self.in_doubt:
             self.settle()
         try:
@@ -362,7 +362,7 @@ class Durable:
         """The committed keys that begin with ``prefix`` and their values, by key; they may change meanwhile."""
         return ((key[1:], value) for key, value in self._walk(layout.META + prefix, self._read_meta))
 
-    def _walk(self, prefix: bytes, read: Callable[[Transaction, bytes, bytes], T]) -> Iterator[tuple[bytes, T]]:
+    def _walk(self, prefix: bytes, read: Callable[[StoreTransaction, bytes, bytes], T]) -> Iterator[tuple[bytes, T]]:
         """Keys with a prefix, with their values as ``read`` returns them, a batch to a look."""
         start = prefix
         while batch := self.look(
@@ -371,7 +371,7 @@ class Durable:
             yield from batch
             start = batch[-1][0] + b"\0"
 
-    def _read_meta(self, txn: Transaction, key: bytes, value: bytes) -> bytes:
+    def _read_meta(self, txn: StoreTransaction, key: bytes, value: bytes) -> bytes:
         what = f"the meta data {key[1:]!r}"
         try:
             found = layout.decode(key, value, what)
@@ -379,7 +379,7 @@ class Durable:
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
 
-    def _put_meta(self, txn: Transaction, key: bytes, value: bytes | None) -> None:
+    def _put_meta(self, txn: StoreTransaction, key: bytes, value: bytes | None) -> None:
         self._delete_pieces_of(txn, key, txn.pop(key))
         if value is not None:
             txn.put(
@@ -388,31 +388,31 @@ class Durable:
 
     # -- long records and cleared entries, for works ------------------------------------------------------------------
 
-    def new_number(self, txn: Transaction) -> int:
+    def new_number(self, txn: StoreTransaction) -> int:
         """An internal number that was never given before."""
         head = self._head(txn)
         txn.put(layout.HEAD_KEY, head._replace(next_number=head.next_number + 1).pack())
         return head.next_number
 
-    def _head(self, txn: Transaction) -> Head:
+    def _head(self, txn: StoreTransaction) -> Head:
         try:
             return layout.read_head(txn.get(layout.HEAD_KEY))
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
 
-    def put_long(self, txn: Transaction, key: bytes, item: Item) -> bytes:
+    def put_long(self, txn: StoreTransaction, key: bytes, item: Item) -> bytes:
         """Put long data in pieces; the value under ``key`` that stands for it."""
         value, pieces = layout.encode_long(key, item, self.new_number(txn))
         for place, piece in pieces:
             txn.put(place, piece)
         return value
 
-    def delete_long(self, txn: Transaction, long: Long) -> None:
+    def delete_long(self, txn: StoreTransaction, long: Long) -> None:
         """Remove long data."""
         for place in long.pieces():
             txn.delete(place)
 
-    def _delete_pieces_of(self, txn: Transaction, key: bytes, value: bytes | None) -> None:
+    def _delete_pieces_of(self, txn: StoreTransaction, key: bytes, value: bytes | None) -> None:
         """Remove the pieces of a removed value, as far as the value can still be read."""
         if value is None or value[4:5] != layout.LONG:
             return
@@ -423,12 +423,12 @@ class Durable:
         if isinstance(found, Long):
             self.delete_long(txn, found)
 
-    def reclaim_later(self, txn: Transaction, number: int) -> None:
+    def reclaim_later(self, txn: StoreTransaction, number: int) -> None:
         """The entries under an internal number are gone; remove them bit by bit."""
         txn.put(layout.RECLAIM + number.to_bytes(8, "big"), b"")
         self._reclaiming = True
 
-    def _reclaim(self, txn: Transaction, most: int) -> None:
+    def _reclaim(self, txn: StoreTransaction, most: int) -> None:
         """Remove some of the cleared entries."""
         cursor = txn.cursor()
         if not cursor.set_range(layout.RECLAIM) or not cursor.key().startswith(layout.RECLAIM):
@@ -450,7 +450,7 @@ class Durable:
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
-    def look(self, read: Callable[[Transaction], T]) -> T:
+    def look(self, read: Callable[[StoreTransaction], T]) -> T:
         """The result of ``read`` in one look at the last commit.
 
         Without LMDB's lock file, which takes permission to write, the look is taken anew when a commit came between.
@@ -589,11 +589,11 @@ class Gone:
         raise StoreError(self._why)
 
 
-def _some(txn: Transaction, start: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _some(txn: StoreTransaction, start: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
     cursor = txn.cursor()
     found = islice(cursor, _BATCH) if cursor.set_range(start) else ()
     return takewhile(lambda item: item[0].startswith(prefix), found)
 
 
-def _as_it_is(_txn: Transaction, _key: bytes, value: bytes) -> bytes:
+def _as_it_is(_txn: StoreTransaction, _key: bytes, value: bytes) -> bytes:
     return value

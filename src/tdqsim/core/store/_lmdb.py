@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-__all__ = ["Cursor", "Transaction"]
+__all__ = ["StoreCursor", "StoreTransaction"]
 
 
-class Cursor(Protocol):
+class StoreCursor(Protocol):
     """A place among the entries of a transaction, in the order of their keys."""
 
     def __iter__(self) -> Iterator[tuple[bytes, bytes]]: ...
@@ -42,7 +42,7 @@ class Cursor(Protocol):
         """The entries from here backward, or their keys alone."""
 
 
-class Transaction(Protocol):
+class StoreTransaction(Protocol):
     """A read or write transaction."""
 
     def id(self) -> int:
@@ -60,7 +60,7 @@ class Transaction(Protocol):
     def pop(self, key: bytes, /) -> bytes | None:
         """Delete an entry; its value, or None."""
 
-    def cursor(self) -> Cursor:
+    def cursor(self) -> StoreCursor:
         """A new cursor."""
 
     def drop(self, database: object, /, delete: bool = True) -> None:

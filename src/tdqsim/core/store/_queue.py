@@ -29,7 +29,7 @@ from tdqsim.core.store._layout import (
     nothing,
     read_queue_record,
 )
-from tdqsim.core.store._lmdb import Transaction
+from tdqsim.core.store._lmdb import StoreTransaction
 from tdqsim.core.store._work import AHEAD, NOT_AHEAD, Ahead, KeyedWork, LifoWork, Work
 from tdqsim.errors import StoreDamaged
 
@@ -142,7 +142,7 @@ class DurableQueue:
                 return
             yield from found
 
-    def _some(self, txn: Transaction, seq: int | None, skip: int, *, down: bool) -> tuple[list[Item], int]:
+    def _some(self, txn: StoreTransaction, seq: int | None, skip: int, *, down: bool) -> tuple[list[Item], int]:
         """A batch of records from a number on, or from where the queue begins, and the number behind them."""
         now = self._committed(txn)
         if seq is None:
@@ -155,12 +155,12 @@ class DurableQueue:
                 seq = start - 1 if down else end + 1
         return found, seq
 
-    def _committed(self, txn: Transaction) -> Standing:
+    def _committed(self, txn: StoreTransaction) -> Standing:
         """The state of the queue as of the commit that is read, which may be another process's."""
         value = txn.get(self.record_key)
         return Standing() if value is None else read_queue_record(self.name, value)[2]
 
-    def _run(self, txn: Transaction, now: Standing, seq: int, most: int, *, down: bool = False) -> list[Block]:
+    def _run(self, txn: StoreTransaction, now: Standing, seq: int, most: int, *, down: bool = False) -> list[Block]:
         """LMDB entries from that of a record on, until there are so many records or something long.
 
         A missing or damaged record ends the run; only when it is the first one is an error raised, so that the records
@@ -193,7 +193,7 @@ class DurableQueue:
             raise self.damaged(f"record {seq} is missing")
         return found
 
-    def _items(self, txn: Transaction, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
+    def _items(self, txn: StoreTransaction, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
         """The items of an LMDB entry, and the place of its data when it is long."""
         try:
             found = decode(key, value, "")
@@ -209,7 +209,7 @@ class DurableQueue:
         self.ahead = self.durable.look(lambda txn: self._ahead(txn, seq))
         return self.ahead
 
-    def _ahead(self, txn: Transaction, seq: int) -> Ahead:
+    def _ahead(self, txn: StoreTransaction, seq: int) -> Ahead:
         run = self._run(txn, self.now, seq, AHEAD)
         items: Any = [item for _, _, found, _ in run for item in found]
         return seq, items, {end: long for end, _, _, long in run}
@@ -310,7 +310,7 @@ class DurableQueue:
         return (stop if down else start), went
 
     def _keys(self, start: bytes, stop: bytes, most: int, *, down: bool) -> list[bytes]:
-        def walk(txn: Transaction) -> list[bytes]:
+        def walk(txn: StoreTransaction) -> list[bytes]:
             cursor = txn.cursor()
             at_or_behind = cursor.set_range(stop if down else start)
             if (not at_or_behind and not down) or (at_or_behind and down and not cursor.prev()):
@@ -322,7 +322,7 @@ class DurableQueue:
 
     def _between(
         self,
-        txn: Transaction,
+        txn: StoreTransaction,
         start: bytes,
         stop: bytes,
         but: Callable[[bytes], bool] | None,

@@ -31,7 +31,7 @@ from tdqsim.core.store._layout import (
     queue_record,
     size_of,
 )
-from tdqsim.core.store._lmdb import Transaction
+from tdqsim.core.store._lmdb import StoreTransaction
 from tdqsim.core.store._room import FACTOR, PER_ENTRY
 from tdqsim.errors import StoreDamaged, StoreFull
 
@@ -219,7 +219,7 @@ class Work:
 
     # -- committing -----------------------------------------------------------------------------------------------
 
-    def apply(self, txn: Transaction) -> None:
+    def apply(self, txn: StoreTransaction) -> None:
         """Change the transaction, and the queue's ``after``, its state in it."""
         queue = self.queue
         first, last, count, size, number = self._cleared(txn) if self.cleared else queue.after
@@ -263,7 +263,7 @@ class Work:
         queue.now = after
         self.held = 0
 
-    def _follow(self, txn: Transaction, after: _Standing) -> None:
+    def _follow(self, txn: StoreTransaction, after: _Standing) -> None:
         """Write the queue's record if anything of it has changed."""
         queue = self.queue
         if after == queue.after:
@@ -274,7 +274,7 @@ class Work:
         else:
             txn.delete(queue.record_key)
 
-    def _cleared(self, txn: Transaction) -> _Standing:
+    def _cleared(self, txn: StoreTransaction) -> _Standing:
         """The state of the queue after all committed entries are removed."""
         now, durable = self.queue.after, self.queue.durable
         if now.number:
@@ -283,7 +283,7 @@ class Work:
             return Standing()
         return now.last + 1, now.last, 0, 0, durable.new_number(txn)
 
-    def _remove(self, txn: Transaction, number: int, first: int) -> None:
+    def _remove(self, txn: StoreTransaction, number: int, first: int) -> None:
         """Remove the LMDB entries all of whose records were taken, when the queue begins with ``first``."""
         for end, long in self.spent:
             if end < first:
@@ -291,7 +291,7 @@ class Work:
                 if long is not None:
                     self.queue.durable.delete_long(txn, long)
 
-    def _free_numbers(self, txn: Transaction, number: int, first: int) -> None:
+    def _free_numbers(self, txn: StoreTransaction, number: int, first: int) -> None:
         """Remove taken records from the LMDB entry of the first record: their numbers are used again."""
         cursor = txn.cursor()
         if cursor.set_range(entry_key(number, first)) and cursor.key()[:8] == entry_key(number, first)[:8]:
@@ -302,7 +302,7 @@ class Work:
                 if isinstance(found, list) and left < len(found):
                     txn.put(key, encode(key, found[-left:]))
 
-    def _write(self, txn: Transaction, number: int, seq: int, items: Sequence[Any]) -> int:
+    def _write(self, txn: StoreTransaction, number: int, seq: int, items: Sequence[Any]) -> int:
         """Write records behind a number; the bytes of their data.
 
         LMDB fills its pages when it knows that the key is the last of all; else it splits them into halves.
@@ -361,7 +361,7 @@ class LifoWork(Work):
             self.gone[key] = len(item), long
         return [item for _, item, _ in found]  # type: ignore[misc]
 
-    def apply(self, txn: Transaction) -> None:
+    def apply(self, txn: StoreTransaction) -> None:
         """See the base."""
         first, last, count, size, number = self._cleared(txn) if self.cleared else self._removed(txn)
         if len(self.items) > self.own or self.front:
@@ -377,7 +377,7 @@ class LifoWork(Work):
         self.queue.now = self.queue.after
         self.held = 0
 
-    def _removed(self, txn: Transaction) -> _Standing:
+    def _removed(self, txn: StoreTransaction) -> _Standing:
         """The state of the queue after the taken entries are removed."""
         first, last, count, size, number = self.queue.after
         for key, (nbytes, long) in self.gone.items():
@@ -391,7 +391,7 @@ class LifoWork(Work):
 
     _shrinks: ClassVar = True
 
-    def _insert(self, txn: Transaction, number: int, first: int, last: int) -> tuple[int, int, int]:
+    def _insert(self, txn: StoreTransaction, number: int, first: int, last: int) -> tuple[int, int, int]:
         """Put the items that were put back on top; returns the first and last record then, and the bytes added."""
         items = self.items[self.own :] + self.front
         return first, last + len(items), self._write(txn, number, last, items)
@@ -447,13 +447,13 @@ class KeyedWork(LifoWork):
         self.gone[key] = len(item.data), long  # type: ignore[union-attr]
         return item  # type: ignore[return-value]
 
-    def _insert(self, txn: Transaction, number: int, first: int, last: int) -> tuple[int, int, int]:
+    def _insert(self, txn: StoreTransaction, number: int, first: int, last: int) -> tuple[int, int, int]:
         front, items = self.front[::-1], self.items[self.own :]
         first -= len(front)
         size = self._write(txn, number, first - 1, front) + self._write(txn, number, last, items)
         return first, last + len(items), size
 
-    def _write(self, txn: Transaction, number: int, seq: int, items: Sequence[Entry]) -> int:
+    def _write(self, txn: StoreTransaction, number: int, seq: int, items: Sequence[Entry]) -> int:
         total = 0
         for place, item in enumerate(items, seq + 1):
             key = entry_key(number, place, item.key)
