@@ -65,7 +65,7 @@ def read_file(
     *,
     keylength: HalfwordOrNone = None,
     generic: Flag = False,
-    equal: Flag = False,  # noqa: ARG001  (the default)
+    equal: Flag = False,  # the default
     gteq: Flag = False,
     rba: Flag = False,
     rrn: Flag = False,
@@ -108,10 +108,10 @@ def write_file(
     ridfld: Key = b"",
     length: HalfwordOrNone = None,
     *,
-    keylength: HalfwordOrNone = None,  # noqa: ARG001  (that of the file)
-    rba: Flag = False,  # noqa: ARG001
-    rrn: Flag = False,  # noqa: ARG001
-    massinsert: Flag = False,  # noqa: ARG001  (a matter of speed)
+    keylength: HalfwordOrNone = None,  # that of the file
+    rba: Flag = False,
+    rrn: Flag = False,
+    massinsert: Flag = False,  # a matter of speed
     nohandle: Flag = False,
 ) -> dict[str, Any]:
     """Add a record to a file.
@@ -226,7 +226,7 @@ def startbr(
     keylength: HalfwordOrNone = None,
     generic: Flag = False,
     equal: Flag = False,
-    gteq: Flag = False,  # noqa: ARG001  (the default)
+    gteq: Flag = False,  # the default
     rba: Flag = False,
     rrn: Flag = False,
     reqid: ReqId = 0,
@@ -271,7 +271,7 @@ def resetbr(
     keylength: HalfwordOrNone = None,
     generic: Flag = False,
     equal: Flag = False,
-    gteq: Flag = False,  # noqa: ARG001
+    gteq: Flag = False,
     rba: Flag = False,
     rrn: Flag = False,
     reqid: ReqId = 0,
@@ -308,9 +308,9 @@ def readnext(
     ridfld: KeyOrNone = None,
     length: HalfwordOrNone = None,
     *,
-    keylength: HalfwordOrNone = None,  # noqa: ARG001  (that of the browse)
-    rba: Flag = False,  # noqa: ARG001
-    rrn: Flag = False,  # noqa: ARG001
+    keylength: HalfwordOrNone = None,  # that of the browse
+    rba: Flag = False,
+    rrn: Flag = False,
     reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> FileRecord:
@@ -339,9 +339,9 @@ def readprev(
     ridfld: KeyOrNone = None,
     length: HalfwordOrNone = None,
     *,
-    keylength: HalfwordOrNone = None,  # noqa: ARG001
-    rba: Flag = False,  # noqa: ARG001
-    rrn: Flag = False,  # noqa: ARG001
+    keylength: HalfwordOrNone = None,
+    rba: Flag = False,
+    rrn: Flag = False,
     reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> FileRecord:

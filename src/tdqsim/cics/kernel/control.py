@@ -103,7 +103,7 @@ def abend(
     abcode: Name4 = "????",
     *,
     cancel: Flag = False,
-    nodump: Flag = False,  # noqa: ARG001  (there are no dumps; accepted for what it is)
+    nodump: Flag = False,  # there are no dumps; accepted for what it is
 ) -> NoReturn:
     """End the task abnormally.
 
@@ -128,7 +128,7 @@ def enq(
     resource: ResourceName,
     length: HalfwordOrNone = None,
     *,
-    uow: Flag = False,  # noqa: ARG001  (what it is without TASK)
+    uow: Flag = False,  # what it is without TASK
     task: Flag = False,
     nosuspend: Flag = False,
     nohandle: Flag = False,
@@ -155,7 +155,7 @@ def deq(
     resource: ResourceName,
     length: HalfwordOrNone = None,
     *,
-    uow: Flag = False,  # noqa: ARG001  (what it is without TASK)
+    uow: Flag = False,  # what it is without TASK
     task: Flag = False,
     nohandle: Flag = False,
 ) -> None:

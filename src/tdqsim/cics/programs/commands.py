@@ -139,8 +139,8 @@ def link(
     length: HalfwordOrNone = None,
     *,
     channel: ChannelName = None,
-    datalength: HalfwordOrNone = None,  # noqa: ARG001  (remote programs)
-    syncpointonreturn: Synconreturn = False,  # noqa: ARG001  (remote programs)
+    datalength: HalfwordOrNone = None,  # remote programs
+    syncpointonreturn: Synconreturn = False,  # remote programs
     nohandle: Flag = False,
 ) -> Any:
     """Run another program on a level below; then go on.

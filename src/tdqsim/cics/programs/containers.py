@@ -164,9 +164,9 @@ def get_container(
     length: FlengthOrNone = None,
     nodata: Flag = False,
     byteoffset: Fullword = 0,
-    intoccsid: FullwordOrNone = None,  # noqa: ARG001  (data is given as it was put)
-    intocodepage: CodepageOrNone = None,  # noqa: ARG001
-    convertst: CvdaOrNone = None,  # noqa: ARG001
+    intoccsid: FullwordOrNone = None,  # data is given as it was put
+    intocodepage: CodepageOrNone = None,
+    convertst: CvdaOrNone = None,
     nohandle: Flag = False,
 ) -> Contents | bytes:
     """Get the data of a container, which stays there.

@@ -133,13 +133,13 @@ def write_operator(
     text: OperatorText,
     textlength: FullwordOrNone = None,
     *,
-    routecodes: Routecodes = None,  # noqa: ARG001  (there is one operator)
-    numroutes: FullwordOrNone = None,  # noqa: ARG001
-    consname: Name8OrNone = None,  # noqa: ARG001
-    action: Action = None,  # noqa: ARG001
-    eventual: Flag = False,  # noqa: ARG001
-    immediate: Flag = False,  # noqa: ARG001
-    critical: Flag = False,  # noqa: ARG001
+    routecodes: Routecodes = None,  # there is one operator
+    numroutes: FullwordOrNone = None,
+    consname: Name8OrNone = None,
+    action: Action = None,
+    eventual: Flag = False,
+    immediate: Flag = False,
+    critical: Flag = False,
     maxlength: FullwordOrNone = None,
     timeout: FullwordOrNone = None,
     nohandle: Flag = False,
@@ -216,7 +216,7 @@ def dump_transaction(
     length: FlengthOrNone = None,
     *,
     short: ShortLengthOrNone = None,
-    complete: Flag = False,  # noqa: ARG001  (what is kept is what FROM names)
+    complete: Flag = False,  # what is kept is what FROM names
     nohandle: Flag = False,
 ) -> str:
     """Have a dump.
@@ -254,8 +254,8 @@ def write_journalname(
     from_: From,
     length: FlengthOrNone = None,
     *,
-    wait: Flag = False,  # noqa: ARG001  (it is there at once)
-    nosuspend: Flag = False,  # noqa: ARG001
+    wait: Flag = False,  # it is there at once
+    nosuspend: Flag = False,
     nohandle: Flag = False,
 ) -> int:
     """Write a record to a journal.

@@ -160,8 +160,8 @@ def receive_map(
     map: MapName,  # noqa: A002
     mapset: MapsetName = None,
     *,
-    asis: Flag = False,  # noqa: ARG001  (text is never turned into capitals)
-    terminal: Flag = False,  # noqa: ARG001  (where input comes from anyway)
+    asis: Flag = False,  # text is never turned into capitals
+    terminal: Flag = False,  # where input comes from anyway
     nohandle: Flag = False,
 ) -> Any:
     """Receive what was typed into a map.
@@ -258,7 +258,7 @@ def send(
     erase: Flag = False,
     fmh: Flag = False,
     last: Flag = False,
-    wait: Flag = False,  # noqa: ARG001  (nothing is sent later)
+    wait: Flag = False,  # nothing is sent later
     nohandle: Flag = False,
 ) -> None:
     """Send data as it is.
@@ -289,7 +289,7 @@ def receive(
     *,
     maxlength: HalfwordOrNone = None,
     notruncate: Flag = False,
-    asis: Flag = False,  # noqa: ARG001  (text is never turned into capitals)
+    asis: Flag = False,  # text is never turned into capitals
     nohandle: Flag = False,
 ) -> Any:
     """Receive what was typed.

@@ -126,8 +126,8 @@ def writeq_ts(
     item: HalfwordOrNone = None,
     rewrite: Flag = False,
     main: Flag = False,
-    auxiliary: Flag = False,  # noqa: ARG001  (the default)
-    nosuspend: Flag = False,  # noqa: ARG001  (there is always space)
+    auxiliary: Flag = False,  # the default
+    nosuspend: Flag = False,  # there is always space
     sysid: Sysid = None,
     nohandle: Flag = False,
 ) -> TsWritten:
