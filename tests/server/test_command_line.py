@@ -88,7 +88,7 @@ def test_seed_set_cemt_and_snapshot(store):
     assert tdq("seed", "LOGQ", "a", "b", "--store", store).stdout == "LOGQ: 2 seeded\n"
     assert json.loads(tdq("snapshot", "--store", store).stdout)["queues"]["LOGQ"]["NUMITEMS"] == 2
     assert tdq("set", "LOGQ", "TRIGGERLEVEL=7", "--store", store).returncode == 0
-    assert re.search(r"Triggerlevel\(\s*0*7\s*\)", tdq("cemt", "I TDQ(LOGQ)", "--store", store).stdout)
+    assert re.search(r"Tri\(0*7\)", tdq("cemt", "I TDQ(LOGQ)", "--store", store).stdout)
     assert "LOGQ" in tdq("cemt", "SET TDQ(LOGQ) TRI(0)", "--store", store).stdout
     refused = tdq("set", "NONE", "TRIGGERLEVEL=7", "--store", store)
     assert (refused.returncode, "QIDERR" in refused.stderr) == (1, True)
