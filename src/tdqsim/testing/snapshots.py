@@ -10,6 +10,7 @@ from typing import Final
 from tdqsim.cics import Region
 from tdqsim.cics.look.followed import followed_states
 from tdqsim.cics.look.state import QueueState, Uncommitted, tasks_of
+from tdqsim.cics.model.queue import TriggerState
 from tdqsim.core.codepage import CodePage
 from tdqsim.ibmi import System
 from tdqsim.testing.text import show_record
@@ -19,7 +20,11 @@ __all__ = ["QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "r
 _NOT_COMPARED: Final = frozenset((
     "name", "system", "recovstatus", "numitems", "peak_items", "emptystatus", "output", "dataset", "locks", "awaiting",
 ))  # fmt: skip
-_COMPARED: Final = tuple(each.name for each in fields(QueueState) if each.name not in _NOT_COMPARED)
+_OF_TRIGGER: Final = tuple(each.name for each in fields(TriggerState))
+_COMPARED: Final = (
+    *(each.name for each in fields(QueueState) if each.name not in _NOT_COMPARED.union(_OF_TRIGGER)),
+    *_OF_TRIGGER,
+)
 """The fields of a queue's state whose changes a difference shows."""
 
 

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tdqsim.cics.look.records import records as records_of
-from tdqsim.cics.model.queue import TRIGGER, ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
+from tdqsim.cics.model.queue import (
+    TRIGGER,
+    ExtraTdQueue,
+    IndirectTdQueue,
+    IntraTdQueue,
+    RemoteTdQueue,
+    TdQueue,
+    TriggerState,
+)
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -122,8 +130,8 @@ class Uncommitted:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueState:
-    """One queue at one moment. What a type does not have is empty, 0 or False.
+class QueueState(TriggerState):
+    """One queue at one moment, with its trigger. What a type does not have is empty, 0 or False.
 
     Attributes:
         name, type: as defined; INTRA, EXTRA, INDIRECT or REMOTE.
@@ -139,7 +147,6 @@ class QueueState:
         recovstatus: NO, PHYSICAL or LOGICAL, of an intrapartition queue.
         numitems: how many (committed) records an intrapartition queue holds.
         peak_items: the highest ``numitems`` since statistics were last reset.
-        atifacility, facilityid, transid, triggerlevel, userid: the trigger as it stands.
         emptystatus: of a data set; NOTAPPLIC when it is closed.
         output: whether a data set is written rather than read.
         dataset: DSNAME of a data set, else its DDNAME.
@@ -160,11 +167,6 @@ class QueueState:
     recovstatus: str = ""
     numitems: int = 0
     peak_items: int = 0
-    atifacility: str = ""
-    facilityid: str = ""
-    transid: str = ""
-    triggerlevel: int = 0
-    userid: str = ""
     emptystatus: str = ""
     output: bool = False
     dataset: str = ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -41,6 +42,7 @@ __all__ = [
     "RemoteTdQueue",
     "RequestTarget",
     "TdQueue",
+    "TriggerState",
     "latch_key",
 ]
 
@@ -175,7 +177,26 @@ class TdQueue:
         return ()
 
 
-TRIGGER: Final = ("atifacility", "facilityid", "transid", "triggerlevel", "userid")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerState:
+    """The trigger of an intrapartition queue as it stands; of other queues empty and 0.
+
+    Attributes:
+        atifacility: what a triggered task has as principal facility: TERMINAL, FILE (none) or SYSTEM.
+        facilityid: the terminal or connection in effect.
+        transid: the transaction that is started; empty for none.
+        triggerlevel: how many records start it; 0 for never.
+        userid: the user of tasks without a facility.
+    """
+
+    atifacility: str = ""
+    facilityid: str = ""
+    transid: str = ""
+    triggerlevel: int = 0
+    userid: str = ""
+
+
+TRIGGER: Final = tuple(field.name for field in fields(TriggerState))
 """The attributes of an intrapartition queue that SET TDQUEUE can change, and that are kept with its definition."""
 
 
