@@ -289,7 +289,7 @@ class Machine(RuleBasedStateMachine):
         queue = self.names.get(name)
         expected = "CPF2105" if queue is None else None
         if queue is not None and self.blocked(queue, self.jobs[job].qualified_name, "*EXCL"):
-            expected = "CPF2114"
+            expected = "CPF9503"
         self.command(expected, lambda: self.jobs[job].dltdtaq(f"APPLIB/{name}"))
         if expected is None:
             queue.deleted = True
