@@ -130,7 +130,7 @@ class Harness:
 
     def _look(self, region: Any) -> dict[str, tuple[str, list[str]]]:
         seen = {}
-        for queue in region.intra_queues():
+        for queue in [each for each in region.tdqueues.values() if each.type == "INTRA"]:
             records = [victim.title_of(record) for record in region.peek(queue.name)]
             assert region.inquire_tdqueue(queue.name, "NUMITEMS").numitems == len(records), queue.name
             assert len(queue.stored.name) == len(queue.name)
@@ -139,7 +139,7 @@ class Harness:
             each.name.decode() for half in (region.store.durable, region.store.volatile) for each in half.queues()
         }
         assert stored == set(seen), f"stored are {stored}, installed {set(seen)}"
-        cis = sum(queue.cis for queue in region.intra_queues())
+        cis = sum(queue.cis for queue in region.tdqueues.values() if queue.type == "INTRA")
         assert region.intra.count() >= cis, (region.intra.count(), cis)
         return seen
 

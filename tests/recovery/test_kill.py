@@ -49,7 +49,9 @@ def test_a_first_start_that_is_killed_is_done_again(tmp_path, half):
                 harness.path = tmp_path / f"{point}{nth}"
                 lines = harness.live(1, [half, point, nth], 3)
                 with victim.region_at(str(harness.path)) as region:
-                    installed = {queue.name: queue.recovstatus for queue in region.intra_queues()}
+                    installed = {
+                        queue.name: queue.recovstatus for queue in region.tdqueues.values() if queue.type == "INTRA"
+                    }
                     assert victim.QUEUES.items() <= installed.items()
                     if len(lines) == 1:  # it never said that it was ready
                         assert installed == victim.QUEUES

@@ -84,7 +84,7 @@ def _end_tasks(region: RegionParts) -> None:
         restart.save_latches(region)
         region.ts.save()
         region.starts.save()
-        region.force()
+        region.hardening.force()
 
 
 def _leave_links(region: RegionParts) -> None:

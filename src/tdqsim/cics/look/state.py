@@ -22,6 +22,7 @@ from tdqsim.cics.model.queue import (
     RemoteTdQueue,
     TdQueue,
     TriggerState,
+    intra_queues,
 )
 from tdqsim.facts import Cvda
 
@@ -361,8 +362,7 @@ def queue_states(region: RegionData, *, records: bool = False) -> Iterator[Queue
 def intra_states(region: RegionData, *, records: bool = False) -> Iterator[QueueState]:
     """The intrapartition queues of a region as they are now, in the order of installation."""
     region.dispatcher.check_thread()
-    queues = (queue for queue in tuple(region.tdqueues.values()) if isinstance(queue, IntraTdQueue))
-    return (queue_state(queue, records=records) for queue in queues)
+    return (queue_state(queue, records=records) for queue in intra_queues(region.tdqueues))
 
 
 def state_of(region: RegionData, name: str, *, records: bool = False) -> QueueState | None:
@@ -374,8 +374,7 @@ def state_of(region: RegionData, name: str, *, records: bool = False) -> QueueSt
 def depths_of(region: RegionData) -> Iterator[tuple[str, int]]:
     """The name of each intrapartition queue and how many (committed) records it holds."""
     region.dispatcher.check_thread()
-    queues = tuple(region.tdqueues.values())
-    return ((queue.name, queue.numitems) for queue in queues if isinstance(queue, IntraTdQueue))
+    return ((queue.name, queue.numitems) for queue in intra_queues(region.tdqueues))
 
 
 def numitems_of(region: RegionData, name: str) -> int | None:

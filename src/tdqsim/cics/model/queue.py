@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self
 
@@ -43,6 +43,7 @@ __all__ = [
     "RequestTarget",
     "TdQueue",
     "TriggerState",
+    "intra_queues",
     "latch_key",
 ]
 
@@ -440,3 +441,8 @@ class Latch:
 def latch_key(queue: IntraTdQueue) -> bytes:
     """Where the store says that a queue's cycle is on."""
     return b"ati/" + queue.name.encode()
+
+
+def intra_queues(queues: Mapping[str, TdQueue]) -> Iterator[IntraTdQueue]:
+    """The intrapartition queues among queues by name, in their order; queues may come and go meanwhile."""
+    return (queue for queue in tuple(queues.values()) if isinstance(queue, IntraTdQueue))

@@ -6,7 +6,7 @@ the attributes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -407,11 +407,6 @@ class RegionData:
 
     # -- what it holds --------------------------------------------------------------------------------------------
 
-    def intra_queues(self) -> Iterator[IntraTdQueue]:
-        """The intrapartition queues in the order of installation."""
-        self.dispatcher.check_thread()
-        return (queue for queue in tuple(self.tdqueues.values()) if isinstance(queue, IntraTdQueue))
-
     @property
     def looks_at_store(self) -> bool:
         """Whether it only looks at a store that is there."""
@@ -441,11 +436,6 @@ class RegionData:
         if link is None:
             raise Condition(Resp.SYSIDERR, detail=f"there is no connection to system {sysid}")
         return link
-
-    def force(self) -> None:
-        """Make all durable changes permanent now."""
-        self.dispatcher.check_thread()
-        self.hardening.force()
 
     @explains_wrong_types
     def encode(self, text: str) -> bytes:

@@ -372,7 +372,7 @@ class UnitOfWork:
             self.committed()
             self.finish()
             if not isinstance(error, StoreError):
-                self.region.force()
+                self.region.hardening.force()
 
     def _forget_later(self, meta: Meta) -> None:
         for key in self._forgotten_reads():

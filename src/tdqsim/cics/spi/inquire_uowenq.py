@@ -25,6 +25,7 @@ from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.lock import Enqueue, Lock
+from tdqsim.cics.model.queue import intra_queues
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import UnitOfWork
@@ -89,7 +90,7 @@ def enqueues(region: RegionData, units: Iterable[UnitOfWork]) -> Iterator[HeldOr
         for enqueue in left:
             yield HeldOrAwaited(enqueue, None, holder)
             yield from _waiters(enqueue)
-    for queue in region.intra_queues():
+    for queue in intra_queues(region.tdqueues):
         for lock in queue.locks:
             if lock.owner is None:  # it has just been released
                 yield from _waiters(lock)

@@ -129,7 +129,7 @@ def set_tdqueue(
     change, region = check_set(task, queue_name(tdqueue), values), task.region
     meta = region.catalogue.queue_entry(change.queue, change.attributes) if change.attributes else {}
     carry_out(region.hardening, change, meta)
-    region.force()
+    region.hardening.force()
     for step in change.last:
         step()
 

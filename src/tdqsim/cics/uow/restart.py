@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final, cast
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.model.lock import READ_END
-from tdqsim.cics.model.queue import TRIGGER, ExtraTdQueue, IntraTdQueue, Latch, TdQueue
+from tdqsim.cics.model.queue import TRIGGER, ExtraTdQueue, IntraTdQueue, Latch, TdQueue, intra_queues
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.model.unit import READS, Facts, Meta, Record, UnitOfWork
 from tdqsim.cics.model.work import LogicalWork
@@ -455,7 +455,7 @@ def _restore(region: Region, queue: IntraTdQueue, work: LogicalWork, part: Recor
 
 def save_latches(region: Region) -> None:
     """At a normal end: which non-recoverable queues have a cycle on (the others' are on the store already)."""
-    for queue in region.intra_queues():
+    for queue in intra_queues(region.tdqueues):
         if queue.latched is not None and queue.recovstatus == "NO":
             region.hardening.note(_LATCHES + queue.name.encode(), queue.latched.stored())
 
