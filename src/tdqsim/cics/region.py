@@ -308,7 +308,7 @@ class Region(RegionCommands, RegionParts):
 
     @property
     def jobs(self) -> JobLog:
-        """The jobs given to the internal reader, in order; ``region.jobs.on_submit = handler`` is told of each one."""
+        """The jobs given to the internal reader, in order; ``region.jobs.on_submit = handler`` is called with each."""
         return self.data_sets.jobs
 
     # -- tasks ----------------------------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
 """Why a queue is as it is, in sentences: its state, who holds it and who waits, its trigger, and what it would meet.
 
-What each request would meet is asked of the commands' own rules by :mod:`~tdqsim.cics.look.explain_requests`; what is
-said
-of triggers comes from the cycle's table in :mod:`~tdqsim.cics.queues.ati` and from what it has noted of the latch.
+What each request would meet comes from the commands' own rules, through :mod:`~tdqsim.cics.look.explain_requests`. The
+sentences on triggers come from the table of the cycle in :mod:`~tdqsim.cics.queues.ati` and its notes on the latch.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ SPACE
 INQUIRE, SET, DISCARD                 the checks that the commands make before they change anything
 ====================================  ====================================================================
 
-What cannot be asked without doing it is said to be UNKNOWN: whether a data set can be opened. A disk that fills up
+What can be found out only by doing it is UNKNOWN: whether a data set can be opened. A disk that fills up
 under a data set shows only when a block is written.
 """
 
@@ -107,7 +107,7 @@ class _Wait(Exception):
     """The request would wait."""
 
 
-class _Unsaid(Exception):
+class _NotKnown(Exception):
     """Nothing here can say what it would meet: SHIPPED or UNKNOWN, and why."""
 
 
@@ -123,14 +123,14 @@ def foresee(
         size: bytes of the record of WRITEQ TD.
         pause: called while the next record of a data set is looked for, so that others can have a turn.
     """
-    told = {}
+    found = {}
     for command in TD:
-        told[command] = _told(command, partial(_request, region, command, name, task, size, pause))
-    return told | {command: _told(command, ask) for command, ask in _operator(task, name)}
+        found[command] = _predicted(command, partial(_request, region, command, name, task, size, pause))
+    return found | {command: _predicted(command, ask) for command, ask in _operator(task, name)}
 
 
-def _told(command: str, ask: Callable[[], str | None]) -> Prediction:
-    """Ask, and put the answer into words."""
+def _predicted(command: str, ask: Callable[[], str | None]) -> Prediction:
+    """What a request would meet, as a prediction."""
     try:
         reason = ask()
     except Condition as condition:
@@ -139,8 +139,8 @@ def _told(command: str, ask: Callable[[], str | None]) -> Prediction:
     except _Wait as wait:
         busy = Resp.QBUSY.name if command == READQ else WAIT
         return Prediction(command, WAIT, busy, str(wait))
-    except _Unsaid as unsaid:
-        outcome, why = unsaid.args
+    except _NotKnown as not_known:
+        outcome, why = not_known.args
         return Prediction(command, outcome, outcome, why)
     return Prediction(command, _NORMAL, _NORMAL, reason or "")
 
@@ -161,7 +161,7 @@ def _request(
         check_state(task, command, queue)
     except Condition as condition:
         if condition.resp is Resp.NOTOPEN and would_be_open(region, queue):
-            raise _Unsaid(UNKNOWN, "the data set is opened when the region starts, not to be looked at") from None
+            raise _NotKnown(UNKNOWN, "the data set is opened when the region starts, not to be looked at") from None
         raise
     if isinstance(queue, ExtraTdQueue):
         _data_set(command, queue, size, pause)
@@ -180,7 +180,7 @@ def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: TaskBase,
     check_state(task, READQ, queue)
     link = region.link(queue.remotesystem)
     if not isinstance(link, NearLink):  # only a region of this process can be asked
-        raise _Unsaid(SHIPPED, f"queue {queue.remotename} of system {queue.remotesystem} decides")
+        raise _NotKnown(SHIPPED, f"queue {queue.remotename} of system {queue.remotesystem} decides")
     mirror = link.foresee(task)
     there = mirror.region
     where = f"queue {queue.remotename} of region {there.applid}"
@@ -199,7 +199,7 @@ def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: TaskBase,
 def _data_set(command: str, queue: ExtraTdQueue, size: int, pause: Callable[[], object] | None) -> None:
     file: Any = queue.file
     if not isinstance(file, DataSet):
-        raise _Unsaid(UNKNOWN, f"what is behind {queue.name} is no data set")
+        raise _NotKnown(UNKNOWN, f"what is behind {queue.name} is no data set")
     if command == READQ:
         file.foresee_read(pause)
         return
@@ -215,7 +215,7 @@ def only_known_there(region: Region, queue: IntraTdQueue) -> bool:
 
 def _readq(task: TaskBase, queue: IntraTdQueue, _size: int) -> None:
     if only_known_there(task.region, queue):
-        raise _Unsaid(UNKNOWN, "how many records it holds is not known from outside the region")
+        raise _NotKnown(UNKNOWN, "how many records it holds is not known from outside the region")
     try:
         record = _next_record(task, queue)
     except StoreDamaged as error:
@@ -305,7 +305,7 @@ def _set(task: TaskBase, name: str, option: str, value: Cvda) -> str:
     queue = check_set(task, name, {option: value}).queue
     if isinstance(queue, ExtraTdQueue) and option == "OPENSTATUS" and queue.openstatus is not value:
         verb = "opened" if value is Cvda.OPEN else "closed"
-        raise _Unsaid(UNKNOWN, f"the data set is only then {verb}")
+        raise _NotKnown(UNKNOWN, f"the data set is only then {verb}")
     return _effect_of_disable(queue) if value is Cvda.DISABLED else ""
 
 

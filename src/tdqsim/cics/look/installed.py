@@ -1,7 +1,7 @@
 """What is installed in a region now, as definitions: those that another region could be started with.
 
-A definition says what a resource was installed with, and a queue may have been SET since; so a queue's trigger is told
-as it stands. What a region was given besides (handlers, DD cards, records) is no definition and is not here.
+A definition has what a resource was installed with; SET may have changed a queue's trigger since, and the trigger given
+here is the present one. Handlers, DD cards and records are not definitions, and are not given.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class LockState:
         end: FROMQ (READQ needs it) or TOQ (WRITEQ needs it).
         uow: the unit of work that holds it, in hexadecimal; empty for none.
         task, transid: of that unit of work; 0 and empty for none.
-        holder: who holds it, for people; empty for nobody.
+        holder: who holds it, for people; empty when it is free.
         retained: whether requests that need it are refused with LOCKED.
         waiting: who waits for it, in order.
     """
@@ -338,7 +338,7 @@ def _lock(lock: Lock) -> LockState:
 
 
 def holder_of(lock: Lock) -> str:
-    """Who has an end of a queue, for people; empty when nobody has it."""
+    """Who has an end of a queue, for people; empty when it is free."""
     owner = lock.owner
     if owner is None:
         return ""

@@ -27,7 +27,7 @@ class Wait:
     Attributes:
         waiter: who waits, for people.
         task: its task's number; 0 where no task waits.
-        holder: who has what it waits for; empty where nobody is known to.
+        holder: who has what it waits for; empty where that is not known.
         what: what it waits for.
         kind: END for an end of a queue, COMMIT for what is written and not committed, ENQ, or OTHER.
         resource: the queue, or the name of ENQ as Python writes it; empty for OTHER.

@@ -78,7 +78,7 @@ class JournalRecord(NamedTuple):
 
 
 class Diagnostics:
-    """What the programs of a region have told.
+    """The messages, traces, dumps and journal records that the programs of a region have written.
 
     Attributes:
         operator: the texts of WRITE OPERATOR and of the messages that CICS writes to the console.
@@ -99,7 +99,7 @@ class DiagnosticsRegion(WatchedRegion, Protocol):
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """What programs have told."""
+        """What its programs have written."""
 
     def encode(self, text: str) -> bytes:
         """Text in the region's code page."""

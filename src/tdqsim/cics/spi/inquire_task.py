@@ -248,7 +248,7 @@ def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle
     strand = _purgeable(found, region)
     if not region.task_manager.purge(strand):
         _purge_later(region, strand)
-        raise refusal(_SET, "deferred", f"task {task} ends when it waits")  # RESP is NORMAL: nobody meets it
+        raise refusal(_SET, "deferred", f"task {task} ends when it waits")  # RESP is NORMAL, so it is not raised
 
 
 def _purgeable(task: TaskData, region: RegionData) -> Strand:

@@ -192,7 +192,7 @@ class Statistics:
     def every(self, seconds: float) -> None:
         """Write and reset at intervals on the region's clock from now on (STATRCD=ON, STATINT); 0 stops it.
 
-        The intervals pass with the clock: they make nobody wait and no clock jump.
+        The intervals pass with the clock: no task waits for them, and the simulated clock does not jump to their ends.
 
         Raises:
             UsageError: the number is negative.

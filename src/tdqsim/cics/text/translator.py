@@ -358,7 +358,7 @@ def _most_received(resolved: Resolved, host: HostVariables, call: BoundCommand) 
     """What LENGTH allows a record to have.
 
     With INTO, where it is left out or not set yet: the size of the area, where INTO names one. With SET it is received
-    only: what the variable held before, which nobody has set, says nothing.
+    only: what the variable held before the command is not looked at.
     """
     for declared, option in resolved.receives:
         if declared.word == "SET":

@@ -73,7 +73,7 @@ class ModelDefinition(Protocol):
 
 
 class TsModel(NamedTuple):
-    """What is said of the queues whose names begin alike.
+    """The attributes of temporary storage queues whose names begin alike.
 
     Attributes:
         prefix: 1 to 16 characters.
@@ -132,7 +132,7 @@ class TemporaryStorage:
 
     Attributes:
         queues: the queues.
-        models: what is said of queues by the beginning of their names, the longest first.
+        models: the attributes of queues by the beginning of their names, the longest beginning first.
         waiting: where tasks wait for a queue that another unit of work has changed.
     """
 
