@@ -118,7 +118,7 @@ def after_an_interrupt(region: Region, task: Task) -> dict[str, list[bytes]]:
 
 
 @pytest.mark.parametrize(
-    ("durability", "step"), [("process", 1), ("power", 7), pytest.param("power", 1, marks=pytest.mark.slow)],
+    ("durability", "step"), [("process", 1), ("power", 3), pytest.param("power", 1, marks=pytest.mark.slow)],
     ids=["process", "power, some lines", "power"],
 )  # fmt: skip
 @pytest.mark.parametrize("name", COMMANDS)
