@@ -176,7 +176,7 @@ def ended(region: Region, task: Task) -> dict[str, Any]:
     task.end(normal=True)
     region.run()
     assert not region.units
-    assert not any(each.unit for each in region.tasks.values())
+    assert not any(each._unit for each in region.tasks.values())
     assert not region.starts.requests or len(region.starts.requests) == 1
     with region.task() as other:
         if "LOGQ" in region.tdqueues:

@@ -12,6 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.task import give_up, take_syncpoint
 from tdqsim.cics.kernel.tasks import Tasks
 from tdqsim.cics.model.region import RegionData
 from tdqsim.errors import RegionClosed
@@ -41,17 +42,17 @@ def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[Reg
         task.number = task.eib.eibtaskn = tasks.next_number()
         try:
             value = command(task, *args, **kwargs) if kwargs else command(task, *args)  # type: ignore[arg-type, call-arg]
-            if task.unit is not None:
-                task.take_syncpoint()
+            if task._unit is not None:
+                take_syncpoint(task)
         except Condition:
             _end(task)
             raise
         except BaseException:
             tasks.unfinished[task] = None  # what cuts this short leaves the task to the next command
-            task.give_up()  # where even a call is too much, its locks are free all the same
+            give_up(task)  # where even a call is too much, its locks are free all the same
             tasks.finish_ends()
             raise
-        if task.qzero or task.browses or region.enqueues:
+        if task._qzero or task._browses or region.enqueues:
             task.end(normal=True)
         else:
             tasks.spare = task
@@ -65,7 +66,7 @@ def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[Reg
 def _end(task: Task) -> None:
     """End a command's own task after a condition: the caller handles that, so what the command did is kept."""
     try:
-        task.take_syncpoint()
+        take_syncpoint(task)
     except BaseException:
         task.end(normal=False)
         raise

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics import Condition
 from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.kernel.eib import NO_COMMAND
+from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
 from tdqsim.cobol.event_commands import quiet
@@ -447,6 +448,6 @@ def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Areas, reason:
     met = level.verbs[name](options, level)
     task = level.task
     if isinstance(met, Condition):
-        task.respond(met, name, "", nohandle=quiet(options), otherwise=None)
+        respond(task, met, name, "", nohandle=quiet(options), otherwise=None)
     else:
         task.eib.last = NO_COMMAND

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Final
 from tdqsim.cics import Condition, Task
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.kernel.interval import interval_ns, moment_of_day
+from tdqsim.cics.kernel.task import respond
+from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.text.translator import COMMON_OPTIONS
 from tdqsim.cobol.fields import FLOOR, Area
 from tdqsim.cobol.translate import ExecCommand
@@ -45,7 +47,7 @@ def quiet(options: Container[str]) -> bool:
 
 
 def _respond(level: Level, options: _Options, command: str, resource: str, met: Condition) -> None:
-    level.task.respond(met, command, resource, nohandle=quiet(options), otherwise=None)
+    respond(level.task, met, command, resource, nohandle=quiet(options), otherwise=None)
 
 
 def _number(options: _Options, word: str) -> int:
@@ -132,7 +134,7 @@ def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
         return None if first.value & _COMPLETE else WAIT
 
     if attempt() is WAIT:
-        task.wait(attempt, level.settings.events, "EKCWAIT", name)
+        wait(task, attempt, level.settings.events, "EKCWAIT", name)
     task.eib.last = completion("WAIT EVENT")
 
 

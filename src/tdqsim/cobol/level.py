@@ -30,6 +30,7 @@ from typing import Any, Final
 from tdqsim.cics import Abend, Condition, Task
 from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
 from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
+from tdqsim.cics.kernel.task import to_abend
 from tdqsim.cobol._libcob import DONE, FAILED, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.calls import Plan, plans_of
 from tdqsim.cobol.compiler import Module
@@ -337,7 +338,7 @@ class Level:
         """The abend exit is out of action from here on."""
         handles = self.task.handles
         self.task.handles = handles._replace(abend=None, cancelled=handles.abend)
-        self.task.abcode = self.task.to_abend(error).code
+        self.task.abcode = to_abend(self.task, error).code
 
     def failure(self) -> bool:
         """The program at the top of the level has failed: whether it goes on at the label of its abend exit."""

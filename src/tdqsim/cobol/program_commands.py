@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import COMMANDS, Condition
 from tdqsim.cics.kernel.eib import completion
+from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.programs.commands import abend_program
 from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, resolve
@@ -138,7 +139,7 @@ def _handle_abend(level: Level, options: dict[str, Area | None], declared: ExecC
         try:
             level.task.handle_abend(abend_program(level.task, _name(named)), cancel=cancel, reset=reset)
         except Condition as met:
-            level.task.respond(met, "HANDLE ABEND", _name(named), nohandle=quiet(options), otherwise=None)
+            respond(level.task, met, "HANDLE ABEND", _name(named), nohandle=quiet(options), otherwise=None)
     else:
         level.task.handle_abend(cancel=cancel, reset=reset)
 
@@ -156,7 +157,7 @@ def _getmain(level: Level, options: dict[str, Area | None], declared: ExecComman
     size = length.number
     if size < 1:
         met = Condition(Resp.LENGERR, 1, f"GETMAIN of {size} bytes")
-        level.task.respond(met, "GETMAIN", "", nohandle=quiet(options), otherwise=None)
+        respond(level.task, met, "GETMAIN", "", nohandle=quiet(options), otherwise=None)
     else:
         initial = options.get("INITIMG")
         owner = level.settings.shared if "SHARED" in options else level.storage
@@ -172,7 +173,7 @@ def _freemain(level: Level, options: dict[str, Area | None], declared: ExecComma
         level.task.eib.last = completion("FREEMAIN")
     else:
         met = Condition(Resp.INVREQ, 1, "FREEMAIN of what GETMAIN has not given")
-        level.task.respond(met, "FREEMAIN", "", nohandle=quiet(options), otherwise=None)
+        respond(level.task, met, "FREEMAIN", "", nohandle=quiet(options), otherwise=None)
 
 
 def _given(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> tuple[str, dict[str, Any]]:

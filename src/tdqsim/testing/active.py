@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics.kernel.task import take_rollback
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.ship.link import Link
 from tdqsim.cics.ship.remote import LinkEnd
@@ -133,7 +134,7 @@ class ActivePlan:
                     _take_time(task.region.dispatcher, f"a slow {command}", fault.delay)
                 if fault.condition:
                     if (command, fault.condition) == _ROLLEDBACK:
-                        task.take_rollback()
+                        take_rollback(task)
                     raise _condition(fault)
 
     def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:

@@ -472,7 +472,7 @@ def test_a_scheduled_task_meets_disabled(make_region: Make) -> None:
         seen.append(task.eib.eibresp)
 
     with region.task() as task:
-        task.outside = False  # nobody has a turn before the queue is disabled
+        task._outside = False  # nobody has a turn before the queue is disabled
         for record in (b"1", b"2", b"3"):
             task.writeq_td("TRGQ", record)
         task.set_tdqueue("TRGQ", enablestatus="DISABLED")

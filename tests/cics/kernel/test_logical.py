@@ -168,7 +168,7 @@ def test_a_reader_waits_past_the_committed_records(region: Region, commits: bool
         assert waiting.suspended == ("TD_READ", "LOGQ")
         assert waiting.uow.waitstate is Cvda.WAITING
         if again:  # the writer writes again before the reader has its turn
-            writer.outside = False
+            writer._outside = False
         writer.syncpoint() if commits else writer.syncpoint_rollback()
         if again:
             writer.writeq_td("LOGQ", b"later")
@@ -305,7 +305,7 @@ def test_prepare_then_either(region: Region, commit: bool) -> None:
     assert uow.state is Cvda[rule("UOW-PREPARE").message]
     with pytest.raises(TdqError, match="INFLIGHT"):
         uow.prepare()
-    task.detach_uow()
+    task._unit = None
     task.end(normal=True)
     uow.decide(commit=commit)
     assert uow.ended
@@ -326,7 +326,7 @@ def test_locks_of_a_shunted_unit_of_work(make_region: Callable[..., Region], wai
     region.dispatcher.run_ready()
     uow.prepare()
     uow.shunt(link="CICB")
-    holder.detach_uow()
+    holder._unit = None
     holder.end(normal=False)
     assert (uow.state, uow.waitstate, uow.waitcause) == (Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION)
     region.dispatcher.run_ready()

@@ -250,7 +250,7 @@ def test_a_prepared_unit_of_work_survives_with_its_locks(
     uow.coordinator = "XA.42"
     uow.prepare()
     uow.shunt(link="CICB")
-    task.detach_uow()
+    task._unit = None
     cis = first.intra.count()
     first.close(clean=clean)
     second = make_region(store=store)

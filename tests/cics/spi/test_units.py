@@ -43,7 +43,7 @@ def shunt(reg, name="TERQ"):
     uow = task.uow
     uow.prepare()
     uow.shunt(link="CICB")
-    task.detach_uow()
+    task._unit = None
     task.end(normal=False)
     return uow.id
 

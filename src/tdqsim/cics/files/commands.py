@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final
 
 from tdqsim.cics.files.requests import (
     FileRecord,
-    FileTask,
     Search,
     add,
     find,
@@ -21,6 +20,7 @@ from tdqsim.cics.files.requests import (
 from tdqsim.cics.files.table import Browse
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import Resp
 
 __all__ = [
@@ -58,7 +58,7 @@ def _cut(record: bytes, length: int | None) -> bytes:
     resource="file",
 )
 def read_file(
-    task: FileTask,
+    task: TaskBase,
     file: FileName,
     ridfld: Key,
     length: HalfwordOrNone = None,
@@ -102,7 +102,7 @@ def read_file(
 
 @command("WRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE SUPPRESSED", {"RIDFLD": Opt("data")}, resource="file")
 def write_file(
-    task: FileTask,
+    task: TaskBase,
     file: FileName,
     from_: From,
     ridfld: Key = b"",
@@ -138,7 +138,7 @@ def write_file(
 
 @command("REWRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE NOTFND RECORDBUSY", resource="file")
 def rewrite_file(
-    task: FileTask,
+    task: TaskBase,
     file: FileName,
     from_: From,
     length: HalfwordOrNone = None,
@@ -164,7 +164,7 @@ def rewrite_file(
 
 @command("DELETE", f"{_CONDITIONS} DUPKEY LOCKED NOTFND RECORDBUSY", {"NUMREC": Opt("halfword", 2)}, resource="file")
 def delete_file(
-    task: FileTask,
+    task: TaskBase,
     file: FileName,
     ridfld: KeyOrNone = None,
     *,
@@ -200,7 +200,7 @@ def delete_file(
 
 
 @command("UNLOCK", _CONDITIONS, resource="file")
-def unlock(task: FileTask, file: FileName, *, token: FileToken = None, nohandle: Flag = False) -> None:
+def unlock(task: TaskBase, file: FileName, *, token: FileToken = None, nohandle: Flag = False) -> None:
     """Let go of the record that was read for update.
 
     Args:
@@ -219,7 +219,7 @@ def unlock(task: FileTask, file: FileName, *, token: FileToken = None, nohandle:
 
 @command("STARTBR", f"{_CONDITIONS} LOADING NOTFND", resource="file")
 def startbr(
-    task: FileTask,
+    task: TaskBase,
     file: FileName,
     ridfld: Key,
     *,
@@ -264,7 +264,7 @@ def _browse(search: Search) -> Browse:
 
 @command("RESETBR", f"{_CONDITIONS} NOTFND", resource="file")
 def resetbr(
-    task: FileTask,
+    task: TaskBase,
     file: FileName,
     ridfld: Key,
     *,
@@ -303,7 +303,7 @@ def resetbr(
 
 @command("READNEXT", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
 def readnext(
-    task: FileTask,
+    task: TaskBase,
     file: FileName,
     ridfld: KeyOrNone = None,
     length: HalfwordOrNone = None,
@@ -334,7 +334,7 @@ def readnext(
 
 @command("READPREV", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
 def readprev(
-    task: FileTask,
+    task: TaskBase,
     file: FileName,
     ridfld: KeyOrNone = None,
     length: HalfwordOrNone = None,
@@ -368,7 +368,7 @@ def readprev(
 
 
 @command("ENDBR", _CONDITIONS, resource="file")
-def endbr(task: FileTask, file: FileName, *, reqid: ReqId = 0, nohandle: Flag = False) -> None:
+def endbr(task: TaskBase, file: FileName, *, reqid: ReqId = 0, nohandle: Flag = False) -> None:
     """End a browse.
 
     Args:

@@ -10,43 +10,20 @@ READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from tdqsim.cics.files.datafile import NUMBER_SIZE, Path, RecordView
 from tdqsim.cics.files.table import Browse, FileEntry, Files, Held
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.model.unit import UnitOfWork
-from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.waiting import wait
+from tdqsim.core.dispatch import WAIT
 from tdqsim.facts import Resp
 
-__all__ = ["FileRecord", "FileTask", "Search", "add", "find", "fit", "hold", "move", "remove", "replace", "started"]
+__all__ = ["FileRecord", "Search", "add", "find", "fit", "hold", "move", "remove", "replace", "started"]
 
 T = TypeVar("T")
-
-
-class FileRegion(WatchedRegion, Protocol):
-    """What file control asks of the region."""
-
-    @property
-    def files(self) -> Files:
-        """Its files."""
-
-
-class FileTask(Issuer, Protocol):
-    """What file control asks of the task."""
-
-    @property
-    def region(self) -> FileRegion:
-        """Its region."""
-
-    @property
-    def uow(self) -> UnitOfWork:
-        """Its unit of work."""
-
-    def wait(self, attempt: Callable[[], T], queue: WaitQueue, kind: str, name: str) -> T:
-        """Wait inside a command."""
 
 
 class FileRecord(NamedTuple):
@@ -152,7 +129,7 @@ def fit(file: FileEntry, place: bytes, key: bytes, length: int | None, token: in
 # -- holding and changing -----------------------------------------------------------------------------------------
 
 
-def hold(task: FileTask, file: FileEntry, key: bytes, *, token: bool) -> int:
+def hold(task: TaskBase, file: FileEntry, key: bytes, *, token: bool) -> int:
     """Read for update: hold a record for the task, waiting for whoever holds it.
 
     Returns:
@@ -172,7 +149,7 @@ def hold(task: FileTask, file: FileEntry, key: bytes, *, token: bool) -> int:
     return number
 
 
-def _lock(task: FileTask, file: FileEntry, key: bytes) -> None:
+def _lock(task: TaskBase, file: FileEntry, key: bytes) -> None:
     files, uow = task.region.files, task.uow
 
     def attempt() -> object:
@@ -182,17 +159,18 @@ def _lock(task: FileTask, file: FileEntry, key: bytes) -> None:
         return None if owner is None else WAIT
 
     if attempt() is WAIT:
-        task.wait(attempt, files.waiting, "FCRVWAIT", file.name)
+        wait(task, attempt, files.waiting, "FCRVWAIT", file.name)
     files.of(uow).locked.add((id(file.data), key))
 
 
-def let_go(task: FileTask, file: FileEntry, token: int | None) -> None:
+def let_go(task: TaskBase, file: FileEntry, token: int | None) -> None:
     """UNLOCK: what is held by the token, or without one, is free; nothing held is no error.
 
     Raises:
         Condition: INVREQ 47: no record is held by that token.
     """
-    has = task.region.files.of(task.uow)
+    files: Files = task.region.files
+    has = files.of(task.uow)
     held = has.held.get(file.name, [])
     if token is not None:
         held = [_held(task, file, token, 47)]
@@ -200,15 +178,17 @@ def let_go(task: FileTask, file: FileEntry, token: int | None) -> None:
         _free(task, file, one)
 
 
-def _held(task: FileTask, file: FileEntry, token: int | None, otherwise: int) -> Held:
-    held = task.region.files.of(task.uow).held.get(file.name, [])
+def _held(task: TaskBase, file: FileEntry, token: int | None, otherwise: int) -> Held:
+    files: Files = task.region.files
+    has = files.of(task.uow)
+    held = has.held.get(file.name, [])
     found = next((one for one in held if one.token == (token or 0)), None)
     if found is None:
         raise Condition(Resp.INVREQ, 47 if token else otherwise, f"no record of {file.name} is held for update")
     return found
 
 
-def _free(task: FileTask, file: FileEntry, held: Held | None) -> None:
+def _free(task: TaskBase, file: FileEntry, held: Held | None) -> None:
     if held is None:
         return
     files = task.region.files
@@ -219,7 +199,7 @@ def _free(task: FileTask, file: FileEntry, held: Held | None) -> None:
         files.waiting.wake_all()
 
 
-def _change(task: FileTask, file: FileEntry, records: Mapping[bytes, bytes | None], held: Held | None = None) -> None:
+def _change(task: TaskBase, file: FileEntry, records: Mapping[bytes, bytes | None], held: Held | None = None) -> None:
     """Change records, those of a recoverable file so that a backout undoes it; what was held for it is free then."""
     files = task.region.files
     if file.recoverable:
@@ -238,7 +218,7 @@ def _check_length(file: FileEntry, record: bytes) -> bytes:
     return record
 
 
-def add(task: FileTask, file: FileEntry, record: bytes, ridfld: bytes) -> bytes:
+def add(task: TaskBase, file: FileEntry, record: bytes, ridfld: bytes) -> bytes:
     """WRITE: add a record; returns its identification.
 
     Raises:
@@ -260,7 +240,7 @@ def add(task: FileTask, file: FileEntry, record: bytes, ridfld: bytes) -> bytes:
     return key
 
 
-def replace(task: FileTask, file: FileEntry, record: bytes, token: int | None) -> None:
+def replace(task: TaskBase, file: FileEntry, record: bytes, token: int | None) -> None:
     """REWRITE: put the record that is held by other data.
 
     Raises:
@@ -276,7 +256,7 @@ def replace(task: FileTask, file: FileEntry, record: bytes, token: int | None) -
     _change(task, file, {held.key: record}, held)
 
 
-def remove(task: FileTask, file: FileEntry, search: Search | None, token: int | None) -> int:
+def remove(task: TaskBase, file: FileEntry, search: Search | None, token: int | None) -> int:
     """DELETE: the record that is held, or those that are looked for; returns how many went.
 
     Raises:
@@ -320,13 +300,15 @@ def _matching(file: FileEntry, search: Search) -> list[bytes]:
 # -- browsing -----------------------------------------------------------------------------------------------------
 
 
-def started(task: FileTask, file: FileEntry, reqid: int, missing: int) -> Browse:
+def started(task: TaskBase, file: FileEntry, reqid: int, missing: int) -> Browse:
     """The browse of a file with this REQID.
 
     Raises:
         Condition: INVREQ with the RESP2 of the command: there is none.
     """
-    found = task.region.files.of(task.uow).browses.get((file.name, reqid))
+    files: Files = task.region.files
+    has = files.of(task.uow)
+    found = has.browses.get((file.name, reqid))
     if found is None:
         raise Condition(Resp.INVREQ, missing, f"no browse of file {file.name} with REQID {reqid} is on")
     return found

@@ -30,7 +30,8 @@ from typing import (
 )
 
 from tdqsim.cics.kernel.eib import SPI_VERBS
-from tdqsim.cics.kernel.issue import Issuer, issued
+from tdqsim.cics.kernel.issue import issued
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import EIBFN, Cvda, Resp
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
-S = TypeVar("S", bound=Issuer)
+S = TypeVar("S", bound=TaskBase)
 T = TypeVar("T")
 
 OptionKind = Literal[
@@ -243,7 +244,7 @@ def _register(name: str, function: Callable[..., Any], conditions: str, receives
 
 
 def declared(name: str, conditions: str = "", receives: Mapping[str, Opt] | None = None) -> Callable[[F], F]:
-    """Declare a function that is a whole command: it sets the EIB itself, and ends a condition by ``task.respond``.
+    """Declare a function that is a whole command: it sets the EIB itself, and ends a condition by ``respond``.
 
     Args:
         name: the command as the manuals call it.

@@ -11,7 +11,7 @@ from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.enqueue import acquire, give_up
 from tdqsim.cics.kernel.issue import check_options
-from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 
@@ -88,13 +88,13 @@ def syncpoint(task: TaskBase, *, nohandle: Flag = False) -> None:
     Raises:
         Condition: ROLLEDBACK: it could not be committed and was backed out.
     """
-    task.take_syncpoint()
+    take_syncpoint(task)
 
 
 @command("SYNCPOINT ROLLBACK", "INVREQ")
 def syncpoint_rollback(task: TaskBase, *, nohandle: Flag = False) -> None:
     """End the unit of work and back it out: records of LOGICAL queues are as before it, others stay as they are."""
-    task.take_rollback()
+    take_rollback(task)
 
 
 @command("ABEND")
@@ -283,7 +283,7 @@ ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
     "STARTCODE": lambda task: task.startcode,
     "SYSID": lambda task: task.region.sysid,
     "USERID": lambda task: task.userid,
-    "ABPROGRAM": lambda task: task.abprogram,
+    "ABPROGRAM": lambda task: task._abprogram,
     "CHANNEL": lambda task: _level(task, "channel_name", ""),
     "INVOKINGPROG": lambda task: _level(task, "invoker", ""),
     "LINKLEVEL": lambda task: _level(task, "number", 1),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.lock import Enqueue
 from tdqsim.core.dispatch import WAIT, WaitMark
 from tdqsim.errors import TdqError
@@ -76,7 +77,7 @@ def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool
     if nosuspend:
         raise Condition(Resp.ENQBUSY, detail=f"{name!r} is held by {found.owner}")
     try:
-        task.wait(attempt, found.waiting, "ENQUEUE", _POOL)
+        wait(task, attempt, found.waiting, "ENQUEUE", _POOL)
     except BaseException:
         if not found.holds:
             _free(region, found)  # it was about to be given to this task

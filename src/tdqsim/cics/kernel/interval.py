@@ -28,6 +28,7 @@ from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import passed
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.waiting import park, wait
 from tdqsim.cics.model.start import StartRequest
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
@@ -292,7 +293,7 @@ def retrieve(
         TdqError: an option that is not known.
     """
     check_options("RETRIEVE", options, _RECEIVED)
-    request = _next_data(task, wait=wait)
+    request = _next_data(task, waits=wait)
     wanted = [word for word in options if word in _NAMES]
     missing = [word for word in wanted if word not in request.more]
     if missing:
@@ -309,14 +310,15 @@ def retrieve(
     return {"INTO": data, "SET": data, "LENGTH": len(data), **{word: more[word] for word in wanted}}
 
 
-def _next_data(task: TaskBase, *, wait: bool) -> StartRequest:
+def _next_data(task: TaskBase, *, waits: bool) -> StartRequest:
     """The START whose data RETRIEVE gives next: the task's own, then those that have expired for its terminal."""
     starts = task.region.starts
     if not task.startcode.startswith("S"):
         raise Condition(Resp.ENDDATA, detail="the task was not started by START")
-    found = task.start_data or starts.next_in_line(task)
-    if found is None and wait and task.facility is not None:
-        found = task.wait(
+    found = task._start_data or starts.next_in_line(task)
+    if found is None and waits and task.facility is not None:
+        found = wait(
+            task,
             lambda: starts.next_in_line(task) or (None if starts.quiesced else WAIT),
             starts.waiting,
             _ICGTWAIT,
@@ -328,8 +330,8 @@ def _next_data(task: TaskBase, *, wait: bool) -> StartRequest:
 
 
 def _take_data(task: TaskBase, request: StartRequest) -> None:
-    if request is task.start_data:
-        task.start_data = None
+    if request is task._start_data:
+        task._start_data = None
     else:
         task.region.starts.retrieved(request, task)
 
@@ -427,7 +429,7 @@ def _wait(task: TaskBase, pause: int, reqid: str) -> None:
     try:
         if reqid:
             waits[reqid] = end
-        task.park(lambda: None if over else WAIT, queue, _ICWAIT, "", pause)
+        park(task, lambda: None if over else WAIT, queue, _ICWAIT, "", pause)
     except TimedOut:
         return
     finally:

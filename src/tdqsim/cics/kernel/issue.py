@@ -13,73 +13,23 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.eib import Eib, completion
-from tdqsim.cics.model.region import Hook, Recorder
+from tdqsim.cics.kernel.eib import completion
+from tdqsim.cics.kernel.task import TaskBase, let_others_run, refuse, respond
+from tdqsim.cics.model.region import RegionData
 from tdqsim.core.argument_types import BARE, raise_wrong_type
-from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
     from inspect import Signature
 
-__all__ = ["Hook", "Issuer", "Recorder", "WatchedRegion", "check_flag", "check_options", "issued"]
+__all__ = ["check_flag", "check_options", "issued"]
 
 P = ParamSpec("P")
-S = TypeVar("S", bound="Issuer")
+S = TypeVar("S", bound=TaskBase)
 T = TypeVar("T")
-
-
-class WatchedRegion(Protocol):
-    """What surrounds a command asks of the region.
-
-    Attributes:
-        closed: whether the region has been closed.
-        dispatcher: whose ``thread`` is the one that may issue commands.
-        is_watched: whether there is a hook or a recorder.
-        hook: what looks at every command, or None.
-        recorder: what writes commands down, or None.
-    """
-
-    @property
-    def closed(self) -> bool: ...  # noqa: D102
-    @property
-    def dispatcher(self) -> Dispatcher: ...  # noqa: D102
-    @property
-    def is_watched(self) -> bool: ...  # noqa: D102
-    @property
-    def hook(self) -> Hook | None: ...  # noqa: D102
-    @property
-    def recorder(self) -> Recorder | None: ...  # noqa: D102
-
-
-class Issuer(Protocol):
-    """What surrounds a command asks of the task.
-
-    Attributes:
-        ended: whether it is over.
-        outside: whether its commands are issued by the program outside.
-        eib: its EIB.
-        region: its region.
-    """
-
-    ended: bool
-    outside: bool
-    eib: Eib
-
-    @property
-    def region(self) -> WatchedRegion: ...  # noqa: D102
-
-    def refuse(self, command: str) -> None:
-        """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
-
-    def respond(self, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:
-        """End a command with a condition; returns what the command returns, or raises the condition."""
-
-    def let_others_run(self) -> None:
-        """Give ready tasks their turn."""
 
 
 def check_flag(name: str, word: str, value: object) -> None:
@@ -126,7 +76,7 @@ def issued(
     def issue(task: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         region = task.region
         if task.ended or region.closed or get_ident() != region.dispatcher.thread:
-            task.refuse(name)
+            refuse(task, name)
         if kwargs:
             for each in kwargs.keys() & flags:
                 check_flag(name, each, kwargs[each])
@@ -145,20 +95,20 @@ def issued(
                 _tell(region, task, name, given, condition)
             nohandle = bool(kwargs.get("nohandle"))
             instead = cast("T", otherwise(*args) if callable(otherwise) else otherwise)
-            return task.respond(condition, name, shown, nohandle=nohandle, otherwise=instead)
+            return respond(task, condition, name, shown, nohandle=nohandle, otherwise=instead)
         except BARE as error:
             raise_wrong_type(error, name, work, (task, *args), kwargs)
             raise
         if given is not None:
             _tell(region, task, name, given, value)
-        if task.outside:
-            task.let_others_run()
+        if task._outside:
+            let_others_run(task)
         return value
 
     return issue
 
 
-def _tell(region: WatchedRegion, task: Issuer, name: str, given: Mapping[str, object], outcome: object) -> None:
+def _tell(region: RegionData, task: TaskBase, name: str, given: Mapping[str, object], outcome: object) -> None:
     if region.hook is not None:
         region.hook.after(task, name, given, outcome)
     if region.recorder is not None:

@@ -8,51 +8,33 @@ XCTL, RETURN, Abnormal termination recovery (IBM Docs).
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from tdqsim.cics.kernel.channels import Channel, checked_name
-from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.task import TaskData
 from tdqsim.facts import Resp
 
-__all__ = ["LevelTask", "ProgramLevel", "level_of", "note_failure", "passed", "program_of"]
+__all__ = ["ProgramLevel", "level_of", "note_failure", "passed", "program_of"]
 
 
-class LevelTask(Issuer, Protocol):
-    """A task whose programs have levels.
-
-    Attributes:
-        level: where its program runs; None when nothing was linked to.
-        program: the name of its first program.
-    """
-
-    level: ProgramLevel | None
-    program: str
-
-    @property
-    def region(self) -> WatchedRegion:
-        """Its region."""
-
-
-def level_of(task: LevelTask) -> ProgramLevel:
+def level_of(task: TaskData) -> ProgramLevel:
     """The level of the program that runs; at the top it is made when it is first asked for."""
     if task.level is None:
         task.level = ProgramLevel(task.program, None, None)
     return task.level
 
 
-def program_of(task: LevelTask) -> str:
+def program_of(task: TaskData) -> str:
     """The name of the program that runs."""
     return task.program if task.level is None else task.level.program
 
 
-def note_failure(task: LevelTask, error: BaseException) -> str:
+def note_failure(task: TaskData, error: BaseException) -> str:
     """Note with an exception the program that it left first, which outer levels do not change; that program."""
     program: str = vars(error).setdefault("cics_program", program_of(task))
     return program
 
 
-def passed(task: LevelTask, channel: str | None) -> Channel | None:
+def passed(task: TaskData, channel: str | None) -> Channel | None:
     """The channel that LINK, XCTL, START or RETURN names; one that is not there is made, without containers.
 
     Raises:

@@ -18,7 +18,7 @@ A condition that leaves the program is the abend of its AExx code; any other exc
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeVar, cast
 
@@ -28,16 +28,23 @@ from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.levels import note_failure
 from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.model.task import TaskData
-from tdqsim.cics.model.unit import UnitOfWork
-from tdqsim.core.dispatch import Strand, TimedOut, WaitMark, WaitQueue
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WrongThread
 from tdqsim.facts import Cvda, Resp
 
-__all__ = ["TIMED_OUT", "TaskBase"]
+__all__ = [
+    "TaskBase",
+    "give_up",
+    "let_others_run",
+    "open_browses",
+    "refuse",
+    "respond",
+    "take_rollback",
+    "take_syncpoint",
+    "to_abend",
+]
 
 T = TypeVar("T")
 
-TIMED_OUT: Final = "AKCS"
 _PROGRAM_CHECK: Final = "ASRA"
 _BACKOUT_REQUIRED: Final = "ASPN"
 _NO_QUEUES: Final[dict[str, RequestTarget]] = {}
@@ -48,208 +55,6 @@ class TaskBase(TaskData):
     """One task without its commands; its attributes are those of :class:`~tdqsim.cics.model.task.TaskData`."""
 
     __slots__ = ()
-
-    # -- the unit of work -----------------------------------------------------------------------------------------
-
-    @property
-    def uow(self) -> UnitOfWork:
-        """The unit of work; it begins when it is first asked for."""
-        uow = self.unit
-        if uow is not None and uow.ended:
-            self._let_go()
-            uow = None
-        if uow is None:
-            uow = self.region.recovery.new(self)
-        return uow
-
-    def _let_go(self) -> UnitOfWork | None:
-        """What is left of a unit of work whose end an exception cut short is done; gives the one that goes on."""
-        uow = self.unit
-        if uow is None:
-            return None
-        self.region.hardening.settle()
-        if not uow.ended:
-            return uow
-        self.region.recovery.complete(uow)
-        self.unit = None
-        return None
-
-    def take_syncpoint(self) -> None:
-        """Commit the unit of work.
-
-        Raises:
-            Condition: ROLLEDBACK: a participant refused or the store could not take it; it was backed out.
-        """
-        region, uow = self.region, self.unit
-        if region.dispatcher.thread != get_ident():
-            region.dispatcher.check_thread()
-        if uow is not None and (uow.ended or region.store.durable.in_doubt):
-            uow = self._let_go()
-        if uow is None:
-            return
-        committed = True
-        try:
-            if uow.participants or region.recovery.before_commit is not None:
-                committed = region.recovery.commit(uow)
-            else:
-                uow.commit()
-        except StoreError as error:
-            raise Condition(Resp.ROLLEDBACK, detail=str(error)) from error
-        finally:
-            if (uow.finished and (uow.told or not uow.participants)) or uow.task is not self:
-                self.unit = None
-        if not committed:
-            raise Condition(Resp.ROLLEDBACK, detail="a participant of the unit of work could not prepare")
-
-    def _take_last_syncpoint(self) -> None:
-        """Commit what is left when the program returns.
-
-        Raises:
-            Abend: ASPN: a region that takes part has gone away, and the program has not backed out.
-            Condition: as :meth:`take_syncpoint` does.
-        """
-        unit = self.unit
-        if unit is not None and unit.participants and unit.must_back_out:
-            self.take_rollback()
-            raise Abend(_BACKOUT_REQUIRED, detail="a region that takes part was lost, and the program did not back out")
-        self.take_syncpoint()
-
-    def take_rollback(self) -> None:
-        """Back the unit of work out."""
-        self.region.dispatcher.check_thread()
-        uow = self._let_go()
-        if uow is not None:
-            try:
-                self.region.recovery.back_out(uow)
-            finally:
-                if (uow.finished and (uow.told or not uow.participants)) or uow.task is not self:
-                    self.unit = None
-
-    def detach_uow(self) -> None:
-        """Let go of a unit of work that goes on without the task: it was shunted, or decided elsewhere."""
-        self.region.dispatcher.check_thread()
-        self.unit = None
-
-    # -- how every command goes -----------------------------------------------------------------------------------
-
-    def refuse(self, name: str) -> None:
-        """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
-        region = self.region
-        region.dispatcher.check_thread()
-        if region.closed:
-            raise RegionClosed(f"{name}: the region {region.applid} {region.why_closed}")
-        if self.ended:
-            raise TdqError(f"{name}: task {self.number} {self.transid} has ended")
-
-    def respond(self, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:
-        """End a command with a condition, in the order of decision of :mod:`~tdqsim.cics.kernel.handling`.
-
-        Returns:
-            What the active HANDLE returns, or ``otherwise``; for LENGERR of READQ TD the truncated record.
-
-        Raises:
-            Condition: nobody handles it and CICS does not ignore it.
-        """
-        dispatcher = self.region.dispatcher
-        if dispatcher.thread != get_ident():
-            dispatcher.check_thread()
-        condition.command, condition.resource = name, condition.resource or resource
-        self.condition = condition
-        self.eib.last = failure(condition)
-        if self.outside:
-            self.let_others_run()
-        value = cast("T", condition.data or otherwise)
-        handles = self.handles
-        if nohandle:
-            return value
-        if condition.resp is Resp.NORMAL:  # all went well, and RESP2 says what else there is to know
-            return value
-        if condition.taken_by is not None:
-            return cast("T", condition.taken_by(condition))
-        label = handles.labels.get(condition.resp)
-        if label is None:
-            if condition.resp in handles.ignored:
-                return value
-            if abend_code(condition):  # ERROR stands for conditions whose default action is an abend
-                label = handles.labels.get(Resp.ERROR)
-                if label is None and Resp.ERROR in handles.ignored:
-                    return value
-        if label is not None:
-            return cast("T", label(condition))
-        raise condition
-
-    def handles_condition(self, resp: Resp) -> bool:
-        """Whether an active HANDLE names this very condition."""
-        return resp in self.handles.labels
-
-    def let_others_run(self) -> None:
-        """Give ready tasks their turn, when it is the program outside that issues commands."""
-        dispatcher = self.region.dispatcher
-        if dispatcher.ready or dispatcher.deadlines:
-            dispatcher.run_ready()
-
-    def wait(self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str) -> T:
-        """Wait inside a command, no longer than DTIMOUT of the transaction says; for the arguments see :meth:`park`.
-
-        Raises:
-            Abend: AKCS: DTIMOUT is over; AEXY and the like: the task was purged.
-        """
-        try:
-            return self.park(attempt, queue, kind, name, self.dtimout_ns)
-        except TimedOut as error:
-            raise Abend(TIMED_OUT, detail=f"{error}; DTIMOUT of transaction {self.transid} is over") from error
-
-    def park(
-        self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str, timeout_ns: int | None = None
-    ) -> T:
-        """Wait, while whoever looks sees for what.
-
-        Args:
-            attempt: what is tried, again and again.
-            queue: where to wait.
-            kind: the wait's resource type as INQUIRE TASK shows it, such as ``TD_READ``.
-            name: its resource name.
-            timeout_ns: how long at most; None for no limit.
-
-        Raises:
-            TimedOut: so long.
-            Abend: the task was purged.
-        """
-        region = self.region
-        region.dispatcher.check_thread()
-        strand = region.dispatcher.current
-        before = strand.local
-        try:
-            try:
-                self.suspended, strand.local = (kind, name), self
-                region.tasks.setdefault(self.number, self)
-                if region.recorder is not None:
-                    what = queue.holders() if queue.holders is not None else ""
-                    region.recorder.task_waits(self, queue.name, what)
-                self._unit_waits(Cvda.ACTIVE, Cvda.WAITING)
-                return region.dispatcher.wait(attempt, queue, timeout_ns)
-            finally:
-                self._unpark(strand, before)
-        except BaseException:  # an interrupt may have come before the wait was quite over
-            self._unpark(strand, before)
-            raise
-
-    def _unpark(self, strand: Strand, before: object) -> None:
-        if self.suspended is None:
-            return
-        region, strand.local = self.region, before
-        if self.implicit and region.tasks.get(self.number) is self:
-            del region.tasks[self.number]
-        self._unit_waits(Cvda.WAITING, Cvda.ACTIVE)
-        if region.recorder is not None:
-            region.recorder.task_goes_on(self)
-        self.suspended = None
-
-    def _unit_waits(self, before: Cvda, after: Cvda) -> None:
-        """Its unit of work goes from one wait state to another; one that was shunted stays so."""
-        uow = self.unit
-        if uow is not None and uow.waitstate is before:
-            uow.waitstate, uow.since_ns = after, self.region.clock.time_ns()
 
     # -- running a program ----------------------------------------------------------------------------------------
 
@@ -287,14 +92,14 @@ class TaskBase(TaskData):
                     error = left
                 if error is not None:
                     value = self._exit(error)
-                if self.unit is not None:
-                    self._take_last_syncpoint()
+                if self._unit is not None:
+                    _take_last_syncpoint(self)
                 self.end(normal=True)
             except RegionClosed:
                 raise
             except Exception as last:  # noqa: BLE001
-                abend = self.to_abend(last)
-                self._abnormal_end(abend)
+                abend = to_abend(self, last)
+                _abnormal_end(self, abend)
                 raise abend from abend.cause
             return value  # noqa: TRY300  (an exception on this line counts as well)
         except BaseException:  # an interrupt belongs to the program outside; the task is over all the same
@@ -310,7 +115,7 @@ class TaskBase(TaskData):
             handles = self.handles
             if handles.abend is None or isinstance(error, RegionClosed):
                 raise error
-            abend = self.to_abend(error)
+            abend = to_abend(self, error)
             self.handles = handles._replace(abend=None, cancelled=handles.abend)
             try:
                 return handles.abend(abend)
@@ -318,48 +123,6 @@ class TaskBase(TaskData):
                 return leave.value
             except Exception as again:  # noqa: BLE001  (whatever leaves the exit is an abend as well)
                 error = again
-
-    def to_abend(self, error: BaseException) -> Abend:
-        """The abend that an exception leaving the program is; ABCODE and ABPROGRAM are of this one from now on."""
-        self.abprogram = note_failure(self, error)
-        if isinstance(error, Abend):
-            abend = error
-        else:
-            code = abend_code(error) if isinstance(error, Condition) else _PROGRAM_CHECK
-            abend = Abend(code or _PROGRAM_CHECK, error)
-        self.abcode = abend.code
-        return abend
-
-    def _abnormal_end(self, abend: Abend) -> None:
-        region = self.region
-        region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
-        region.log.warning(
-            "abend", transid=self.transid, task=self.number, abcode=abend.code, cause=repr(abend.cause), exc_info=abend
-        )
-        termid = self.facility.name if self.facility is not None else ""
-        self.end(normal=False)
-        region.messages.write(
-            "DFHAC2236", transid=self.transid, abcode=abend.code, program=self.abprogram, termid=termid
-        )
-
-    def give_up(self) -> None:
-        """Free what the unit of work holds, by assignments alone; :meth:`end` does what follows from that."""
-        uow = self.unit
-        if uow is not None and not uow.ended and not uow.participants and uow.state is Cvda.INFLIGHT:
-            durable = self.region.store.durable
-            if not durable.in_doubt:
-                uow.state, uow.ended = Cvda.BACKOUT, True
-
-    def open_browses(self) -> dict[str, Any]:
-        """The browses of whoever issues the command: the task, or the region for commands outside a task."""
-        self.region.dispatcher.check_thread()
-        if self.implicit:
-            found: dict[str, Any] = self.region.browses
-        elif isinstance(self.browses, dict):
-            found = self.browses
-        else:
-            self.browses = found = {}
-        return found
 
     def end(self, *, normal: bool = False) -> None:
         """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end.
@@ -380,14 +143,14 @@ class TaskBase(TaskData):
             raise
 
     def _end(self, *, normal: bool) -> None:
-        self.ended, self.queues = True, _NO_QUEUES
+        self.ended, self._queues = True, _NO_QUEUES
         try:
-            if self.unit is not None:
-                self.take_rollback()
+            if self._unit is not None:
+                take_rollback(self)
         finally:
-            self.browses = _NO_BROWSES
+            self._browses = _NO_BROWSES
             self._leave_region(normal=normal)
-            self._settled = self.unit is None
+            self._settled = self._unit is None
             if self.request is not None:
                 self.strand = None  # no one has its handle, and it refers to the task: both can go now
 
@@ -397,11 +160,11 @@ class TaskBase(TaskData):
         region.tasks.pop(self.number, None)
         if region.failed:
             return
-        if region.is_watched and region.recorder is not None and not self.recorded:
-            self.recorded = True
+        if region.is_watched and region.recorder is not None and not self._recorded:
+            self._recorded = True
             region.recorder.task_ended(self, normal=normal)
-        if self.qzero:
-            for queue, cycle in self.qzero.items():
+        if self._qzero:
+            for queue, cycle in self._qzero.items():
                 region.ati.emptied(queue, cycle)
         if region.enqueued:
             release_all(region, self)
@@ -441,12 +204,165 @@ class TaskBase(TaskData):
         if error is not None and not isinstance(error, TaskReturn):
             if not isinstance(error, Exception) or isinstance(error, RegionClosed) or self.handles.abend is None:
                 if isinstance(error, Exception):
-                    self.to_abend(error)
+                    to_abend(self, error)
                 self.end(normal=False)
                 return False
             self._exit(error)
-        self._take_last_syncpoint()
+        _take_last_syncpoint(self)
         self.end(normal=True)
-        if self.outside:
-            self.let_others_run()
+        if self._outside:
+            let_others_run(self)
         return True
+
+
+def refuse(task: TaskData, name: str) -> None:
+    """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
+    region = task.region
+    region.dispatcher.check_thread()
+    if region.closed:
+        raise RegionClosed(f"{name}: the region {region.applid} {region.why_closed}")
+    if task.ended:
+        raise TdqError(f"{name}: task {task.number} {task.transid} has ended")
+
+
+def respond(task: TaskData, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:
+    """End a command with a condition, in the order of decision of :mod:`~tdqsim.cics.kernel.handling`.
+
+    Returns:
+        What the active HANDLE returns, or ``otherwise``; for LENGERR of READQ TD the truncated record.
+
+    Raises:
+        Condition: nobody handles it and CICS does not ignore it.
+    """
+    dispatcher = task.region.dispatcher
+    if dispatcher.thread != get_ident():
+        dispatcher.check_thread()
+    condition.command, condition.resource = name, condition.resource or resource
+    task.condition = condition
+    task.eib.last = failure(condition)
+    if task._outside:
+        let_others_run(task)
+    value = cast("T", condition.data or otherwise)
+    handles = task.handles
+    if nohandle:
+        return value
+    if condition.resp is Resp.NORMAL:  # all went well, and RESP2 says what else there is to know
+        return value
+    if condition.taken_by is not None:
+        return cast("T", condition.taken_by(condition))
+    label = handles.labels.get(condition.resp)
+    if label is None:
+        if condition.resp in handles.ignored:
+            return value
+        if abend_code(condition):  # ERROR stands for conditions whose default action is an abend
+            label = handles.labels.get(Resp.ERROR)
+            if label is None and Resp.ERROR in handles.ignored:
+                return value
+    if label is not None:
+        return cast("T", label(condition))
+    raise condition
+
+
+def let_others_run(task: TaskData) -> None:
+    """Give ready tasks their turn, when it is the program outside that issues commands."""
+    dispatcher = task.region.dispatcher
+    if dispatcher.ready or dispatcher.deadlines:
+        dispatcher.run_ready()
+
+
+def open_browses(task: TaskData) -> dict[str, Any]:
+    """The browses of whoever issues the command: the task, or the region for commands outside a task."""
+    task.region.dispatcher.check_thread()
+    if task._implicit:
+        found: dict[str, Any] = task.region.browses
+    elif isinstance(task._browses, dict):
+        found = task._browses
+    else:
+        task._browses = found = {}
+    return found
+
+
+def take_syncpoint(task: TaskData) -> None:
+    """Commit the unit of work.
+
+    Raises:
+        Condition: ROLLEDBACK: a participant refused or the store could not take it; it was backed out.
+    """
+    region, uow = task.region, task._unit
+    if region.dispatcher.thread != get_ident():
+        region.dispatcher.check_thread()
+    if uow is not None and (uow.ended or region.store.durable.in_doubt):
+        uow = task.region.recovery.settled(task)
+    if uow is None:
+        return
+    committed = True
+    try:
+        if uow.participants or region.recovery.before_commit is not None:
+            committed = region.recovery.commit(uow)
+        else:
+            uow.commit()
+    except StoreError as error:
+        raise Condition(Resp.ROLLEDBACK, detail=str(error)) from error
+    finally:
+        if (uow.finished and (uow.told or not uow.participants)) or uow.task is not task:
+            task._unit = None
+    if not committed:
+        raise Condition(Resp.ROLLEDBACK, detail="a participant of the unit of work could not prepare")
+
+
+def _take_last_syncpoint(task: TaskData) -> None:
+    """Commit what is left when the program returns.
+
+    Raises:
+        Abend: ASPN: a region that takes part has gone away, and the program has not backed out.
+        Condition: as :func:`take_syncpoint` does.
+    """
+    unit = task._unit
+    if unit is not None and unit.participants and unit.must_back_out:
+        take_rollback(task)
+        raise Abend(_BACKOUT_REQUIRED, detail="a region that takes part was lost, and the program did not back out")
+    take_syncpoint(task)
+
+
+def take_rollback(task: TaskData) -> None:
+    """Back the unit of work out."""
+    task.region.dispatcher.check_thread()
+    uow = task.region.recovery.settled(task)
+    if uow is not None:
+        try:
+            task.region.recovery.back_out(uow)
+        finally:
+            if (uow.finished and (uow.told or not uow.participants)) or uow.task is not task:
+                task._unit = None
+
+
+def give_up(task: TaskData) -> None:
+    """Free what the unit of work holds, by assignments alone; the end of the task does what follows from that."""
+    uow = task._unit
+    if uow is not None and not uow.ended and not uow.participants and uow.state is Cvda.INFLIGHT:
+        durable = task.region.store.durable
+        if not durable.in_doubt:
+            uow.state, uow.ended = Cvda.BACKOUT, True
+
+
+def to_abend(task: TaskData, error: BaseException) -> Abend:
+    """The abend that an exception leaving the program is; ABCODE and ABPROGRAM are of this one from now on."""
+    task._abprogram = note_failure(task, error)
+    if isinstance(error, Abend):
+        abend = error
+    else:
+        code = abend_code(error) if isinstance(error, Condition) else _PROGRAM_CHECK
+        abend = Abend(code or _PROGRAM_CHECK, error)
+    task.abcode = abend.code
+    return abend
+
+
+def _abnormal_end(task: TaskData, abend: Abend) -> None:
+    region = task.region
+    region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
+    region.log.warning(
+        "abend", transid=task.transid, task=task.number, abcode=abend.code, cause=repr(abend.cause), exc_info=abend
+    )
+    termid = task.facility.name if task.facility is not None else ""
+    task.end(normal=False)
+    region.messages.write("DFHAC2236", transid=task.transid, abcode=abend.code, program=task._abprogram, termid=termid)

@@ -86,23 +86,23 @@ class Tasks(Generic[K]):
         self.finish_ends()
         user = self.user_for(userid)
         task = self._make(region, self.next_number(), transid or _OUTSIDE, user)
-        task.outside = region.dispatcher.current is region.dispatcher.outside
+        task._outside = region.dispatcher.current is region.dispatcher.outside
         entry = region.transactions.get(task.transid)
         if entry is not None:
-            task.dtimout_ns = entry.dtimout_ns
+            task._dtimout_ns = entry.dtimout_ns
         # In one step: a task that is listed and that nobody has would never end.
         return self.known.setdefault(task.number, task)  # type: ignore[return-value]
 
     def system(self) -> K:
         """A task of the region's own, for its messages; it is not listed."""
         task = self._make(self._region, self.next_number(), _SYSTEM, self._region.default_user)
-        task.implicit = True
+        task._implicit = True
         return task
 
     def alone(self) -> K:
         """A task for commands outside any task: one after the other, as long as nothing is left of it."""
         task = self._make(self._region, 0, _OUTSIDE, self._region.default_user)
-        task.implicit = True
+        task._implicit = True
         return task
 
     def attach(
@@ -135,13 +135,13 @@ class Tasks(Generic[K]):
             region, number, entry.name, userid, startcode, entry.program_name, work, entry.dtimout_ns, request
         )
         if start is not None and start.has_data:
-            task.start_data = start
+            task._start_data = start
         if reqid:
             task.eib.eibreqid = reqid
         if level is not None:
             task.level = level
             task.eib.eibcalen = len(level.commarea or b"")
-        task.strand = strand = Strand(dispatcher, task, region, task._run, task, task.end)  # noqa: SLF001  (it alone runs it)
+        task.strand = strand = Strand(dispatcher, task, region, task._run, task, task.end)
         try:
             self.known[number] = task
             if facility is not None:

@@ -279,7 +279,7 @@ def _ask_for(lock: Lock, task: TaskBase) -> None:
 
 def _limit(task: TaskBase) -> str:
     """How long the task would wait, when DTIMOUT says."""
-    return "" if task.dtimout_ns is None else f"; DTIMOUT ends the wait after {task.dtimout_ns / 10**9:g} s"
+    return "" if task._dtimout_ns is None else f"; DTIMOUT ends the wait after {task._dtimout_ns / 10**9:g} s"
 
 
 # -- INQUIRE, SET, DISCARD --------------------------------------------------------------------------------------------

@@ -426,7 +426,7 @@ def _task(task: TaskData, strand: Strand | None) -> TaskState:
         waits_for=waits_for.name if waits_for is not None else "",
         suspended=task.suspended,
         until_ns=until_ns or 0,
-        uow=task.unit.id.hex().upper() if task.unit is not None and task.has_uow else "",
+        uow=task._unit.id.hex().upper() if task._unit is not None and task.has_uow else "",
         strand=strand.name if strand is not None else "",
     )
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib
 from tdqsim.cics.model.level import NO_HANDLES, ProgramLevel
-from tdqsim.core.dispatch import Strand, WaitMark, WaitQueue
+from tdqsim.core.dispatch import Strand
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.queue import IntraTdQueue, Latch, RequestTarget
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Facility", "TaskData"]
 
-T = TypeVar("T")
-
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _NO_QZERO: Final[dict[IntraTdQueue, int]] = {}
 """What most tasks have; it is replaced where there is a first."""
@@ -30,6 +28,8 @@ _NO_QZERO: Final[dict[IntraTdQueue, int]] = {}
 
 class TaskData:
     """One task as data; :class:`~tdqsim.cics.commands.Task` has the commands.
+
+    Attributes with an underscore are for this room only: kernel, uow, queues and what carries out commands.
 
     Attributes:
         region: where it runs.
@@ -44,34 +44,35 @@ class TaskData:
         request: the queue's request that started it, or None.
         condition: the last condition of a command that was not raised; LENGERR's true length is found there.
         abcode: the code of its abend; empty while it has none.
-        abprogram: the program that has abended last; empty while none has.
-        outside: whether its commands are issued by the program outside the strands.
-        implicit: whether it is one command with a syncpoint of its own.
-        is_mirror: whether it carries out the requests of another region.
         handles: HANDLE and IGNORE, and what PUSH HANDLE has suspended of them.
-        browses: the browses that are open, by resource type; they end with the task.
-        start_data: the START whose data RETRIEVE gives first; None when there is none, or it has been given.
         level: the level of the program that runs; None at the top.
         storage: what programs in another language have there, such as the items of a COBOL program by name; None
             before the first.
-        qzero: logically recoverable queues read to QZERO in units of work that have committed, and the cycle that was
-            on, or had been the last, when each was.
-        queues: what it looks queues up in; empty when it has ended.
-        unit: its unit of work; None before the first recoverable request. One that has ended counts for none.
         suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
         strand: its strand; None for the program outside, and when a task that a queue has started is over.
         ended: whether it is over.
-        recorded: whether the region's recorder has been notified of its end.
+        _abprogram: the program that has abended last; empty while none has.
+        _outside: whether its commands are issued by the program outside the strands.
+        _implicit: whether it is one command with a syncpoint of its own.
+        _is_mirror: whether it carries out the requests of another region.
+        _browses: the browses that are open, by resource type; they end with the task.
+        _start_data: the START whose data RETRIEVE gives first; None when there is none, or it has been given.
+        _qzero: logically recoverable queues read to QZERO in units of work that have committed, and the cycle that was
+            on, or had been the last, when each was.
+        _queues: what it looks queues up in; empty when it has ended.
+        _unit: its unit of work; None before the first recoverable request. An ended one is treated as None.
+        _recorded: whether the region's recorder has been notified of its end.
+        _dtimout_ns: how long it may wait inside a command; None for no limit.
     """
 
     __slots__ = (
-        "_entered", "_settled", "_work", "abcode", "abprogram", "browses", "condition", "dtimout_ns", "eib", "ended",
-        "facility", "handles", "implicit", "level", "number", "outside", "program", "queues", "qzero",
-        "recorded", "region", "request", "start_data", "startcode", "storage", "strand", "suspended", "transid", "unit",
-        "userid",
+        "_abprogram", "_browses", "_dtimout_ns", "_entered", "_implicit", "_outside", "_queues", "_qzero",
+        "_recorded", "_settled", "_start_data", "_unit", "_work", "abcode", "condition", "eib", "ended", "facility",
+        "handles", "level", "number", "program", "region", "request", "startcode", "storage", "strand", "suspended",
+        "transid", "userid",
     )  # fmt: skip
 
-    is_mirror: ClassVar[bool] = False
+    _is_mirror: ClassVar[bool] = False
     region: RegionData
 
     def __init__(
@@ -97,22 +98,22 @@ class TaskData:
         self.facility: Facility | None = None
         self.request = request
         self.condition: Condition | None = None
-        self.abcode = self.abprogram = ""
-        self.outside = False
-        self.implicit = False
+        self.abcode = self._abprogram = ""
+        self._outside = False
+        self._implicit = False
         self.handles = NO_HANDLES
-        self.browses: Mapping[str, Any] = _NONE
-        self.start_data: StartRequest | None = None
-        self.qzero: dict[IntraTdQueue, int] = _NO_QZERO
+        self._browses: Mapping[str, Any] = _NONE
+        self._start_data: StartRequest | None = None
+        self._qzero: dict[IntraTdQueue, int] = _NO_QZERO
         self.level: ProgramLevel | None = None
         self.storage: Any = None
         self.suspended: tuple[str, str] | None = None
         self.strand: Strand | None = None
-        self.dtimout_ns = dtimout_ns
+        self._dtimout_ns = dtimout_ns
         self.ended = False
-        self.unit: UnitOfWork | None = None
-        self.queues: Mapping[str, RequestTarget] = region.directory.queues
-        self._entered = self._settled = self.recorded = False
+        self._unit: UnitOfWork | None = None
+        self._queues: Mapping[str, RequestTarget] = region.directory.queues
+        self._entered = self._settled = self._recorded = False
 
     def __str__(self) -> str:
         return f"task {self.number} {self.transid}"
@@ -123,19 +124,18 @@ class TaskData:
     @property
     def has_uow(self) -> bool:
         """Whether a unit of work has begun: a recoverable request was made since the last syncpoint."""
-        return self.unit is not None and not self.unit.ended
+        return self._unit is not None and not self._unit.ended
 
     @property
     def uow(self) -> UnitOfWork:
         """The unit of work; it begins when it is first asked for."""
-        raise NotImplementedError
+        uow = self._unit
+        if uow is not None and uow.ended:
+            uow = self.region.recovery.settled(self)
+        return self.region.recovery.new(self) if uow is None else uow
 
     def end(self, *, normal: bool = False) -> None:
         """See :meth:`tdqsim.cics.kernel.task.TaskBase.end`."""
-        raise NotImplementedError
-
-    def wait(self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str) -> T:
-        """Wait inside a command; see :meth:`tdqsim.cics.kernel.task.TaskBase.wait`."""
         raise NotImplementedError
 
 

@@ -420,7 +420,7 @@ class UnitOfWork:
             region.ati.begin(latch)
         if committed and self.qzero:
             if task is not None and not task.ended:
-                task.qzero = {**task.qzero, **self.qzero}
+                task._qzero = {**task._qzero, **self.qzero}
             else:
                 for queue, cycle in self.qzero.items():
                     region.ati.emptied(queue, cycle)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Final, NoReturn, Protocol
+from typing import Annotated, Any, Final, NoReturn
 
 from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
-from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit, Handles
-from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
+from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit
 from tdqsim.cics.kernel.levels import level_of, note_failure, passed, program_of
+from tdqsim.cics.kernel.task import TaskBase, to_abend
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.programs.table import Program, Programs
 from tdqsim.errors import UsageError
@@ -28,35 +28,6 @@ ProgramName = Annotated[str, Opt("name", 8, "PROGRAM")]
 Synconreturn = Annotated[bool, Opt("flag", word="SYNCONRETURN")]
 Commarea = Annotated[bytearray | memoryview | bytes | None, Opt("data", word="COMMAREA")]
 SharedCommarea = Annotated[bytearray | memoryview | bytes | None, Opt("storage", word="COMMAREA")]
-
-
-class ProgramRegion(WatchedRegion, Protocol):
-    """What these commands ask of the region."""
-
-    @property
-    def programs(self) -> Programs:
-        """Its program table."""
-
-
-class ProgramTask(Issuer, Protocol):
-    """What these commands ask of the task.
-
-    Attributes:
-        handles: what the program at hand has asked for.
-        level: where it runs; None when nothing was linked to.
-        program: the name of its first program.
-    """
-
-    handles: Handles
-    level: ProgramLevel | None
-    program: str
-
-    @property
-    def region(self) -> ProgramRegion:
-        """Its region."""
-
-    def to_abend(self, error: BaseException) -> Abend:
-        """The abend that an exception leaving a program is; it becomes the task's."""
 
 
 ChannelName = Annotated[str | None, Opt("name", 16, "CHANNEL")]
@@ -73,13 +44,13 @@ def _area(commarea: bytearray | memoryview | bytes | None, length: int | None) -
     return view[:size] if size <= len(view) else memoryview(bytearray(view.tobytes().ljust(size, b"\0")))
 
 
-def _given_channel(task: ProgramTask, channel: str | None, commarea: object) -> Channel | None:
+def _given_channel(task: TaskBase, channel: str | None, commarea: object) -> Channel | None:
     if channel is not None and commarea is not None:
         raise UsageError("CHANNEL and COMMAREA exclude each other")
     return passed(task, channel)
 
 
-def abend_program(task: ProgramTask, name: str) -> AbendExit:
+def abend_program(task: TaskBase, name: str) -> AbendExit:
     """What HANDLE ABEND PROGRAM names: the program takes the level over when the task abends.
 
     Raises:
@@ -95,15 +66,16 @@ def abend_program(task: ProgramTask, name: str) -> AbendExit:
     return run
 
 
-def _find(task: ProgramTask, name: str) -> Program:
-    found = task.region.programs.find(name)
+def _find(task: TaskBase, name: str) -> Program:
+    programs: Programs = task.region.programs
+    found = programs.find(name)
     if found is None:
         raise Condition(Resp.PGMIDERR, 1, f"program {name} is not defined")
     return found
 
 
 @contextmanager
-def _on(task: ProgramTask, level: ProgramLevel) -> Iterator[None]:
+def _on(task: TaskBase, level: ProgramLevel) -> Iterator[None]:
     """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
     before = task.level, task.handles, task.eib.eibcalen
     task.level, task.handles = level, NO_HANDLES
@@ -117,7 +89,7 @@ def _on(task: ProgramTask, level: ProgramLevel) -> Iterator[None]:
         task.level, task.handles, task.eib.eibcalen = before
 
 
-def _run(task: ProgramTask, program: Program) -> object:
+def _run(task: TaskBase, program: Program) -> object:
     """Run a program to its RETURN; its own abend exit ends it normally."""
     try:
         return program(task)
@@ -128,12 +100,12 @@ def _run(task: ProgramTask, program: Program) -> object:
         if leave_by is None:
             raise
         task.handles = task.handles._replace(abend=None, cancelled=leave_by)
-        return leave_by(task.to_abend(error))
+        return leave_by(to_abend(task, error))
 
 
 @command("LINK", "INVREQ LENGERR NOTAUTH PGMIDERR ROLLEDBACK SYSIDERR TERMERR", resource="program")
 def link(
-    task: ProgramTask,
+    task: TaskBase,
     program: ProgramName,
     commarea: SharedCommarea = None,
     length: HalfwordOrNone = None,
@@ -168,7 +140,7 @@ def link(
 
 @command("XCTL", "INVREQ LENGERR NOTAUTH PGMIDERR", resource="program")
 def xctl(
-    task: ProgramTask,
+    task: TaskBase,
     program: ProgramName,
     commarea: Commarea = None,
     length: HalfwordOrNone = None,

@@ -7,12 +7,13 @@ CONTAINER (CHANNEL), DELETE CONTAINER (CHANNEL), MOVE CONTAINER (CHANNEL), START
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, NamedTuple, Protocol
+from typing import Annotated, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.channels import Channel, Container, checked_name
 from tdqsim.cics.kernel.command import Flag, From, Fullword, FullwordOrNone, Name16OrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, check_sent
-from tdqsim.cics.kernel.levels import LevelTask, level_of
+from tdqsim.cics.kernel.levels import level_of
+from tdqsim.cics.kernel.task import TaskBase, open_browses
 from tdqsim.facts import Resp
 
 __all__ = [
@@ -53,14 +54,7 @@ class Contents(NamedTuple):
         return received if self.data is None else {**received, "INTO": self.data, "SET": self.data}
 
 
-class ContainerTask(LevelTask, Protocol):
-    """What these commands ask of the task."""
-
-    def open_browses(self) -> dict[str, Any]:
-        """The browses that it has begun, by resource type."""
-
-
-def _named(task: ContainerTask, channel: str | None) -> Channel:
+def _named(task: TaskBase, channel: str | None) -> Channel:
     """A channel that is there.
 
     Raises:
@@ -87,7 +81,7 @@ def _container(channel: Channel, name: str) -> Container:
 
 @command("PUT CONTAINER", _CONDITIONS)
 def put_container(
-    task: ContainerTask,
+    task: TaskBase,
     container: ContainerName,
     from_: From,
     *,
@@ -138,7 +132,7 @@ def _kind(*, char: bool, given: bool) -> str | None:
     return _KINDS[char] if given else None
 
 
-def _made(task: ContainerTask, channel: str | None) -> Channel:
+def _made(task: TaskBase, channel: str | None) -> Channel:
     if channel is None:
         return _named(task, None)
     name = checked_name(channel, Resp.CHANNELERR, 1)
@@ -157,7 +151,7 @@ def _made(task: ContainerTask, channel: str | None) -> Channel:
     otherwise=b"",
 )
 def get_container(
-    task: ContainerTask,
+    task: TaskBase,
     container: ContainerName,
     *,
     channel: ChannelName = None,
@@ -204,7 +198,7 @@ def get_container(
 
 @command("DELETE CONTAINER", _CONDITIONS)
 def delete_container(
-    task: ContainerTask, container: ContainerName, *, channel: ChannelName = None, nohandle: Flag = False
+    task: TaskBase, container: ContainerName, *, channel: ChannelName = None, nohandle: Flag = False
 ) -> None:
     """Delete a container.
 
@@ -218,7 +212,7 @@ def delete_container(
 
 @command("MOVE CONTAINER", _CONDITIONS)
 def move_container(
-    task: ContainerTask,
+    task: TaskBase,
     container: ContainerName,
     as_: NewName,
     *,
@@ -250,7 +244,7 @@ def move_container(
 
 
 @command("STARTBROWSE CONTAINER", "ACTIVITYERR CHANNELERR INVREQ", {"BROWSETOKEN": Opt("fullword", 4)})
-def startbrowse_container(task: ContainerTask, *, channel: ChannelName = None, nohandle: Flag = False) -> int:
+def startbrowse_container(task: TaskBase, *, channel: ChannelName = None, nohandle: Flag = False) -> int:
     """Begin to go over the containers of a channel, those that are there now.
 
     Returns:
@@ -260,21 +254,21 @@ def startbrowse_container(task: ContainerTask, *, channel: ChannelName = None, n
         Condition: CHANNELERR 2, INVREQ 4.
     """
     names = iter(tuple(_named(task, channel).containers))
-    browses = task.open_browses().setdefault("CONTAINER", {})
+    browses = open_browses(task).setdefault("CONTAINER", {})
     token = max(browses, default=0) + 1
     browses[token] = names
     return token
 
 
-def _browse(task: ContainerTask, token: int) -> Any:
-    found = task.open_browses().get("CONTAINER", {}).get(token)
+def _browse(task: TaskBase, token: int) -> Any:
+    found = open_browses(task).get("CONTAINER", {}).get(token)
     if found is None:
         raise Condition(Resp.TOKENERR, 3, f"no browse has token {token}")
     return found
 
 
 @command("GETNEXT CONTAINER", "END INVREQ TOKENERR", {"CONTAINER": Opt("name", 16)}, otherwise="")
-def getnext_container(task: ContainerTask, browsetoken: Fullword, *, nohandle: Flag = False) -> str:
+def getnext_container(task: TaskBase, browsetoken: Fullword, *, nohandle: Flag = False) -> str:
     """The next container of a browse.
 
     Returns:
@@ -290,11 +284,11 @@ def getnext_container(task: ContainerTask, browsetoken: Fullword, *, nohandle: F
 
 
 @command("ENDBROWSE CONTAINER", "INVREQ TOKENERR")
-def endbrowse_container(task: ContainerTask, browsetoken: Fullword, *, nohandle: Flag = False) -> None:
+def endbrowse_container(task: TaskBase, browsetoken: Fullword, *, nohandle: Flag = False) -> None:
     """End a browse.
 
     Raises:
         Condition: TOKENERR 3: no such browse.
     """
     _browse(task, browsetoken)
-    del task.open_browses()["CONTAINER"][browsetoken]
+    del open_browses(task)["CONTAINER"][browsetoken]

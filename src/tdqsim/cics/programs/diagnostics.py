@@ -8,7 +8,7 @@ RESP2 as remembered.
 from __future__ import annotations
 
 from collections import deque
-from typing import Annotated, Any, Final, NamedTuple, Protocol
+from typing import Annotated, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.command import (
     Flag,
@@ -23,7 +23,7 @@ from tdqsim.cics.kernel.command import (
     command,
 )
 from tdqsim.cics.kernel.conditions import Condition, check_sent
-from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import Cvda, Resp, table
 
 __all__ = [
@@ -94,27 +94,6 @@ class Diagnostics:
         self.journals: list[JournalRecord] = []
 
 
-class DiagnosticsRegion(WatchedRegion, Protocol):
-    """What these commands ask of the region."""
-
-    @property
-    def diagnostics(self) -> Diagnostics:
-        """What its programs have written."""
-
-    def encode(self, text: str) -> bytes:
-        """Text in the region's code page."""
-
-
-class DiagnosticsTask(Issuer, Protocol):
-    """What these commands ask of the task."""
-
-    number: int
-
-    @property
-    def region(self) -> DiagnosticsRegion:
-        """Its region."""
-
-
 def _cut(data: bytes, length: int | None, resp2: int) -> bytes:
     check_sent(data, length)
     size = len(data) if length is None else length
@@ -129,7 +108,7 @@ def _cut(data: bytes, length: int | None, resp2: int) -> bytes:
     {"REPLY": Opt("name", 0), "REPLYLENGTH": Opt("fullword", 4)},
 )
 def write_operator(
-    task: DiagnosticsTask,
+    task: TaskBase,
     text: OperatorText,
     textlength: FullwordOrNone = None,
     *,
@@ -180,7 +159,7 @@ def write_operator(
 
 @command("ENTER TRACENUM", "INVREQ LENGERR")
 def enter_tracenum(
-    task: DiagnosticsTask,
+    task: TaskBase,
     tracenum: Halfword,
     from_: From = b"",
     fromlength: HalfwordOrNone = None,
@@ -210,7 +189,7 @@ def enter_tracenum(
 
 @command("DUMP TRANSACTION", "INVREQ IOERR NOSPACE NOSTG NOTOPEN OPENERR SUPPRESSED", {"DUMPID": Opt("name", 9)})
 def dump_transaction(
-    task: DiagnosticsTask,
+    task: TaskBase,
     dumpcode: Name4,
     from_: From = b"",
     length: FlengthOrNone = None,
@@ -248,7 +227,7 @@ def dump_transaction(
     resource="journal",
 )
 def write_journalname(
-    task: DiagnosticsTask,
+    task: TaskBase,
     journal: JournalName,
     jtypeid: Name2,
     from_: From,
@@ -273,7 +252,7 @@ def write_journalname(
 
 @command("WAIT JOURNALNAME", "INVREQ IOERR JIDERR NOTOPEN", resource="journal")
 def wait_journalname(
-    task: DiagnosticsTask,
+    task: TaskBase,
     journal: JournalName,
     *,
     reqid: FullwordOrNone = None,
@@ -284,7 +263,7 @@ def wait_journalname(
 
 @command("BIF DEEDIT", "LENGERR", {"FIELD": Opt("data")}, otherwise=b"")
 def bif_deedit(
-    task: DiagnosticsTask,
+    task: TaskBase,
     field: Field,
     length: HalfwordOrNone = None,
     *,

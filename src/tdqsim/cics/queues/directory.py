@@ -214,8 +214,8 @@ class Recorded:
         trace, now = self._trace, self._now  # what an attribute holds costs more when it is called by its name
         assert trace is not None  # a queue is recorded only for a recorder that wants this
         if self._logical:
-            assert task.unit is not None
-            trace((command, task.number, self.name, data, now(), task.transid, task.unit.id))
+            assert task._unit is not None
+            trace((command, task.number, self.name, data, now(), task.transid, task._unit.id))
         else:
             trace((command, task.number, self.name, data, now()))
 

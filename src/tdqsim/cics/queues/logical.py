@@ -7,6 +7,7 @@ no end that it had not before. :func:`attempt` is what a READQ comes to, asked b
 from __future__ import annotations
 
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.lock import ASKED, READ_OUT, Lock
 from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.model.space import check_size
@@ -22,7 +23,7 @@ __all__ = ["attempt", "clear", "read", "write"]
 
 def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) -> None:
     """WRITEQ TD."""
-    uow = task.unit
+    uow = task._unit
     if uow is None:
         uow = task.region.recovery.new(task)
     elif uow.ended:
@@ -57,7 +58,7 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
 
 def read(queue: IntraTdQueue, task: TaskData, busy: bool, _length: int | None) -> bytes | None:
     """READQ TD."""
-    uow = task.unit
+    uow = task._unit
     if uow is None:
         uow = task.region.recovery.new(task)
     elif uow.ended:
@@ -94,7 +95,7 @@ def _read_first(queue: IntraTdQueue, task: TaskData, uow: UnitOfWork, busy: bool
 def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool) -> bytes | None:
     """A record of its own, or another's that is committed while it waits; None, QZERO, when nobody can commit one."""
     task.region.hardening.settle()
-    uow, end = task.unit, queue.write_end
+    uow, end = task._unit, queue.write_end
     assert uow is not None  # it has taken the read end
     try:
         data = attempt(work, end, uow)
@@ -103,7 +104,7 @@ def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool
                 raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")  # noqa: TRY301  (only LOCKED is counted)
             waiting = queue.td_read
             assert waiting is not None  # a logically recoverable queue has one
-            data = task.wait(lambda: attempt(work, end, uow), waiting, "TD_READ", queue.name)
+            data = wait(task, lambda: attempt(work, end, uow), waiting, "TD_READ", queue.name)
     except Condition as condition:
         if condition.resp is Resp.LOCKED:
             end.refused()
@@ -166,14 +167,14 @@ def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False)
     if busy and met is None:
         raise Condition(Resp.QBUSY, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
     try:
-        task.wait(lambda: _try(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
+        wait(task, lambda: _try(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
     finally:  # one that gives up may have been the last user of a queue that is being disabled
         if lock.queue.enablestatus is Cvda.DISABLING:
             task.region.directory.settle_disable(lock.queue)
 
 
 def _try(task: TaskData, lock: Lock) -> WaitMark | None:
-    met = ASKED[lock.standing(task.unit)]
+    met = ASKED[lock.standing(task._unit)]
     if met is Resp.LOCKED:
         lock.refused()
         raise Condition(Resp.LOCKED, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
@@ -192,7 +193,7 @@ def _refuse_write(task: TaskData, queue: IntraTdQueue, work: LogicalWork, *, had
 
 def _give_back(task: TaskData, queue: IntraTdQueue, lock: Lock) -> None:
     """Give back an end that a refused request had just taken."""
-    if lock.owner is task.unit:
+    if lock.owner is task._unit:
         lock.give_back()
         if queue.enablestatus is Cvda.DISABLING:
             task.region.directory.settle_disable(queue)

@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.task import TaskBase, take_syncpoint
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
@@ -90,7 +90,7 @@ class Messages:
             task = cast("TaskBase", self._region.task_manager.system())
             try:
                 writeq_td(task, queue.name, record)
-                task.take_syncpoint()
+                take_syncpoint(task)
             except Condition as condition:
                 raise TdqError(str(condition)) from condition
         else:

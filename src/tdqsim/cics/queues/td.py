@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, declared
 from tdqsim.cics.kernel.conditions import AREAS, Condition, check_sent
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.issue import check_flag
-from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.task import TaskBase, let_others_run, refuse, respond
 from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.queues.directory import empty, fit
 from tdqsim.cics.queues.kinds import read_negative
@@ -58,26 +58,26 @@ def writeq_td(
         TdqError: ``length`` is more than ``from_`` has: CICS would read beyond it.
     """
     if get_ident() != task.region.dispatcher.thread:
-        task.refuse(_WRITEQ)
+        refuse(task, _WRITEQ)
     if nohandle is not False and nohandle is not True:
         check_flag(_WRITEQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
     try:
         if length is not None or from_.__class__ is not bytes:
             from_ = _record(from_, length)
-        found = task.queues.get(queue) if sysid is None else None
+        found = task._queues.get(queue) if sysid is None else None
         if found is None:
             found = _find(task, _WRITEQ, queue, sysid)
         write = found.write  # what an attribute holds costs more when it is called by the attribute's name
         write(task, from_, length)
     except Condition as condition:
-        task.respond(condition, _WRITEQ, _shown(queue), nohandle=nohandle, otherwise=None)
+        respond(task, condition, _WRITEQ, _shown(queue), nohandle=nohandle, otherwise=None)
         return
     except BARE as error:
         raise_wrong_type(error, _WRITEQ, writeq_td, (task, queue, from_, length), {"sysid": sysid})
         raise
     task.eib.last = found.write_ok
-    if task.outside:
-        task.let_others_run()
+    if task._outside:
+        let_others_run(task)
 
 
 @declared(
@@ -112,18 +112,18 @@ def readq_td(
             NOTOPEN, QBUSY, QIDERR, QZERO, SYSIDERR.
     """
     if get_ident() != task.region.dispatcher.thread:
-        task.refuse(_READQ)
+        refuse(task, _READQ)
     if nohandle is not False and nohandle is not True:
         check_flag(_READQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
     try:
-        found = task.queues.get(queue) if sysid is None else None
+        found = task._queues.get(queue) if sysid is None else None
         if found is None:
             found = _find(task, _READQ, queue, sysid)
         if length is not None and length < 0:
             return read_negative(found, task, length) or b""
         # HANDLE CONDITION QBUSY is as good as NOSUSPEND
         if nosuspend is False:
-            busy = task.handles is not NO_HANDLES and not nohandle and task.handles_condition(Resp.QBUSY)
+            busy = task.handles is not NO_HANDLES and not nohandle and Resp.QBUSY in task.handles.labels
         else:
             check_flag(_READQ, "nosuspend", nosuspend)
             busy = True
@@ -132,15 +132,15 @@ def readq_td(
         if length is not None and record is not None:
             record = fit(record, length)
     except Condition as condition:
-        return task.respond(condition, _READQ, _shown(queue), nohandle=nohandle, otherwise=b"")
+        return respond(task, condition, _READQ, _shown(queue), nohandle=nohandle, otherwise=b"")
     except BARE as error:
         raise_wrong_type(error, _READQ, readq_td, (task, queue, length), {"sysid": sysid})
         raise
     if record is None:
-        return task.respond(empty(found.name), _READQ, found.name, nohandle=nohandle, otherwise=b"")
+        return respond(task, empty(found.name), _READQ, found.name, nohandle=nohandle, otherwise=b"")
     task.eib.last = found.read_ok
-    if task.outside:
-        task.let_others_run()
+    if task._outside:
+        let_others_run(task)
     return record
 
 
@@ -158,28 +158,28 @@ def deleteq_td(task: TaskBase, queue: QueueName, *, sysid: Sysid = None, nohandl
         Condition: DISABLED, INVREQ (an extrapartition queue), ISCINVREQ, LOCKED, NOTAUTH, QIDERR, SYSIDERR.
     """
     if get_ident() != task.region.dispatcher.thread:
-        task.refuse(_DELETEQ)
+        refuse(task, _DELETEQ)
     if nohandle is not False and nohandle is not True:
         check_flag(_DELETEQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
     try:
-        found = task.queues.get(queue) if sysid is None else None
+        found = task._queues.get(queue) if sysid is None else None
         if found is None:
             found = _find(task, _DELETEQ, queue, sysid)
         found.delete(task)
     except Condition as condition:
-        task.respond(condition, _DELETEQ, _shown(queue), nohandle=nohandle, otherwise=None)
+        respond(task, condition, _DELETEQ, _shown(queue), nohandle=nohandle, otherwise=None)
         return
     except BARE as error:
         raise_wrong_type(error, _DELETEQ, deleteq_td, (task, queue), {"sysid": sysid})
         raise
     task.eib.last = found.delete_ok
-    if task.outside:
-        task.let_others_run()
+    if task._outside:
+        let_others_run(task)
 
 
 def _find(task: TaskBase, command: str, queue: object, sysid: str | None) -> RequestTarget:
     if task.ended or task.region.closed:
-        task.refuse(command)
+        refuse(task, command)
     return task.region.directory.find(queue, sysid)
 
 

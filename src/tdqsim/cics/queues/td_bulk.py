@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.task import TaskBase, let_others_run, respond
 from tdqsim.cics.model.queue import ExtraTdQueue, TdQueue
 from tdqsim.cics.queues.td import readq_td, writeq_td
 from tdqsim.core.argument_types import explains_wrong_types, raise_wrong_type
@@ -48,7 +48,7 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
 
 def _named(task: TaskBase, queue: str) -> TdQueue | None:
     try:
-        found = task.queues.get(queue)
+        found = task._queues.get(queue)
     except TypeError as error:
         raise_wrong_type(error, "READQ TD, WRITEQ TD", _named, (task, queue), {})
         raise
@@ -68,12 +68,12 @@ def _read_through(task: TaskBase, q: ExtraTdQueue) -> Iterator[bytes]:
             q.reads += 1
             eib.last = done
             yield record
-            if q.get is not get or q.read is not bound or task.queues.get(q.name) is not q:
+            if q.get is not get or q.read is not bound or task._queues.get(q.name) is not q:
                 break
     except DatasetError as error:
-        task.respond(q.file.refused(error), "READQ TD", q.name, nohandle=False, otherwise=b"")
-    if task.outside:
-        task.let_others_run()
+        respond(task, q.file.refused(error), "READQ TD", q.name, nohandle=False, otherwise=b"")
+    if task._outside:
+        let_others_run(task)
 
 
 def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
@@ -119,11 +119,11 @@ def _write_through(task: TaskBase, q: ExtraTdQueue, records: Sequence[bytes]) ->
     try:
         q.file.write_all(records)
     except DatasetError as error:
-        task.respond(q.file.refused(error), "WRITEQ TD", q.name, nohandle=False, otherwise=None)
+        respond(task, q.file.refused(error), "WRITEQ TD", q.name, nohandle=False, otherwise=None)
         return q.writes - before + 1
     task.eib.last = q.write_ok
-    if task.outside:
-        task.let_others_run()
+    if task._outside:
+        let_others_run(task)
     return len(records)
 
 

@@ -68,7 +68,7 @@ class MirrorTask(Task):
 
     __slots__ = ("hops",)
 
-    is_mirror: ClassVar[bool] = True
+    _is_mirror: ClassVar[bool] = True
     hops: int
 
 
@@ -256,7 +256,7 @@ class Mirrors:
         mirror = self.mirrors.get(fields["key"]) or self._attach(fields)
         task, current = mirror.task, region.dispatcher.current
         task.hops = fields["hops"]
-        task.dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
+        task._dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
         task.strand = current if current.local is not None or self.waits_turn else None
         return mirror
 
@@ -379,13 +379,13 @@ class Mirrors:
             return
         uow = mirror.part.uow
         try:
-            mirror.task.detach_uow()
+            mirror.task._unit = None
             if commit:
                 mirror.part.commit()
             else:
                 mirror.part.back_out()
         finally:
-            mirror.task.detach_uow()
+            mirror.task._unit = None
             if not uow.ended and uow.id not in self.region.shunted:  # an interrupt came before it was decided
                 if uow.state is Cvda.INDOUBT:
                     uow.stay_in_doubt()
@@ -451,7 +451,7 @@ class Mirrors:
         abend = None
         try:
             if mirror.part is not None:
-                mirror.task.detach_uow()
+                mirror.task._unit = None
                 abend = mirror.part.lose_coordinator()
         except StoreError as error:  # a unit of work in doubt is so still: the next to be asked is the coordinator
             self.region.log.warning("not_decided_alone", coordinator=key, reason=str(error))

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, LinkControl, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
@@ -312,7 +313,7 @@ class LinkEnd:
         while isinstance(answer, WaitMark):
             try:
                 if task is not None:
-                    answer = task.wait(attempt, self._awaited, _IRLINK, self.name)
+                    answer = wait(task, attempt, self._awaited, _IRLINK, self.name)
                 else:
                     answer = self._wait_in_syncpoint(attempt)
             except LinkDown:
@@ -431,7 +432,7 @@ class LinkEnd:
         request = {
             "command": command, "queue": queue, "nosuspend": nosuspend, "userid": task.userid,
             "transid": task.transid, "hops": self._check_way(task),
-            "dtimout_ns": -1 if task.dtimout_ns is None else task.dtimout_ns,
+            "dtimout_ns": -1 if task._dtimout_ns is None else task._dtimout_ns,
         }  # fmt: skip
         uow = task.uow
         try:

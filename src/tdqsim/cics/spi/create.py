@@ -17,7 +17,7 @@ from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4, Opt, command, to_cvda
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.making import InstallRefused
@@ -89,7 +89,7 @@ def create_tdqueue(
     try:
         _with_syncpoint(task, name, install)
     except InstallRefused as refused:
-        task.take_rollback()
+        take_rollback(task)
         raise refusal(_CREATE, "install failed", str(refused)) from refused
 
 
@@ -99,12 +99,12 @@ def _with_syncpoint(task: TaskBase, name: str, change: Callable[[], object]) -> 
     before = queues.get(name)
     try:
         change()
-        task.take_syncpoint()
+        take_syncpoint(task)
     except TdqError:
         raise
     except BaseException:  # an interrupt came when the queue was changed already: the rest of the command too
         if queues.get(name) is not before:
-            task.take_syncpoint()
+            take_syncpoint(task)
         raise
 
 

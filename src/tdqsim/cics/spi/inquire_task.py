@@ -100,7 +100,7 @@ def _wait(task: TaskData, region: RegionData) -> _Suspended | None:
     """What a task waits for; None when it does not wait."""
     strand = _strand(task, region)
     if strand is None:  # a mirror works only while its requester's command runs; whoever has another one runs it
-        return _Suspended(_IRLINK, task.uow.link if task.has_uow else "", 0) if task.is_mirror else None
+        return _Suspended(_IRLINK, task.uow.link if task.has_uow else "", 0) if task._is_mirror else None
     if strand.local is not task:  # the strand is another task's at the moment: the requester's, or its mirror's
         other: TaskBase = strand.local
         since_ns = strand.since_ns if strand.waiting_for is not None else 0
@@ -154,7 +154,7 @@ TASK: Final = ResourceType[int, TaskData, TaskInfo](
     "TASK",
     TaskInfo,
     {
-        "DTIMEOUT": lambda task, _region: (task.dtimout_ns or 0) // NS,
+        "DTIMEOUT": lambda task, _region: (task._dtimout_ns or 0) // NS,
         "FACILITY": _facility,
         "FACILITYTYPE": _facilitytype,
         "INDOUBT": lambda task, _region: Cvda[facts_of(task).action],

@@ -23,7 +23,7 @@ from typing import Concatenate, Final, Generic, ParamSpec, TypeVar
 from tdqsim.cics.kernel.command import Flag, Opt, OptionKind, command
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.task import TaskBase, open_browses
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.info import Info, Value
 from tdqsim.cics.spi.requests import may_issue, refusal
@@ -230,7 +230,7 @@ def browse_start(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], keys
         Condition: NOTAUTH 100; ILLOGIC 1: a browse is open already.
     """
     may_issue(task, resource.name, Access.READ)
-    browses = task.open_browses()
+    browses = open_browses(task)
     if resource.name in browses:
         raise refusal(f"INQUIRE {resource.name}", "browse sequence", f"a browse of {resource.name} is open already")
     browses[resource.name] = iter(list(resource.keys(task.region) if keys is None else keys))
@@ -288,7 +288,7 @@ class BrowseCommands(Generic[OptionT, InfoT]):
         """
         resource = self.resource
         name = f"INQUIRE {resource.name}"
-        browse = task.open_browses().get(resource.name)
+        browse = open_browses(task).get(resource.name)
         if browse is None:
             raise refusal(name, "browse sequence", f"no browse of {resource.name} is open; START one first")
         known = INQUIRE_OPTIONS[resource.name]
@@ -305,7 +305,7 @@ class BrowseCommands(Generic[OptionT, InfoT]):
             Condition: ILLOGIC 1: no browse is open.
         """
         name = self.resource.name
-        if task.open_browses().pop(name, None) is None:
+        if open_browses(task).pop(name, None) is None:
             raise refusal(f"INQUIRE {name}", "browse sequence", f"no browse of {name} is open")
 
 

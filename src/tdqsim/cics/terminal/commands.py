@@ -8,17 +8,16 @@ that is not there APCT. Sources: SEND MAP, RECEIVE MAP, RECEIVE, ABM3 (IBM Docs)
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, check_sent
-from tdqsim.cics.kernel.handling import AidLabel, Handles
-from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.model.task import Facility
+from tdqsim.cics.kernel.handling import AidLabel
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.terminal.maps import received, sent
 from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Screens, Sent
-from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
+from tdqsim.core.dispatch import WAIT, WaitMark
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -33,50 +32,25 @@ MapName = Annotated[str, Opt("name", 7, "MAP")]
 MapsetName = Annotated[str | None, Opt("name", 7, "MAPSET")]
 
 
-class TerminalRegion(WatchedRegion, Protocol):
-    """What these commands ask of the region."""
-
-    @property
-    def screens(self) -> Screens:
-        """Its terminals and maps."""
-
-
-class TerminalTask(Issuer, Protocol):
-    """What these commands ask of the task."""
-
-    @property
-    def region(self) -> TerminalRegion:
-        """Its region."""
-
-    @property
-    def facility(self) -> Facility | None:
-        """Its terminal, which has a name; or None."""
-
-    @property
-    def handles(self) -> Handles:
-        """What the program has asked for."""
-
-    def wait(self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str) -> T:
-        """Wait inside a command."""
-
-
-def _screen(task: TerminalTask) -> Screen:
+def _screen(task: TaskBase) -> Screen:
     if task.facility is None:
         raise Condition(Resp.NOTALLOC, detail=_NO_TERMINAL)
-    return task.region.screens.screen(task.facility.name)
+    screens: Screens = task.region.screens
+    return screens.screen(task.facility.name)
 
 
-def _bms_screen(task: TerminalTask) -> Screen:
+def _bms_screen(task: TaskBase) -> Screen:
     """The screen of a BMS request, which is an abend and no condition in a task without a terminal."""
     if task.facility is None:
         raise Abend("ABM3", detail=_NO_TERMINAL)
     return _screen(task)
 
 
-def _map(task: TerminalTask, name: str, mapset: str | None) -> tuple[Mapset, BmsMap]:
+def _map(task: TaskBase, name: str, mapset: str | None) -> tuple[Mapset, BmsMap]:
     wanted = (mapset or name).rstrip(" ").upper()
     try:
-        found = task.region.screens.find_map(wanted, name.rstrip(" ").upper())
+        screens: Screens = task.region.screens
+        found = screens.find_map(wanted, name.rstrip(" ").upper())
     except KeyError:
         raise Abend("APCT", detail=f"mapset {wanted} is not there") from None
     if found is None:
@@ -84,7 +58,7 @@ def _map(task: TerminalTask, name: str, mapset: str | None) -> tuple[Mapset, Bms
     return found
 
 
-def _next(task: TerminalTask, screen: Screen) -> Input:
+def _next(task: TaskBase, screen: Screen) -> Input:
     """The next input, waited for; the EIB shows its key and cursor."""
 
     def attempt() -> Input | WaitMark:
@@ -92,13 +66,13 @@ def _next(task: TerminalTask, screen: Screen) -> Input:
 
     found = screen.first.pop(task, None) or attempt()
     if isinstance(found, WaitMark):
-        found = task.wait(attempt, screen.waiting, "TERMINAL", screen.name)
+        found = wait(task, attempt, screen.waiting, "TERMINAL", screen.name)
     task.eib.eibaid = AIDS[found.key]
     task.eib.eibcposn = found.cursor
     return found
 
 
-def _taken_by(task: TerminalTask, key: str, *, nohandle: bool) -> AidLabel | None:
+def _taken_by(task: TaskBase, key: str, *, nohandle: bool) -> AidLabel | None:
     """The label of HANDLE AID that the key of an input goes to; None for none, or where RESP or NOHANDLE was given."""
     if nohandle:
         return None
@@ -112,7 +86,7 @@ def _options(**given: bool) -> tuple[str, ...]:
 
 @command("SEND MAP", "INVMPSZ INVREQ")
 def send_map(
-    task: TerminalTask,
+    task: TaskBase,
     map: MapName,  # noqa: A002  (the vendor's word)
     mapset: MapsetName = None,
     from_: From = b"",
@@ -156,7 +130,7 @@ def send_map(
 
 @command("RECEIVE MAP", "INVMPSZ INVREQ MAPFAIL", {"INTO": Opt("data"), "SET": Opt("pointer", 4)})
 def receive_map(
-    task: TerminalTask,
+    task: TaskBase,
     map: MapName,  # noqa: A002
     mapset: MapsetName = None,
     *,
@@ -191,7 +165,7 @@ def receive_map(
 
 @command("SEND TEXT", "INVREQ LENGERR")
 def send_text(
-    task: TerminalTask,
+    task: TaskBase,
     from_: From,
     length: HalfwordOrNone = None,
     *,
@@ -225,7 +199,7 @@ def send_text(
 
 @command("SEND CONTROL", "INVREQ")
 def send_control(
-    task: TerminalTask,
+    task: TaskBase,
     *,
     erase: Flag = False,
     eraseaup: Flag = False,
@@ -251,7 +225,7 @@ def send_control(
 
 @command("SEND", "INVREQ LENGERR NOTALLOC")
 def send(
-    task: TerminalTask,
+    task: TaskBase,
     from_: From = b"",
     length: HalfwordOrNone = None,
     *,
@@ -284,7 +258,7 @@ def send(
     "RECEIVE", "INVREQ LENGERR NOTALLOC", {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2)}
 )
 def receive(
-    task: TerminalTask,
+    task: TaskBase,
     length: HalfwordOrNone = None,
     *,
     maxlength: HalfwordOrNone = None,

@@ -6,7 +6,7 @@ RETURN (IBM Docs).
 
 from __future__ import annotations
 
-from typing import Annotated, Final, NoReturn, Protocol
+from typing import Annotated, Final, NoReturn
 
 from tdqsim.cics.kernel.command import (
     NOT_AN_OPTION,
@@ -18,12 +18,8 @@ from tdqsim.cics.kernel.command import (
     command,
 )
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
-from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
 from tdqsim.cics.kernel.levels import passed
-from tdqsim.cics.model.level import ProgramLevel
-from tdqsim.cics.model.region import TerminalsPart
-from tdqsim.cics.model.task import Facility
-from tdqsim.cics.terminal.screen import Screens
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import Resp, table
 
 __all__ = ["return_"]
@@ -33,41 +29,9 @@ Commarea = Annotated[bytes | bytearray | memoryview | None, Opt("data")]
 _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
 
 
-class ConversationRegion(WatchedRegion, Protocol):
-    """What RETURN asks of the region."""
-
-    @property
-    def screens(self) -> Screens:
-        """Its terminals."""
-
-    @property
-    def terminal_control(self) -> TerminalsPart:
-        """Its facilities."""
-
-
-class ConversationTask(Issuer, Protocol):
-    """What RETURN asks of the task.
-
-    Attributes:
-        level: the level of the program that runs; None at the top.
-        program: the name of its first program.
-    """
-
-    level: ProgramLevel | None
-    program: str
-
-    @property
-    def region(self) -> ConversationRegion:
-        """Its region."""
-
-    @property
-    def facility(self) -> Facility | None:
-        """Its terminal, which has a name; or None."""
-
-
 @command("RETURN", "CHANNELERR INVREQ LENGERR")
 def return_(
-    task: ConversationTask,
+    task: TaskBase,
     value: Annotated[object, NOT_AN_OPTION] = None,
     *,
     transid: Name4OrNone = None,

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tdqsim.cics.kernel.issue import Issuer
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.task import TaskData
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import UsageError
@@ -94,7 +94,7 @@ class Screen:
         self.name = name
         self.sent: list[Sent] = []
         self.inputs: deque[Input] = deque()
-        self.first: dict[Issuer, Input] = {}
+        self.first: dict[TaskData, Input] = {}
         self.waiting = WaitQueue(f"input from terminal {name}")
         self.next_transid = ""
         self.next_commarea = b""

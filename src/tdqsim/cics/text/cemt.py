@@ -21,14 +21,15 @@ from tdqsim.cics.kernel.abstime import abstime, format_abstime
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.spi.create import discard_tdqueue
 from tdqsim.cics.spi.info import Info, Value
 from tdqsim.cics.spi.inquire_connection import CONNECTION
-from tdqsim.cics.spi.inquire_file import FILE
-from tdqsim.cics.spi.inquire_task import TASK
-from tdqsim.cics.spi.inquire_transaction import TRANSACTION
-from tdqsim.cics.spi.inquire_uow import UOW
+from tdqsim.cics.spi.inquire_file import FILE, set_file
+from tdqsim.cics.spi.inquire_task import TASK, set_task
+from tdqsim.cics.spi.inquire_transaction import TRANSACTION, set_transaction
+from tdqsim.cics.spi.inquire_uow import UOW, set_uow
 from tdqsim.cics.spi.inquire_uowenq import UOWENQ
-from tdqsim.cics.spi.inquire_uowlink import UOWLINK
+from tdqsim.cics.spi.inquire_uowlink import UOWLINK, set_uowlink
 from tdqsim.cics.spi.inquiry import ResourceType, all_visible, inquire_one
 from tdqsim.cics.spi.requests import may_issue
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
@@ -45,6 +46,7 @@ from tdqsim.cics.text.cemt_screen import (
     thing_lines,
 )
 from tdqsim.cics.text.parts import task_of
+from tdqsim.cics.ts.commands import deleteq_ts
 from tdqsim.facts import SET_TDQUEUE_OPTIONS, Cvda, Resp
 
 if TYPE_CHECKING:
@@ -116,33 +118,33 @@ class _Kind:
 
 _KINDS: Final[Mapping[str, _Kind]] = {
     "CONNECTION": _Kind(CONNECTION),
-    "FILE": _Kind(FILE, change=lambda task, name, settings: task.set_file(name, **settings)),
+    "FILE": _Kind(FILE, change=lambda task, name, settings: set_file(task, name, **settings)),
     "PROGRAM": _Kind(PROGRAM),
     "TERMINAL": _Kind(TERMINAL, change=set_terminal),
-    "TSQUEUE": _Kind(TSQUEUE, change=lambda task, name, _settings: task.deleteq_ts(name)),
+    "TSQUEUE": _Kind(TSQUEUE, change=lambda task, name, _settings: deleteq_ts(task, name)),
     "TASK": _Kind(
         TASK,
         int,
         lambda number: f"{number:0{_NUMBER_LENGTH}d}",
-        lambda task, number, settings: task.set_task(number, **settings),
+        lambda task, number, settings: set_task(task, number, **settings),
     ),
     "TDQUEUE": _Kind(
         TDQUEUE,
         change=_set_tdqueue,
-        discard=lambda task, name: task.discard_tdqueue(name),
+        discard=discard_tdqueue,
     ),
     "TRANSACTION": _Kind(
         TRANSACTION,
-        change=lambda task, name, settings: task.set_transaction(name, **settings),
+        change=lambda task, name, settings: set_transaction(task, name, **settings),
     ),
     "UOW": _Kind(
         UOW,
         lambda name: _bytes(name)[: _UOW_LENGTH // 2],
         lambda uow_id: _hex(uow_id)[:_UOW_LENGTH],
-        lambda task, uow_id, settings: task.set_uow(uow_id, **settings),
+        lambda task, uow_id, settings: set_uow(task, uow_id, **settings),
     ),
     "UOWENQ": _Kind(UOWENQ),
-    "UOWLINK": _Kind(UOWLINK, _bytes, _hex, lambda task, token, settings: task.set_uowlink(token, **settings)),
+    "UOWLINK": _Kind(UOWLINK, _bytes, _hex, lambda task, token, settings: set_uowlink(task, token, **settings)),
 }
 
 

@@ -8,15 +8,14 @@ MAIN and AUXILIARY concern the first item of a queue without a model; both are i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, check_sent
-from tdqsim.cics.kernel.issue import Issuer, WatchedRegion
-from tdqsim.cics.model.unit import UnitOfWork
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.ts.storage import TemporaryStorage
-from tdqsim.core.dispatch import WAIT, WaitQueue
+from tdqsim.core.dispatch import WAIT
 from tdqsim.facts import Resp
 
 __all__ = ["TsItem", "TsWritten", "deleteq_ts", "readq_ts", "writeq_ts"]
@@ -25,33 +24,6 @@ T = TypeVar("T")
 
 QueueName = Annotated[str, Opt("name", 16, "QUEUE")]
 Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
-
-
-class TsRegion(WatchedRegion, Protocol):
-    """What these commands ask of the region."""
-
-    @property
-    def sysid(self) -> str:
-        """SYSIDNT."""
-
-    @property
-    def ts(self) -> TemporaryStorage:
-        """Its temporary storage."""
-
-
-class TsTask(Issuer, Protocol):
-    """What these commands ask of the task."""
-
-    @property
-    def region(self) -> TsRegion:
-        """Its region."""
-
-    @property
-    def uow(self) -> UnitOfWork:
-        """Its unit of work."""
-
-    def wait(self, attempt: Callable[[], T], queue: WaitQueue, kind: str, name: str) -> T:
-        """Wait inside a command."""
 
 
 class TsWritten(NamedTuple):
@@ -82,13 +54,13 @@ class TsItem(NamedTuple):
         return {"INTO": self.data, "SET": self.data, "LENGTH": len(self.data), "NUMITEMS": self.numitems}
 
 
-def _enqueue(task: TsTask, queue: str) -> None:
+def _enqueue(task: TaskBase, queue: str) -> None:
     """Make the change of a recoverable queue that of the task's unit of work, once no other one has changed it.
 
     Raises:
         Condition: LOCKED: that unit of work is in doubt.
     """
-    ts = task.region.ts
+    ts: TemporaryStorage = task.region.ts
     if not ts.recoverable(queue):
         return
     uow = task.uow
@@ -102,11 +74,11 @@ def _enqueue(task: TsTask, queue: str) -> None:
         return WAIT
 
     if attempt() is WAIT:
-        task.wait(attempt, ts.waiting, "TSQUEUE", queue)
+        wait(task, attempt, ts.waiting, "TSQUEUE", queue)
     ts.change(queue, uow)
 
 
-def _check_system(task: TsTask, sysid: str | None) -> None:
+def _check_system(task: TaskBase, sysid: str | None) -> None:
     if sysid is not None and sysid.rstrip(" ") != task.region.sysid:
         raise Condition(Resp.SYSIDERR, detail=f"temporary storage of system {sysid} cannot be reached from here")
 
@@ -118,7 +90,7 @@ def _check_system(task: TsTask, sysid: str | None) -> None:
     resource="queue",
 )
 def writeq_ts(
-    task: TsTask,
+    task: TaskBase,
     queue: QueueName,
     from_: From,
     length: HalfwordOrNone = None,
@@ -153,7 +125,7 @@ def writeq_ts(
     if length is not None and length <= 0:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 and more")
     data = bytes(from_[:length])
-    ts = task.region.ts
+    ts: TemporaryStorage = task.region.ts
     _enqueue(task, queue)
     number = ts.rewrite(queue, data, item or 0) if rewrite else ts.write(queue, data, main=main)
     return TsWritten(number, len(ts.find(queue).items))
@@ -166,7 +138,7 @@ def writeq_ts(
     resource="queue",
 )
 def readq_ts(
-    task: TsTask,
+    task: TaskBase,
     queue: QueueName,
     length: HalfwordOrNone = None,
     *,
@@ -203,7 +175,7 @@ def readq_ts(
 
 @command("DELETEQ TS", "INVREQ ISCINVREQ LOCKED NOTAUTH QIDERR SYSIDERR", resource="queue")
 def deleteq_ts(
-    task: TsTask,
+    task: TaskBase,
     queue: QueueName,
     *,
     sysid: Sysid = None,

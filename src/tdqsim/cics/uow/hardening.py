@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, cast
 
+from tdqsim.cics.kernel.waiting import park
 from tdqsim.cics.model.region import Party
 from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.store import CommitRequest
@@ -201,7 +202,7 @@ class Hardening:
             if task is None:
                 self._dispatcher.wait(attempt, self._waiting)
             else:
-                task.park(attempt, self._waiting, "", "")
+                park(task, attempt, self._waiting, "", "")
         except BaseException as error:  # noqa: BLE001  (a commit that was asked for is not given up half-way)
             self.settle()
             if mine.pending:

@@ -237,7 +237,7 @@ def hand_over(task: TaskData, name: str) -> Subordinate:
     if any(uow.coordinator == name for uow in units_of_work(region)):
         raise TdqError(f"a unit of work that its coordinator calls {name} is unfinished; each needs a name of its own")
     uow = task.uow
-    task.unit = None
+    task._unit = None
     return Subordinate(uow, name)
 
 

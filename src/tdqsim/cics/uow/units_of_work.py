@@ -37,7 +37,7 @@ class UnitsOfWork:
         """A unit of work for a task, which has it before it is known: one that nobody has would never end."""
         self._last += 1
         uow_id = self._last.to_bytes(UOW_ID_LENGTH, "big")
-        uow = task.unit = UnitOfWork(self._region, uow_id, task)
+        uow = task._unit = UnitOfWork(self._region, uow_id, task)
         self.inflight[uow_id] = uow
         return uow
 
@@ -67,11 +67,19 @@ class UnitsOfWork:
         """Undo a unit of work, with those who take part in it."""
         indoubt.back_out_together(uow)
 
-    def complete(self, uow: UnitOfWork) -> None:
-        """Do what an exception left undone after the end of a unit of work."""
+    def settled(self, task: TaskData) -> UnitOfWork | None:
+        """The unit of work of a task if it goes on; what an exception left undone after the end of one is done."""
+        uow = task._unit
+        if uow is None:
+            return None
+        self._region.hardening.settle()
+        if not uow.ended:
+            return uow
         uow.finish()
         if uow.participants and not uow.told:
             indoubt.tell_participants(uow, commit=uow.state is Cvda.COMMIT)
+        task._unit = None
+        return None
 
     def coordinate(self, task: TaskData, name: str) -> indoubt.Subordinate:
         """Hand a task's unit of work to a coordinator outside CICS, which then drives it; the task begins another.

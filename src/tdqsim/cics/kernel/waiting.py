@@ -1,0 +1,89 @@
+"""How a task waits inside a command. INQUIRE TASK and the like show what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from tdqsim.cics.kernel.conditions import Abend
+from tdqsim.cics.model.task import TaskData
+from tdqsim.core.dispatch import Strand, TimedOut, WaitMark, WaitQueue
+from tdqsim.facts import Cvda
+
+__all__ = ["TIMED_OUT", "park", "wait"]
+
+T = TypeVar("T")
+
+TIMED_OUT: Final = "AKCS"
+
+
+def wait(task: TaskData, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str) -> T:
+    """Wait inside a command, no longer than DTIMOUT of the transaction says; for the arguments see :func:`park`.
+
+    Raises:
+        Abend: AKCS: DTIMOUT is over; AEXY and the like: the task was purged.
+    """
+    try:
+        return park(task, attempt, queue, kind, name, task._dtimout_ns)
+    except TimedOut as error:
+        raise Abend(TIMED_OUT, detail=f"{error}; DTIMOUT of transaction {task.transid} is over") from error
+
+
+def park(
+    task: TaskData,
+    attempt: Callable[[], T | WaitMark],
+    queue: WaitQueue,
+    kind: str,
+    name: str,
+    timeout_ns: int | None = None,
+) -> T:
+    """Wait; ``task.suspended`` shows for what meanwhile.
+
+    Args:
+        attempt: what is tried, again and again.
+        queue: where to wait.
+        kind: the wait's resource type as INQUIRE TASK shows it, such as ``TD_READ``.
+        name: its resource name.
+        timeout_ns: how long at most; None for no limit.
+
+    Raises:
+        TimedOut: it has waited for ``timeout_ns``.
+        Abend: the task was purged.
+    """
+    region = task.region
+    region.dispatcher.check_thread()
+    strand = region.dispatcher.current
+    before = strand.local
+    try:
+        try:
+            task.suspended, strand.local = (kind, name), task
+            region.tasks.setdefault(task.number, task)
+            if region.recorder is not None:
+                what = queue.holders() if queue.holders is not None else ""
+                region.recorder.task_waits(task, queue.name, what)
+            _unit_waits(task, Cvda.ACTIVE, Cvda.WAITING)
+            return region.dispatcher.wait(attempt, queue, timeout_ns)
+        finally:
+            _unpark(task, strand, before)
+    except BaseException:  # an interrupt may have come before the wait was quite over
+        _unpark(task, strand, before)
+        raise
+
+
+def _unpark(task: TaskData, strand: Strand, before: object) -> None:
+    if task.suspended is None:
+        return
+    region, strand.local = task.region, before
+    if task._implicit and region.tasks.get(task.number) is task:
+        del region.tasks[task.number]
+    _unit_waits(task, Cvda.WAITING, Cvda.ACTIVE)
+    if region.recorder is not None:
+        region.recorder.task_goes_on(task)
+    task.suspended = None
+
+
+def _unit_waits(task: TaskData, before: Cvda, after: Cvda) -> None:
+    """Its unit of work goes from one wait state to another; one that was shunted stays so."""
+    uow = task._unit
+    if uow is not None and uow.waitstate is before:
+        uow.waitstate, uow.since_ns = after, task.region.clock.time_ns()
