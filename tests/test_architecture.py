@@ -263,6 +263,41 @@ def test_no_class_has_members_for_type_checkers_only() -> None:
     assert breaking(for_type_checkers) == {}
 
 
+ROOMS_OF_THINGS = {"cics", "ibmi", "server", "testing"}
+THING = re.compile(r"(^|_)(task|issuer|queue|tdqueue|uow|unit|unit_of_work|region|job|system)$")
+ACTIONS = {"in_a_task", "as_task"}
+"""Functions that do something in a task, and return what that gives."""
+
+
+def is_any(annotation: ast.expr | None) -> bool:
+    """Whether an annotation is Any, or a union with it."""
+    if isinstance(annotation, ast.BinOp):
+        return is_any(annotation.left) or is_any(annotation.right)
+    return isinstance(annotation, ast.Name) and annotation.id == "Any"
+
+
+def things_of_any_type(path: Path) -> Iterator[str]:
+    """Parameters, attributes and results that are a task, queue, unit of work, region, job or system of the type Any."""
+    if room_of(path) not in ROOMS_OF_THINGS:
+        return
+    for node in nodes_of(path):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            yield from (
+                f"{node.name}({each.arg})" for each in given if THING.search(each.arg) and is_any(each.annotation)
+            )
+            if THING.search(node.name) and node.name not in ACTIONS and is_any(node.returns):
+                yield f"{node.name}()"
+        elif isinstance(node, ast.AnnAssign) and is_any(node.annotation):
+            name = getattr(node.target, "attr", getattr(node.target, "id", ""))
+            if THING.search(name):
+                yield name
+
+
+def test_no_task_queue_unit_of_work_region_job_or_system_is_any() -> None:
+    assert breaking(things_of_any_type) == {}
+
+
 def test_no_two_classes_are_called_the_same() -> None:
     found: dict[str, list[str]] = {}
     for path in PATHS:

@@ -269,7 +269,7 @@ class Region(RegionCommands, RegionParts):
         Raises:
             InstallRefused: a resource cannot be installed: a queue is there already and cannot be replaced, or a user
                 id is not valid.
-            TdqError: the security policy does not know the user.
+            UsageError: the security policy does not know the user.
         """
         self._check("install")
         install(self, as_definitions(definitions), way=way, user=self.task_manager.user_for(user))
@@ -291,7 +291,7 @@ class Region(RegionCommands, RegionParts):
 
         Raises:
             DefinitionError: the name is no transaction id.
-            TdqError: the handler cannot be called.
+            UsageError: the handler cannot be called.
         """
         self.dispatcher.check_thread()
         register(self.transactions, transid, handler, self.programs)
@@ -301,7 +301,7 @@ class Region(RegionCommands, RegionParts):
         """Put a terminal in or out of service; tasks that wait for it then start.
 
         Raises:
-            TdqError: there is no such terminal.
+            UsageError: there is no such terminal.
         """
         self._check("set_terminal")
         self.terminal_control.set_terminal(name, inservice=inservice)
@@ -323,7 +323,7 @@ class Region(RegionCommands, RegionParts):
             userid: its user; the default user when not given.
 
         Raises:
-            TdqError: the security policy does not know the user.
+            UsageError: the security policy does not know the user.
         """
         self._check("task")
         return self.task_manager.outside(transid, userid)
@@ -371,7 +371,7 @@ class Region(RegionCommands, RegionParts):
             The handle: ``region.run()`` lets it run, ``handle.result()`` is what it returns or raises.
 
         Raises:
-            TdqError: the transaction is not defined, disabled, or has no program; or it was given twice; the security
+            UsageError: the transaction is not defined, disabled, or has no program; or it was given twice; the security
                 policy does not know the user.
         """
         self._check("start")
@@ -403,7 +403,7 @@ class Region(RegionCommands, RegionParts):
             Its handle; the task stands before its first command.
 
         Raises:
-            TdqError: the security policy does not know the user.
+            UsageError: the security policy does not know the user.
         """
         from tdqsim.cics.stepped_task import SteppedTask  # noqa: PLC0415  (it wraps every command)
 
@@ -443,7 +443,7 @@ class Region(RegionCommands, RegionParts):
             is none.
 
         Raises:
-            TdqError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
+            UsageError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
         """
         self._check("branch")
         return self.recovery.branch(name) if task is None else self.recovery.coordinate(task, name)
@@ -461,7 +461,7 @@ class Region(RegionCommands, RegionParts):
             uncommitted: of a LOGICAL queue also what units of work have written, and not what they have read.
 
         Raises:
-            Condition: QIDERR. TdqError: the queue is remote, or a number is below 0.
+            Condition: QIDERR. UsageError: the queue is remote, or a number is below 0.
         """
         self._check("peek")
         return peek(self, name, limit, skip=skip, with_uncommitted=uncommitted)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 T_co = TypeVar("T_co", covariant=True, default=Any)
 
-__all__ = ["Job", "StartedJob"]
+__all__ = ["Job", "JobBase", "StartedJob"]
 
 
 class Job(JobBase):

@@ -16,7 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from tdqsim.cics import Region
+from tdqsim.cics import Region, Task, UnitOfWork
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
 from tdqsim.datasets.workdir import output_directory
@@ -63,7 +63,7 @@ class _Recorder:
         self._recent = host.recent.setdefault(region.applid, deque(maxlen=_RECENT))
         self._depths = host.depths.setdefault(region.applid, DepthHistory(region))
 
-    def command(self, task: Any, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command has ended."""
         condition = getattr(outcome, "name", "NORMAL") if isinstance(outcome, Exception) else "NORMAL"
         self._host.counts[self._applid, command, condition] += 1
@@ -77,29 +77,29 @@ class _Recorder:
             self._depths.prune()
             self._host.waits.all_changed(self._region)
 
-    def task_waits(self, task: Any, what: str, holder: str) -> None:
+    def task_waits(self, task: Task, what: str, holder: str) -> None:
         """A task begins to wait."""
         self._publish("task_waits", task=task.number, transid=task.transid, what=what, holder=holder)
 
-    def task_goes_on(self, task: Any) -> None:
+    def task_goes_on(self, task: Task) -> None:
         """A task waits no longer."""
         self._publish("task_goes_on", task=task.number, transid=task.transid)
 
-    def unit_of_work_ends(self, uow: Any) -> None:
+    def unit_of_work_ends(self, uow: UnitOfWork) -> None:
         """A unit of work is about to be committed; its end is told."""
 
-    def unit_of_work_ended(self, uow: Any, *, committed: bool) -> None:
+    def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """A unit of work has ended."""
         self._host.units_ended[self._applid, committed] += 1
         self._publish("unit_of_work", uow=uow.id.hex().upper(), task=uow.taskid, committed=committed)
         for queue in uow.works:
             self._changed(queue.name)
 
-    def task_started(self, task: Any) -> None:
+    def task_started(self, task: Task) -> None:
         """A task was attached."""
         self._publish("task_started", task=task.number, transid=task.transid)
 
-    def task_ended(self, task: Any, *, normal: bool) -> None:
+    def task_ended(self, task: Task, *, normal: bool) -> None:
         """A task has ended."""
         self._publish("task_ended", task=task.number, transid=task.transid, normal=normal, abcode=task.abcode)
         self._host.waits.task_ended(self._region)

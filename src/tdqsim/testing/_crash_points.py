@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.ship.link import Link
     from tdqsim.core.store import Store
     from tdqsim.ibmi import System
+    from tdqsim.ibmi.job import JobBase
 
 __all__ = ["Points", "tear"]
 
@@ -67,7 +68,7 @@ class Points:
         """Be asked at each API, CL command and commit of a system."""
         planned = system.faults
 
-        def before(job: Any, operation: str, name: str, library: str) -> Any:
+        def before(job: JobBase, operation: str, name: str, library: str) -> Any:
             where = f" {library}/{name}".rstrip("/") if name else ""
             self._deleting = (operation, job.qualified_name, f"{library}/{name}") if operation == "QCLRDTAQ" else ()
             self.point(f"before {operation}{where} of job {job.qualified_name}", system)

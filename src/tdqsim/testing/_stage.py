@@ -14,6 +14,7 @@ from tdqsim.cics import Region, Task, UnitOfWork
 from tdqsim.core.agenda import Agenda, Entry, is_stale
 from tdqsim.core.dispatch import Dispatcher, Timer
 from tdqsim.ibmi import StartedJob, System
+from tdqsim.ibmi.job import JobBase
 from tdqsim.testing._orders import Broken, Choice, Controller, Policy
 from tdqsim.testing.clock import StillClock
 from tdqsim.testing.deadlock import find_deadlock, lost_triggers, stuck
@@ -195,7 +196,7 @@ class Stage:
         self.systems.append(system)
         return system
 
-    def _before_api(self, job: Any, operation: str, name: str, library: str) -> None:
+    def _before_api(self, job: JobBase, operation: str, name: str, library: str) -> None:
         dispatcher = self.dispatcher
         if dispatcher.current is not dispatcher.outside:
             dispatcher.yield_now()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.kernel.task import take_rollback
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.ship.link import Link
 from tdqsim.cics.ship.remote import LinkEnd
@@ -16,6 +17,7 @@ from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
 from tdqsim.core.store.check import as_if_machine_stopped
 from tdqsim.facts import Resp
 from tdqsim.ibmi import MessagePlan, System
+from tdqsim.ibmi.job import JobBase
 from tdqsim.testing.faults import (
     AnyFault,
     Crashed,
@@ -108,9 +110,9 @@ class ActivePlan:
         messages = self._of(MessageFault)
         if messages:
             before = system.faults
-            mine = partial(self._message, [each for each in messages if each[1].system in ("", system.name)])
+            mine = partial(self._message, system, [each for each in messages if each[1].system in ("", system.name)])
 
-            def fault(job: Any, operation: str, name: str, library: str) -> Any:
+            def fault(job: JobBase, operation: str, name: str, library: str) -> Any:
                 found = mine(job, operation, name, library)
                 return before(job, operation, name, library) if found is None and before is not None else found
 
@@ -160,13 +162,19 @@ class ActivePlan:
         self.happened.append(f"{shown(fault)} {where}")
 
     def _message(
-        self, messages: list[tuple[int, MessageFault]], job: Any, operation: str, name: str, library: str
+        self,
+        system: System,
+        messages: list[tuple[int, MessageFault]],
+        job: JobBase,
+        operation: str,
+        name: str,
+        library: str,
     ) -> Any:
         for number, fault in messages:
             if _fits_call(fault, job, operation, name, library) and self.due(number, fault.nth, fault.times):
                 self.note(fault, f"at {operation} of job {job.qualified_name}")
                 if fault.delay:
-                    _take_time(job.system.dispatcher, f"a slow {operation}", fault.delay)
+                    _take_time(system.dispatcher, f"a slow {operation}", fault.delay)
                 if fault.message:
                     one = MessagePlan()
                     one.add(fault.message, *fault.values)
@@ -260,7 +268,7 @@ def _fits(fault: Fault, task: Task, command: str, arguments: Mapping[str, Any]) 
     )
 
 
-def _queues_of(region: Any, arguments: Mapping[str, Any]) -> Iterator[str]:
+def _queues_of(region: RegionData, arguments: Mapping[str, Any]) -> Iterator[str]:
     """The name that the program uses, and the queue that it stands for."""
     name = str(arguments.get("queue") or arguments.get("tdqueue") or "").rstrip(" ")
     yield name
@@ -271,7 +279,7 @@ def _queues_of(region: Any, arguments: Mapping[str, Any]) -> Iterator[str]:
             return
 
 
-def _fits_call(fault: MessageFault, job: Any, operation: str, name: str, library: str) -> bool:
+def _fits_call(fault: MessageFault, job: JobBase, operation: str, name: str, library: str) -> bool:
     return (
         fault.operation in ("", operation)
         and fault.name in ("", name, name.rpartition("/")[2])

@@ -8,7 +8,7 @@ WRITEQ, or ever. The usual cause is a program that stops before QZERO.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cics.look.state import QueueState, intra_states, tasks_of, waiting_facility
 from tdqsim.cics.look.waits import blocked
@@ -87,16 +87,11 @@ def _edges(region: Region) -> Iterator[tuple[Strand, Strand, str]]:
 def _job_edges(system: System) -> Iterator[tuple[Strand, Strand, str]]:
     outside = system.dispatcher.outside
     for job, request, blockers in system.locks.waits():
-        waiter = _strand_of(job) or outside
+        waiter = job.strand or outside
         for held in blockers:
-            holder = _strand_of(held.job) or outside
+            holder = held.job.strand or outside
             if holder is not waiter:
                 yield waiter, holder, f"{request.state} of {request.target.qualified}"
-
-
-def _strand_of(job: Any) -> Strand | None:
-    found: Strand | None = job.strand
-    return found
 
 
 def stuck(strands: Iterable[Strand]) -> list[str]:

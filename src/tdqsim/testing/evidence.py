@@ -16,9 +16,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.errors import TdqError
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+    from tdqsim.ibmi import Job
 
 __all__ = ["Evidence", "EvidenceRecorder", "load_evidence"]
 
@@ -126,7 +130,7 @@ class EvidenceRecorder:
         begin = Region.__init__
 
         @wraps(begin)
-        def watched(region: Any, *args: Any, **kwargs: Any) -> None:
+        def watched(region: Region, *args: Any, **kwargs: Any) -> None:
             begin(region, *args, **kwargs)
             region.messages.listeners.append(lambda message, _inserts: self.note("message", message))
 
@@ -215,7 +219,7 @@ class EvidenceRecorder:
         from tdqsim.ibmi import DECLARATIONS, EscapeMessage  # noqa: PLC0415
 
         @wraps(function)
-        def call(job: Any, *args: Any, **kwargs: Any) -> Any:
+        def call(job: Job, *args: Any, **kwargs: Any) -> Any:
             name = declared or re.split(r"[\s(]", "".join(map(str, args[:1])).strip())[0].upper()
             if name not in DECLARATIONS:
                 return function(job, *args, **kwargs)

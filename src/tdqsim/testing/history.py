@@ -34,10 +34,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Final, Self, cast
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.look.state import QueueState, intra_states
+from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.core.codepage import codepage
 from tdqsim.core.links import stays_here
@@ -237,7 +238,7 @@ class History:
             data = outcome
         self.trace((command, task.number, queue, data, now, task.transid, uow))
         if command in _CHANGING:
-            self._queues_changed(region)
+            self._queues_changed(cast("Region", region))
 
     def task_waits(self, task: Task, what: str, holder: str) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
@@ -292,7 +293,7 @@ class History:
             self.trace(("SEED", 0, target, data, now))
 
     @staticmethod
-    def _queue_of(region: Any, command: str, arguments: Mapping[str, Any]) -> str:
+    def _queue_of(region: RegionData, command: str, arguments: Mapping[str, Any]) -> str:
         name = arguments.get("queue", arguments.get("tdqueue"))
         if not isinstance(name, str):
             return ""
@@ -304,7 +305,7 @@ class History:
         except Condition:
             return name
 
-    def _queues_changed(self, region: Any) -> None:
+    def _queues_changed(self, region: Region) -> None:
         for state in intra_states(region):
             self._queue_stands(region, state)
 

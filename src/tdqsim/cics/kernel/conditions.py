@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import ABEND_CODES, Resp
 
 __all__ = ["AREAS", "Abend", "Condition", "TaskReturn", "abend_code", "check_sent"]
@@ -123,11 +123,11 @@ def check_sent(data: object, length: int | None, word: str = "LENGTH", area: str
     """Refuse a length beyond the data that is sent: no storage lies behind a Python value, which CICS would read.
 
     Raises:
-        TdqError: there are fewer bytes or characters; nothing was done.
+        UsageError: there are fewer bytes or characters; nothing was done.
     """
     if length is None:
         return
     size = len(data) if isinstance(data, (*AREAS, str)) else 0
     if length > size:
         unit = "characters" if isinstance(data, str) else "bytes"
-        raise TdqError(f"{word} {length} is more than the {size} {unit} of {area}: CICS would read beyond it")
+        raise UsageError(f"{word} {length} is more than the {size} {unit} of {area}: CICS would read beyond it")

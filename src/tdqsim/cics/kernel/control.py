@@ -12,7 +12,7 @@ from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.enqueue import acquire, give_up
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 
 __all__ = [
@@ -116,7 +116,7 @@ def abend(
         Abend: always.
     """
     if not 0 < len(abcode) <= 4:
-        raise TdqError(f"ABEND ABCODE({abcode!r}): allowed are 1 to 4 characters")
+        raise UsageError(f"ABEND ABCODE({abcode!r}): allowed are 1 to 4 characters")
     if cancel:
         task.handles = task.handles._replace(abend=None, cancelled=None)
     raise Abend(abcode)
@@ -216,12 +216,12 @@ def assign(task: TaskBase, *options: AssignOption, nohandle: Flag = False) -> An
     Raises:
         Condition: INVREQ 4: QNAME of a task that no queue has triggered; INVREQ: FACILITY of a task without one;
             INVREQ 5: what only a terminal has.
-        TdqError: an option that is not known.
+        UsageError: an option that is not known.
     """
     wanted = [option.upper() for option in options]
     check_options("ASSIGN", wanted, ASSIGN_OPTIONS)
     if not wanted:
-        raise TdqError("ASSIGN names no option")
+        raise UsageError("ASSIGN names no option")
     values = tuple(ASSIGN_OPTIONS[option](task) for option in wanted)
     return values[0] if len(values) == 1 else values
 

@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.lock import Enqueue
 from tdqsim.core.dispatch import WAIT, WaitMark
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _name(task: TaskData, resource: object, length: int | None) -> bytes:
     if not 0 < size <= _LONGEST:
         raise Condition(Resp.LENGERR, 1, f"the name has {size} bytes; allowed are 1 to {_LONGEST}")
     if size > len(name):
-        raise TdqError(f"LENGTH {size} is more than the {len(name)} bytes of RESOURCE")
+        raise UsageError(f"LENGTH {size} is more than the {len(name)} bytes of RESOURCE")
     return bytes(name[:size])
 
 
@@ -51,7 +51,7 @@ def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool
         length: how many bytes of ``resource`` are the name; all when not given.
 
     Raises:
-        TdqError: ``length`` goes beyond the name.
+        UsageError: ``length`` goes beyond the name.
         Condition: ENQBUSY: another has it and NOSUSPEND was given; LENGERR.
         Abend: the wait for it came to an end, by DTIMOUT or a purge.
     """
@@ -88,7 +88,7 @@ def give_up(task: TaskData, resource: object, *, for_task: bool, length: int | N
     """Give a name up once; one that was not got for this lifetime is left as it is.
 
     Raises:
-        TdqError, Condition: as :func:`acquire`.
+        UsageError, Condition: as :func:`acquire`.
     """
     enqueue = task.region.enqueues.get(_name(task, resource, length))
     holder = task if for_task else task.uow if task.has_uow else None

@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tdqsim.cics.model.transaction import Handler, ProgramTable, TransactionEntry
-from tdqsim.errors import DefinitionError, Problem, TdqError
+from tdqsim.errors import DefinitionError, Problem, UsageError
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
@@ -115,19 +115,19 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
         transid: under which transaction id the function runs; made of its Python name when empty.
 
     Raises:
-        TdqError: there is none of that name, or it cannot be attached.
+        UsageError: there is none of that name, or it cannot be attached.
     """
     if not isinstance(program, str):
         return TransactionEntry(undefined(transid or own_name(program)), handler=program, defined=False)
     entry = transactions.get(program)
     if entry is None:
         known = ", ".join(transactions) or "none"
-        raise TdqError(f"transaction {program} is not defined; defined are {known}")
+        raise UsageError(f"transaction {program} is not defined; defined are {known}")
     if not entry.enabled:
-        raise TdqError(f"transaction {program} is disabled")
+        raise UsageError(f"transaction {program} is disabled")
     if entry.program is None:
         missing = f": program {entry.program_name} is not defined" if entry.program_name else ""
-        raise TdqError(f"transaction {program} has no program{missing}: register a handler for it")
+        raise UsageError(f"transaction {program} has no program{missing}: register a handler for it")
     return entry
 
 
@@ -142,7 +142,7 @@ def register(
 ) -> None:
     """See :meth:`tdqsim.cics.region.Region.register`."""
     if not callable(handler):
-        raise TdqError(f"TRANSACTION({transid}): {handler!r} cannot be called; a handler is a callable")
+        raise UsageError(f"TRANSACTION({transid}): {handler!r} cannot be called; a handler is a callable")
     entry = transactions.get(transid)
     if entry is None:
         transactions[transid] = TransactionEntry(undefined(transid), programs, handler, defined=False)
@@ -160,7 +160,7 @@ def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> No
     """Refuse what a region could not register, before there is anything of the region.
 
     Raises:
-        DefinitionError, TdqError: a key is no transaction id, or its handler cannot be called.
+        DefinitionError, UsageError: a key is no transaction id, or its handler cannot be called.
     """
     if isinstance(handlers, Mapping):
         for transid, handler in handlers.items():

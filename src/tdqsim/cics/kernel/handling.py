@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.level import NO_HANDLES, AbendExit, AidLabel, Handles, Label
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import ABEND_CODES, Resp, table
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _MOST: Final = int(next(row["value"] for row in table("kernel") if row["name"] =
 
 def _condition(name: str) -> Resp:
     if name.upper() not in Resp.__members__:
-        raise TdqError(
+        raise UsageError(
             f"{name!r} is no condition; allowed are the names of RESP, such as QZERO, and ERROR for all others"
         )
     return Resp[name.upper()]
@@ -58,7 +58,7 @@ def _take_default(condition: Condition) -> NoReturn:
 
 def _at_most(names: Sized, what: str) -> None:
     if len(names) > _MOST:
-        raise TdqError(f"{what} names {len(names)} conditions; allowed are {_MOST} in one command")
+        raise UsageError(f"{what} names {len(names)} conditions; allowed are {_MOST} in one command")
 
 
 @command("HANDLE CONDITION")
@@ -69,7 +69,7 @@ def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
         labels: for each condition a callable, or None for the default action, whatever ERROR says. At most 16.
 
     Raises:
-        TdqError: an unknown condition, more than 16, or something that cannot be called.
+        UsageError: an unknown condition, more than 16, or something that cannot be called.
     """
     _at_most(labels, "HANDLE CONDITION")
     active = dict(task.handles.labels)
@@ -82,7 +82,7 @@ def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
             active[resp] = _take_default
         elif label is not None:
             if not callable(label):
-                raise TdqError(f"HANDLE CONDITION {name}: {label!r} cannot be called; allowed are callables and None")
+                raise UsageError(f"HANDLE CONDITION {name}: {label!r} cannot be called; allowed are callables and None")
             active[resp] = label
     task.handles = task.handles._replace(labels=active, ignored=frozenset(ignored))
 
@@ -92,7 +92,7 @@ def ignore_condition(task: TaskBase, *conditions: str) -> None:
     """Go on after these conditions as if nothing were.
 
     Raises:
-        TdqError: an unknown condition, or more than 16.
+        UsageError: an unknown condition, or more than 16.
     """
     _at_most(conditions, "IGNORE CONDITION")
     found = {_condition(name) for name in conditions}
@@ -111,15 +111,15 @@ def handle_aid(task: TaskBase, /, **labels: AidLabel | None) -> None:
         labels: for each key a callable, or None to take it away. At most 16. ANYKEY stands for CLEAR, PA and PF keys.
 
     Raises:
-        TdqError: an unknown key, more than 16, or something that cannot be called.
+        UsageError: an unknown key, more than 16, or something that cannot be called.
     """
     _at_most(labels, "HANDLE AID")
     active = dict(task.handles.aids)
     for name, label in labels.items():
         if name.upper() not in AID_NAMES:
-            raise TdqError(f"{name!r} is no key; allowed are {', '.join(AID_NAMES)}")
+            raise UsageError(f"{name!r} is no key; allowed are {', '.join(AID_NAMES)}")
         if label is not None and not callable(label):
-            raise TdqError(f"HANDLE AID {name}: {label!r} cannot be called; allowed are callables and None")
+            raise UsageError(f"HANDLE AID {name}: {label!r} cannot be called; allowed are callables and None")
         active.pop(name.upper(), None)
         if label is not None:
             active[name.upper()] = label
@@ -146,12 +146,12 @@ def handle_abend(
         reset: put the exit that was cancelled, or has run, into action again.
 
     Raises:
-        TdqError: more than one of the three is given, or an exit that cannot be called.
+        UsageError: more than one of the three is given, or an exit that cannot be called.
     """
     if (program is not None) + cancel + reset > 1:
-        raise TdqError("HANDLE ABEND takes one of program, cancel and reset")
+        raise UsageError("HANDLE ABEND takes one of program, cancel and reset")
     if program is not None and not callable(program):
-        raise TdqError(f"HANDLE ABEND: {program!r} cannot be called; allowed are callables")
+        raise UsageError(f"HANDLE ABEND: {program!r} cannot be called; allowed are callables")
     handles = task.handles
     if program is not None:
         task.handles = handles._replace(abend=program, cancelled=None)

@@ -290,7 +290,7 @@ def retrieve(
     Raises:
         Condition: ENDDATA: there is none, or no more, or no START has started the task. ENVDEFERR: START did not give
             what is asked for. LENGERR, with the data cut: it is longer than LENGTH.
-        TdqError: an option that is not known.
+        UsageError: an option that is not known.
     """
     check_options("RETRIEVE", options, _RECEIVED)
     request = _next_data(task, waits=wait)

@@ -20,7 +20,7 @@ from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.kernel.task import TaskBase, let_others_run, refuse, respond
 from tdqsim.cics.model.region import RegionData
 from tdqsim.core.argument_types import BARE, raise_wrong_type
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -36,21 +36,21 @@ def check_flag(name: str, word: str, value: object) -> None:
     """Refuse what is neither True nor False for an option that is there or not: a word such as ``"NO"`` would be true.
 
     Raises:
-        TdqError: it is something else.
+        UsageError: it is something else.
     """
     if value is not True and value is not False:
-        raise TdqError(f"{name}: {word} is {value!r:.40}; allowed are True and False")
+        raise UsageError(f"{name}: {word} is {value!r:.40}; allowed are True and False")
 
 
 def check_options(name: str, words: Iterable[str], allowed: Collection[str]) -> None:
     """Refuse a word that is no option of a command.
 
     Raises:
-        TdqError: it says which are allowed.
+        UsageError: it says which are allowed.
     """
     for word in words:
         if word not in allowed:
-            raise TdqError(f"{word} is no option of {name}; allowed are {', '.join(allowed)}")
+            raise UsageError(f"{word} is no option of {name}; allowed are {', '.join(allowed)}")
 
 
 @cache

@@ -32,7 +32,7 @@ from collections.abc import Collection, Mapping
 from enum import IntEnum
 from fnmatch import fnmatchcase
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 __all__ = [
     "Access",
@@ -138,10 +138,10 @@ def check_user(policy: SecurityPolicy | None, user: str, what: str) -> None:
     """A user id that comes from the program outside, or from the arguments of a region.
 
     Raises:
-        TdqError: the policy does not know it.
+        UsageError: the policy does not know it.
     """
     if policy is not None and not policy.knows_user(user):
-        raise TdqError(f"{what} {user!r}: the security policy does not know this user id")
+        raise UsageError(f"{what} {user!r}: the security policy does not know this user id")
 
 
 def link_user(policy: SecurityPolicy | None, securityname: str) -> str:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime_of
 from tdqsim.facts import Cvda, table
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from tdqsim.definitions import Tdqueue
 
-__all__ = ["Definition", "Installer", "Signature", "Way", "sign"]
+__all__ = ["Installer", "Signature", "Way", "sign"]
 
 Way = Literal["grplist", "csd", "create", "system"]
 """How a definition came in: by the group list at a cold start, from a group by hand, by CREATE, by CICS itself."""
@@ -52,23 +52,6 @@ class Signature(NamedTuple):
     installusrid: str
 
 
-class Definition(Protocol):
-    """What the signature reads of a definition: its group and the marks a CSD keeps beside it."""
-
-    @property
-    def group(self) -> str: ...  # noqa: D102
-    @property
-    def definetime(self) -> datetime | None: ...  # noqa: D102
-    @property
-    def changetime(self) -> datetime | None: ...  # noqa: D102
-    @property
-    def changeusrid(self) -> str: ...  # noqa: D102
-    @property
-    def changeagent(self) -> str: ...  # noqa: D102
-    @property
-    def changeagrel(self) -> str: ...  # noqa: D102
-
-
 class Installer(NamedTuple):
     """Who installs, and when.
 
@@ -89,11 +72,11 @@ class Installer(NamedTuple):
     program: str = ""
 
 
-_Origin = Callable[[Definition, Installer], str | int]
+_Origin = Callable[["Tdqueue", Installer], str | int]
 
 
 def _own_time(name: str) -> _Origin:
-    def read(definition: Definition, who: Installer) -> int:
+    def read(definition: Tdqueue, who: Installer) -> int:
         # never changed: the change is the definition; and a definition is not younger than its change
         stamp = getattr(definition, name) or definition.definetime or definition.changetime
         return who.now if stamp is None else abstime_of(stamp)
@@ -140,7 +123,7 @@ def _agent(name: object) -> Cvda:
     return _AGENTS[str(name)]
 
 
-def sign(way: Way, definition: Definition, who: Installer) -> Signature:
+def sign(way: Way, definition: Tdqueue, who: Installer) -> Signature:
     """The signature of a definition that is installed now.
 
     Args:

@@ -28,7 +28,7 @@ from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.levels import note_failure
 from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.model.task import TaskData
-from tdqsim.errors import RegionClosed, StoreError, TdqError, WrongThread
+from tdqsim.errors import RegionClosed, StoreError, UsageError, WrongThread
 from tdqsim.facts import Cvda, Resp
 
 __all__ = [
@@ -182,7 +182,7 @@ class TaskBase(TaskData):
 
     def __enter__(self) -> Self:
         if self._entered:
-            raise TdqError("a task is entered once")
+            raise UsageError("a task is entered once")
         self._entered = True
         return self
 
@@ -222,7 +222,7 @@ def refuse(task: TaskData, name: str) -> None:
     if region.closed:
         raise RegionClosed(f"{name}: the region {region.applid} {region.why_closed}")
     if task.ended:
-        raise TdqError(f"{name}: task {task.number} {task.transid} has ended")
+        raise UsageError(f"{name}: task {task.number} {task.transid} has ended")
 
 
 def respond(task: TaskData, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:

@@ -22,7 +22,7 @@ from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.model.task import Facility, TaskData
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.core.dispatch import Strand
-from tdqsim.errors import StoreError, TdqError
+from tdqsim.errors import StoreError, UsageError
 from tdqsim.facts import table
 
 __all__ = ["PURGED", "Tasks"]
@@ -59,12 +59,12 @@ class Tasks(Generic[K]):
         """The number of the next task: 1 to 99999, then 1 again, but for those of tasks that have not ended.
 
         Raises:
-            TdqError: every number is a task's.
+            UsageError: every number is a task's.
         """
         number = self._last % _LAST + 1
         if number in self.known:
             if len(self.known) >= _LAST:
-                raise TdqError(f"region {self._region.applid} has {_LAST} tasks, and no number for another one")
+                raise UsageError(f"region {self._region.applid} has {_LAST} tasks, and no number for another one")
             while number in self.known:
                 number = number % _LAST + 1
         self._last = number
@@ -74,7 +74,7 @@ class Tasks(Generic[K]):
         """The user of a task that the program outside begins: as it says, the default user when it does not.
 
         Raises:
-            TdqError: the security policy does not know the user.
+            UsageError: the security policy does not know the user.
         """
         if userid:
             check_user(self._region.security, userid, "userid")

@@ -18,14 +18,17 @@ from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import repeat
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.core.store import DurableQueue, VolatileQueue
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import LIMITS, Resp
 
-__all__ = ["NEVER", "NO_BOUNDS", "IntervalAccount", "IntervalsTaken", "IntraSpace", "check_size"]
+if TYPE_CHECKING:
+    from tdqsim.cics.model.work import LogicalWork
+
+__all__ = ["NEVER", "NO_BOUNDS", "IntervalAccount", "IntraSpace", "check_size"]
 
 NEVER: Final = 2**62
 """A count that no queue reaches."""
@@ -34,27 +37,6 @@ NO_BOUNDS: Final[deque[int]] = deque(maxlen=0)
 _LOOKED_AT: Final = 1000
 """Of a queue of so many records each length is looked at after a restart; of a longer one the mean must do."""
 _LONGEST: Final = LIMITS["length_option_maximum"]
-
-
-class IntervalsTaken(Protocol):
-    """What a unit of work has done to a queue, as far as control intervals go.
-
-    Attributes:
-        starts: for each control interval that it took, how many records it had put before.
-        left_before: what the queue's last control interval took before it wrote; None as long as it has not written.
-        puts: how many records it has put.
-        own: how many of them it has read back.
-        cleared: whether it has deleted the queue.
-    """
-
-    starts: list[int]
-    left_before: int | None
-    cleared: bool
-
-    @property
-    def puts(self) -> int: ...  # noqa: D102
-    @property
-    def own(self) -> int: ...  # noqa: D102
 
 
 class IntervalAccount(Protocol):
@@ -80,7 +62,7 @@ class IntervalAccount(Protocol):
     @property
     def gone(self) -> int: ...  # noqa: D102
     @property
-    def uncommitted(self) -> IntervalsTaken | None: ...  # noqa: D102
+    def uncommitted(self) -> LogicalWork | None: ...  # noqa: D102
     @property
     def stored(self) -> VolatileQueue | DurableQueue: ...  # noqa: D102
 
@@ -185,7 +167,7 @@ class IntraSpace:
 
     # -- a record comes -------------------------------------------------------------------------------------------
 
-    def extend(self, queue: IntervalAccount, size: int, length: int | None, work: IntervalsTaken | None = None) -> None:
+    def extend(self, queue: IntervalAccount, size: int, length: int | None, work: LogicalWork | None = None) -> None:
         """Take another control interval for a record; all that can be wrong with its length is found here too.
 
         Args:
@@ -240,7 +222,7 @@ class IntraSpace:
             self.nospace += 1
             raise self.full()
 
-    def refused(self, queue: IntervalAccount, work: IntervalsTaken | None = None) -> None:
+    def refused(self, queue: IntervalAccount, work: LogicalWork | None = None) -> None:
         """The store had no room for a record: a control interval taken for it alone is free again."""
         self.nospace += 1
         if queue.ci_left != self.longest:
@@ -279,7 +261,7 @@ class IntraSpace:
 
     # -- a unit of work ends --------------------------------------------------------------------------------------
 
-    def committed(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
+    def committed(self, queue: IntervalAccount, work: LogicalWork) -> None:
         """What it wrote is committed: its control intervals are the queue's, without the records it has read back."""
         if work.cleared:
             self.in_use -= len(queue.bounds)
@@ -294,7 +276,7 @@ class IntraSpace:
         elif not count:
             self.settle(queue)
 
-    def _take_over(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
+    def _take_over(self, queue: IntervalAccount, work: LogicalWork) -> None:
         if queue.bounds is NO_BOUNDS:
             queue.bounds = deque()
         bounds = queue.bounds
@@ -308,13 +290,13 @@ class IntraSpace:
             bounds.append(number)
         self._next_to_free(queue)
 
-    def forget(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
+    def forget(self, queue: IntervalAccount, work: LogicalWork) -> None:
         """A unit of work has deleted the queue, and what it had written itself."""
         self.in_use -= len(work.starts)
         work.starts = []
         queue.ci_left = -1
 
-    def backed_out(self, queue: IntervalAccount, work: IntervalsTaken) -> None:
+    def backed_out(self, queue: IntervalAccount, work: LogicalWork) -> None:
         """What it wrote is forgotten, and so are its control intervals."""
         starts, work.starts = work.starts, []
         self.in_use -= len(starts)

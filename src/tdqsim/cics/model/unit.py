@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from tdqsim.cics.model.space import NEVER
 from tdqsim.cics.model.work import LogicalWork
-from tdqsim.errors import StoreError, TdqError
+from tdqsim.errors import StoreError, UsageError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -438,11 +438,11 @@ class UnitOfWork:
             also: further meta data for the same commit.
 
         Raises:
-            TdqError: it is not INFLIGHT.
+            UsageError: it is not INFLIGHT.
             StoreError: the store did not take it; nothing was changed.
         """
         if self.state is not _INFLIGHT or self.ended:
-            raise TdqError(f"{self.title} is {self.state.name}; only one that is INFLIGHT can be prepared")
+            raise UsageError(f"{self.title} is {self.state.name}; only one that is INFLIGHT can be prepared")
         region = self.region
         # What it read of PHYSICAL queues is final now, and it is no longer in flight.
         meta: Meta = {**(also or {}), **self._forgotten_reads(), prepared_key(self.id): region.image_of(self)}
@@ -460,7 +460,7 @@ class UnitOfWork:
     def shunt(self, *, link: str = "", waitcause: Cvda = Cvda.CONNECTION) -> None:
         """Wait for the coordinator without a task: locks become retained where WAITACTION(REJECT) says so."""
         if self.state is not _INDOUBT:
-            raise TdqError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be shunted")
+            raise UsageError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be shunted")
         region = self.region
         self.link = link or self.link
         self._become_shunted(waitcause)
@@ -497,7 +497,7 @@ class UnitOfWork:
     def decide(self, *, commit: bool, also: Mapping[bytes, bytes | None] | None = None) -> None:
         """End one that is INDOUBT as its coordinator, or somebody in its place, says."""
         if self.state is not _INDOUBT:
-            raise TdqError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be decided")
+            raise UsageError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be decided")
         try:
             self.region.shunted.pop(self.id, None)
             self.waitstate, self.waitcause = _ACTIVE, Cvda.NOTAPPLIC

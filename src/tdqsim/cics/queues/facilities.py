@@ -7,7 +7,7 @@ from collections.abc import Callable, Container
 from tdqsim.cics.kernel.security import link_user
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import Facility
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 __all__ = ["Facilities"]
 
@@ -35,11 +35,11 @@ class Facilities:
         """A terminal that is defined.
 
         Raises:
-            TdqError: there is no such terminal.
+            UsageError: there is no such terminal.
         """
         defined = self._region.terminals
         if terminal not in defined:
-            raise TdqError(f"terminal {terminal} is not defined; defined are {', '.join(defined) or 'none'}")
+            raise UsageError(f"terminal {terminal} is not defined; defined are {', '.join(defined) or 'none'}")
         return self.get("TERMINAL", terminal)
 
     def _update(self, facility: Facility) -> None:
@@ -68,7 +68,7 @@ class Facilities:
         """Put a terminal in or out of service; tasks that wait for it then start.
 
         Raises:
-            TdqError: there is no such terminal.
+            UsageError: there is no such terminal.
         """
         facility = self.defined(name)
         facility.inservice = inservice

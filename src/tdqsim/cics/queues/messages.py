@@ -27,6 +27,10 @@ _ROWS: Final = {row["id"]: row for row in table("kernel_messages")}
 _LINE: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "spool_line"))
 
 
+class _NotWritten(TdqError):
+    """A message cannot be written to its queue now."""
+
+
 class Messages:
     """The messages of one region.
 
@@ -78,7 +82,7 @@ class Messages:
     def _put_record(self, queue: TdQueue, record: bytes) -> None:
         if isinstance(queue, ExtraTdQueue):
             if queue.openstatus is not Cvda.OPEN or not queue.output or queue.file is None:
-                raise TdqError(f"queue {queue.name} is not open for output")
+                raise _NotWritten(f"queue {queue.name} is not open for output")
             definition = queue.definition
             if definition.recordformat == "FIXED" and definition.recordsize:
                 record = record.ljust(definition.recordsize, self._region.encode(" "))
@@ -86,15 +90,15 @@ class Messages:
             queue.writes += 1
         elif isinstance(queue, IntraTdQueue):
             if queue.uncommitted:
-                raise TdqError(f"queue {queue.name} is being written by a unit of work, and a message does not wait")
+                raise _NotWritten(f"queue {queue.name} is being written by a unit of work, and a message does not wait")
             task = cast("TaskBase", self._region.task_manager.system())
             try:
                 writeq_td(task, queue.name, record)
                 take_syncpoint(task)
             except Condition as condition:
-                raise TdqError(str(condition)) from condition
+                raise _NotWritten(str(condition)) from condition
         else:
-            raise TdqError(f"queue {queue.name} is remote")
+            raise _NotWritten(f"queue {queue.name} is remote")
 
 
 def _line_length(queue: TdQueue) -> int:

@@ -55,7 +55,7 @@ def writeq_td(
 
     Raises:
         Condition: DISABLED, INVREQ, IOERR, ISCINVREQ, LENGERR, LOCKED, NOSPACE, NOTAUTH, NOTOPEN, QIDERR, SYSIDERR.
-        TdqError: ``length`` is more than ``from_`` has: CICS would read beyond it.
+        UsageError: ``length`` is more than ``from_`` has: CICS would read beyond it.
     """
     if get_ident() != task.region.dispatcher.thread:
         refuse(task, _WRITEQ)

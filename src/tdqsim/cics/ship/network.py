@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.transport import Transport
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from tdqsim.cics.region import Region
@@ -49,10 +49,10 @@ class FarLink:
         """Use a new way to the other region, which has said who it is; an earlier one is given up.
 
         Raises:
-            TdqError: the region is closed.
+            UsageError: the region is closed.
         """
         if self.end.region.closed:
-            raise TdqError(f"region {self.end.region.applid} is closed")
+            raise UsageError(f"region {self.end.region.applid} is closed")
         self.cut()
         self._transport, self.acquired = transport, True
         self.end.acquire([(self.end, transport)])
@@ -68,14 +68,14 @@ class FarLink:
         """The other end is in another process.
 
         Raises:
-            TdqError: always.
+            UsageError: always.
         """
-        raise TdqError(f"region {self.applid} is in another process: nothing of it can be looked at from here")
+        raise UsageError(f"region {self.applid} is in another process: nothing of it can be looked at from here")
 
     def foreseen(self, _end: LinkEnd, _key: str, _userid: str, _hops: int) -> NoReturn:
         """What a mirror in another process would meet is not known here.
 
         Raises:
-            TdqError: always.
+            UsageError: always.
         """
-        raise TdqError(f"what region {self.applid} would answer is not known: it is in another process")
+        raise UsageError(f"what region {self.applid} would answer is not known: it is in another process")

@@ -19,7 +19,7 @@ from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Connection
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
 __all__ = ["Sysplex"]
 
@@ -67,15 +67,15 @@ class Sysplex:
         """Take a region in and link it by its connections.
 
         Raises:
-            TdqError: it has a dispatcher of its own, or an open region has its APPLID or SYSID.
+            UsageError: it has a dispatcher of its own, or an open region has its APPLID or SYSID.
         """
         if region.dispatcher is not self.dispatcher:
-            raise TdqError(
+            raise UsageError(
                 f"region {region.applid} has a dispatcher of its own; make it with dispatcher=sysplex.dispatcher"
             )
         for other in self.regions.values():
             if other.applid == region.applid or other.sysid == region.sysid:
-                raise TdqError(
+                raise UsageError(
                     f"region {other.applid} with SYSID {other.sysid} is in the sysplex already; "
                     f"{region.applid} with SYSID {region.sysid} needs names of its own"
                 )
@@ -112,13 +112,13 @@ class Sysplex:
             name_there: how ``other`` calls ``one``.
 
         Raises:
-            TdqError: one of them is not in the sysplex, or both are the same.
+            UsageError: one of them is not in the sysplex, or both are the same.
         """
         for region in (one, other):
             if self._regions.get(region.applid) is not region or region.closed:
-                raise TdqError(f"region {region.applid} is not in this sysplex, or is closed")
+                raise UsageError(f"region {region.applid} is not in this sysplex, or is closed")
         if one is other:
-            raise TdqError(f"region {one.applid} cannot be linked to itself")
+            raise UsageError(f"region {one.applid} cannot be linked to itself")
         before = self._links.get(frozenset((one.applid, other.applid)))
         if before is not None:
             before.cut()
@@ -136,12 +136,12 @@ class Sysplex:
         """The link between two regions, given as regions or by APPLID.
 
         Raises:
-            TdqError: there is none.
+            UsageError: there is none.
         """
         applids = [region if isinstance(region, str) else region.applid for region in (one, other)]
         found = self._links.get(frozenset(applids))
         if found is None:
-            raise TdqError(f"there is no link between {applids[0]} and {applids[1]}")
+            raise UsageError(f"there is no link between {applids[0]} and {applids[1]}")
         return found
 
     def run(self) -> None:

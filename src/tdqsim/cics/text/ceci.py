@@ -21,6 +21,7 @@ from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
+    from tdqsim.cics.commands import Task
     from tdqsim.cics.model.region import RegionData
 
 __all__ = ["CeciResult", "CeciSession", "session"]
@@ -81,7 +82,7 @@ class CeciSession:
 
     region: RegionData
     variables: Received = field(default_factory=dict)
-    _task: Any = None
+    _task: Task | None = None
 
     def __post_init__(self) -> None:
         if self._task is None:
@@ -134,7 +135,7 @@ class CeciSession:
         self._task = None
         task.__exit__(None, None, None)
 
-    def _open_task(self) -> Any:
+    def _open_task(self) -> Task:
         if self._task is None:
             raise UsageError("the CECI session is over; start another")
         return self._task
@@ -178,7 +179,7 @@ def _shown(value: object) -> str:
     return f"{int(value):+011d}" if isinstance(value, int) else f"'{value}'"
 
 
-def session(region: RegionData, variables: Received | None = None, *, task: Any = None) -> CeciSession:
+def session(region: RegionData, variables: Received | None = None, *, task: Task | None = None) -> CeciSession:
     """Start a CECI transaction in a region.
 
     Args:

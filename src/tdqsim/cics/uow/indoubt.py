@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.model.unit import UOW_ID_LENGTH, Facts, Meta, Record, UnitOfWork
-from tdqsim.errors import RegionClosed, StoreDamaged, StoreError, TdqError
+from tdqsim.errors import RegionClosed, StoreDamaged, StoreError, UsageError
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
@@ -132,13 +132,13 @@ class Subordinate:
         """Be able to do either; False when that cannot be promised: it has then been backed out.
 
         Raises:
-            TdqError: it is not INFLIGHT.
+            UsageError: it is not INFLIGHT.
             RegionClosed: its region has ended; the next one on the store knows what was prepared.
         """
         uow = self.uow
         self._check_open("prepare")
         if uow.state is not Cvda.INFLIGHT or uow.ended:
-            raise TdqError(f"{uow.title} is {uow.state.name}; only one that is INFLIGHT can be prepared")
+            raise UsageError(f"{uow.title} is {uow.state.name}; only one that is INFLIGHT can be prepared")
         prepared = _prepare_participants(uow)
         if self.uow.ended:
             return False  # its coordinator was lost while others prepared
@@ -158,7 +158,7 @@ class Subordinate:
         """The coordinator has decided: commit. Nothing happens when it is ended that way already.
 
         Raises:
-            TdqError: it is INFLIGHT, or was backed out.
+            UsageError: it is INFLIGHT, or was backed out.
             StoreError: the store did not take it; it is in doubt still.
         """
         self._decided(commit=True)
@@ -167,7 +167,7 @@ class Subordinate:
         """The coordinator has decided: back out. It may be INFLIGHT still.
 
         Raises:
-            TdqError: it was committed.
+            UsageError: it was committed.
             StoreError: the store did not take it; it is in doubt still.
         """
         if self.uow.state is Cvda.INFLIGHT and not self.uow.ended:
@@ -186,7 +186,7 @@ class Subordinate:
             _decide(uow, commit=commit)
         elif commit is not (uow.state is Cvda.COMMIT):
             done, wanted = ("backed out", "committed") if commit else ("committed", "backed out")
-            raise TdqError(f"{uow.title} was {done}; it cannot be {wanted} any more")
+            raise UsageError(f"{uow.title} was {done}; it cannot be {wanted} any more")
 
     def _check_open(self, what: str) -> None:
         if self.region.closed:
@@ -196,11 +196,11 @@ class Subordinate:
         """The coordinator needs to know no more: a heuristic decision is no longer kept.
 
         Raises:
-            TdqError: it has not been decided yet.
+            UsageError: it has not been decided yet.
         """
         self._check_open("forget")
         if not self.uow.ended:
-            raise TdqError(f"{self.uow.title} is {self.state.name}; only one that has been decided can be forgotten")
+            raise UsageError(f"{self.uow.title} is {self.state.name}; only one that has been decided can be forgotten")
         _forget(self.region, self.uow.id)
 
     def lose_coordinator(self) -> Abend | None:
@@ -227,15 +227,17 @@ def hand_over(task: TaskData, name: str) -> Subordinate:
         name: the coordinator's own name for it.
 
     Raises:
-        TdqError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
+        UsageError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
     """
     region = task.region
     if task.ended:
-        raise TdqError(f"task {task.number} {task.transid} has ended; it has no unit of work to hand over")
+        raise UsageError(f"task {task.number} {task.transid} has ended; it has no unit of work to hand over")
     if not name:
-        raise TdqError("the coordinator's name for a unit of work is 1 character or more")
+        raise UsageError("the coordinator's name for a unit of work is 1 character or more")
     if any(uow.coordinator == name for uow in units_of_work(region)):
-        raise TdqError(f"a unit of work that its coordinator calls {name} is unfinished; each needs a name of its own")
+        raise UsageError(
+            f"a unit of work that its coordinator calls {name} is unfinished; each needs a name of its own"
+        )
     uow = task.uow
     task._unit = None
     return Subordinate(uow, name)
@@ -387,10 +389,10 @@ def force(uow: UnitOfWork, how: str) -> None:
         how: COMMIT, BACKOUT, or FORCE, which is what ACTION of its transaction says.
 
     Raises:
-        TdqError: it is in no state that allows it.
+        UsageError: it is in no state that allows it.
     """
     if uow.ended or uow.state is not Cvda.INDOUBT or uow.waitstate is not Cvda.SHUNTED:
-        raise TdqError(f"{uow.title} is {uow.state.name} {uow.waitstate.name}; it must be shunted while indoubt")
+        raise UsageError(f"{uow.title} is {uow.state.name} {uow.waitstate.name}; it must be shunted while indoubt")
     _decide_alone(uow, uow.action if how == "FORCE" else how)
 
 

@@ -92,7 +92,7 @@ class UnitsOfWork:
             The unit of work with ``prepare()``, ``commit()``, ``back_out()``, ``forget()`` and ``lose_coordinator()``.
 
         Raises:
-            TdqError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
+            UsageError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
         """
         return indoubt.hand_over(task, name)
 
