@@ -12,9 +12,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-__all__ = ["load_late"]
+__all__ = ["load_late", "load_modules"]
 
 
 def load_late(
@@ -42,3 +43,23 @@ def load_late(
         return sorted({*vars(sys.modules[package]), *home_of})
 
     return load, names
+
+
+def load_modules(package: str, modules: Iterable[str]) -> Callable[[str], ModuleType]:
+    """The ``__getattr__`` of a module that stands for others, each by the last part of its name.
+
+    Nothing is kept: what Python has loaded under the name counts, also after pytester has put its modules back.
+
+    Args:
+        package: the name of the module.
+        modules: the full names of the others.
+    """
+    named = {module.rpartition(".")[2]: module for module in modules}
+
+    def load(name: str) -> ModuleType:
+        """A module by the last part of its name; it is imported when it is first used."""
+        if name not in named:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return import_module(named[name])
+
+    return load

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cli import COMMANDS, main
-from tdqsim.cli.errors import CommandFailed, Exit, InputError, guarded
+from tdqsim.cli.errors import CommandFailed, Exit, InputError
+from tdqsim.cli.failures import guarded
 from tdqsim.cobol import CobolMissing
 from tdqsim.errors import DefinitionError, Problem, StoreInUse, TdqError
 from tdqsim.pipeline.java import JavaMissing
@@ -111,7 +112,7 @@ def test_output_that_cannot_be_written_is_one_line() -> None:
 
 
 def test_closed_and_narrow_streams_are_no_errors() -> None:
-    code = "import sys; from tdqsim.cli.output import emit; from tdqsim.cli.errors import guarded\n"
+    code = "import sys; from tdqsim.cli.output import emit; from tdqsim.cli.failures import guarded\n"
     code += "sys.exit(guarded(lambda: emit('caf\\u00e9')))"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     narrow = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)

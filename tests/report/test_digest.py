@@ -10,10 +10,10 @@ from itertools import pairwise
 import pytest
 
 from tdqsim import Condition, Region, System, define_tdqueue, define_transaction
-from tdqsim.report import happened
+from tdqsim.report import history_sections
 from tdqsim.report.digest import Digest, Moment
 from tdqsim.report.parts import Prose
-from tdqsim.testing.happenings import Follower
+from tdqsim.testing.following import Follower
 
 LOGICAL = define_tdqueue(
     name="PAYQ", type="INTRA", recovstatus="LOGICAL", transid="PAYP", triggerlevel=3, atifacility="FILE"
@@ -193,7 +193,7 @@ def test_operations_are_asked_for_their_line_only_when_shown() -> None:
     for number in range(100):
         digest.take(moment("WRITEQ TD", number, queue="Q", line=lambda n=number: asked.append(n) or f"line {n}"))
     assert asked == []
-    texts = [part.text for part in happened.operations(digest) if isinstance(part, Prose)]
+    texts = [part.text for part in history_sections.operations(digest) if isinstance(part, Prose)]
     assert asked == list(range(92, 100))
     assert texts[1].splitlines() == [f"line {n}" for n in range(92, 100)]
 

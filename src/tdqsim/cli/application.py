@@ -9,19 +9,22 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tdqsim.cli import COMMANDS
-from tdqsim.cli.errors import guarded
+from tdqsim import __version__
+from tdqsim.cli import COMMANDS, on_demand
+from tdqsim.cli.failures import guarded
 from tdqsim.core.spelling import did_you_mean
 
 __all__ = ["run"]
 
+_Parser = Any
+"""A context, command, parameter or completion of the parser; typer has no public names for their types."""
 _COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion
 
 
 _PATHS: Final = frozenset({"DIR", "FILE", "FILE...", "PATH...", "DIR...|FILE", "STORE"})  # what paths are called
 
 
-def _answered(options: list[Any]) -> list[Any]:
+def _answered(options: list[_Parser]) -> list[_Parser]:
     """The options of a command, where the flags that are not given are off.
 
     Of a flag that is nothing the parser would make a validator of pydantic's, and so import that, to learn the same.
@@ -35,14 +38,12 @@ def _answered(options: list[Any]) -> list[Any]:
 class _Command(TyperCommand):
     """A command; while its words are being typed their values are left as they are, for the same reason."""
 
-    def get_params(self, ctx: Any) -> Any:
+    def get_params(self, ctx: _Parser) -> list[_Parser]:
         return _answered(super().get_params(ctx))
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: _Parser, args: list[str]) -> list[str]:
         if self._at_place:
-            from tdqsim.cli.place import with_region_first  # noqa: PLC0415  (the command has imported it)
-
-            args = with_region_first(self, ctx, args)
+            args = on_demand.place.with_region_first(self, ctx, args)
         if not ctx.resilient_parsing:
             if any(not word or word.endswith("=") for word in args):
                 self._refuse_empty_paths(ctx, args)
@@ -58,11 +59,11 @@ class _Command(TyperCommand):
         """Whether the command is about a region (see :func:`tdqsim.cli.place.at_place`)."""
         return getattr(self.callback, "at_place", False)
 
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+    def collect_usage_pieces(self, ctx: _Parser) -> list[str]:
         options, *arguments = super().collect_usage_pieces(ctx)
         return [options, *(["[DIR]"] if self._at_place else []), *arguments]
 
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+    def shell_complete(self, ctx: _Parser, incomplete: str) -> _Parser:
         """Options; or a region directory where it may stand first, and there is no argument that offers it."""
         found = super().shell_complete(ctx, incomplete)
         if self._at_place and not incomplete.startswith("-") and not ctx.params.get("region"):
@@ -70,7 +71,7 @@ class _Command(TyperCommand):
             found += region.shell_complete(ctx, incomplete)
         return found
 
-    def _refuse_empty_paths(self, ctx: Any, args: list[str]) -> None:
+    def _refuse_empty_paths(self, ctx: _Parser, args: list[str]) -> None:
         """What a shell gives where its variable is not set would be the current directory."""
         given, *_ = self.make_parser(ctx).parse_args(args=list(args))
         for parameter in self.get_params(ctx):
@@ -82,14 +83,14 @@ class _Command(TyperCommand):
 class _Group(TyperGroup):
     """A group of commands."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(self, ctx: _Parser, args: list[str]) -> _Parser:
         """The command that the first word names; where there is none, the one that was probably meant is said."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             ctx.fail(f"No such command {name!r}{did_you_mean(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
-    def get_params(self, ctx: Any) -> Any:
+    def get_params(self, ctx: _Parser) -> list[_Parser]:
         return _answered(super().get_params(ctx))
 
 
@@ -98,10 +99,10 @@ class _Commands(_Group):
 
     _listing = False
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  (the parser's signature)
+    def list_commands(self, ctx: _Parser) -> list[str]:  # noqa: ARG002  (the parser's signature)
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  (the parser's signature)
+    def get_command(self, ctx: _Parser, cmd_name: str) -> _Parser:  # noqa: ARG002  (the parser's signature)
         where = COMMANDS.get(cmd_name)
         if where is None:
             return None
@@ -109,11 +110,11 @@ class _Commands(_Group):
             return TyperCommand(cmd_name, short_help=where.about, rich_markup_mode=None)
         return _loaded(where.module, cmd_name)
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
+    def format_help(self, ctx: _Parser, formatter: _Parser) -> None:
         with _Listing(self):
             super().format_help(ctx, formatter)
 
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+    def shell_complete(self, ctx: _Parser, incomplete: str) -> _Parser:
         with _Listing(self):
             return super().shell_complete(ctx, incomplete)
 
@@ -131,13 +132,13 @@ class _Listing:
         self._commands._listing = False  # noqa: SLF001
 
 
-def _loaded(module: str, name: str) -> Any:
+def _loaded(module: str, name: str) -> _Parser:
     """The command of a module, made without the module's others; or its group of that name, or all of it."""
     part: typer.Typer = import_module(f"tdqsim.cli.{module}").app
     _prepare(part)
     wanted = [each for each in part.registered_commands if each.name == name]
     if not wanted:
-        group: Any = typer.main.get_group(part)
+        group: _Parser = typer.main.get_group(part)
         return group.commands.get(name, group)
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
     alone.registered_commands = wanted
@@ -156,13 +157,11 @@ def _prepare(part: typer.Typer) -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from tdqsim import __version__  # noqa: PLC0415
-
         typer.echo(f"tdqsim {__version__}")
         raise typer.Exit
 
 
-def _application() -> Any:
+def _application() -> _Parser:
     app = typer.Typer(
         name="tdq",
         cls=_Commands,
@@ -195,7 +194,7 @@ def run(given: list[str]) -> int:
     return guarded(call, json="--json" in words)
 
 
-def _invoke(command: Any, arguments: list[str]) -> int:
+def _invoke(command: _Parser, arguments: list[str]) -> int:
     """Call the command without the parser's own ideas of how a program ends; those are :func:`guarded`'s."""
     try:
         with command.make_context("tdq", arguments) as context:

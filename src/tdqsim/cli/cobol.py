@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tdqsim import cobol, definitions
+from tdqsim.cli import on_demand
 from tdqsim.cli.errors import CommandFailed, InputError, warn
 from tdqsim.cli.output import emit_json
 from tdqsim.cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption
@@ -50,19 +53,13 @@ def check(
     ] = False,
 ) -> None:
     """Translate programs and say what is wrong with them, and which commands are not served; nothing is compiled."""
-    from tdqsim.cobol import CobolError, Options  # noqa: PLC0415  (a command imports what it uses)
-    from tdqsim.cobol.calls import unserved  # noqa: PLC0415
-    from tdqsim.cobol.compiler import expand  # noqa: PLC0415
-    from tdqsim.cobol.portability import differences  # noqa: PLC0415
-    from tdqsim.cobol.translate import translate  # noqa: PLC0415
-
     wrong = 0
     for source in _files(sources):
         text = ""
         try:
-            text = expand(source, Options(tuple(copybooks or ())))
-            found = translate(text, str(source))
-        except CobolError as error:
+            text = on_demand.compiler.expand(source, cobol.Options(tuple(copybooks or ())))
+            found = on_demand.translate.translate(text, str(source))
+        except cobol.CobolError as error:
             wrong += 1
             typer.echo(str(error))
             _tell_of_margin(source, text)
@@ -71,9 +68,9 @@ def check(
             for each in (found, *found.following):
                 typer.echo(f"{source}: {each.program}, {len(each.commands)} commands")
                 for command in each.commands:
-                    if why := unserved(command):
+                    if why := on_demand.calls.unserved(command):
                         typer.echo(f"{command.place}: {why}")
-            for place in differences(text, str(source)) if code_page else ():
+            for place in on_demand.portability.differences(text, str(source)) if code_page else ():
                 typer.echo(str(place))
     if wrong:
         raise typer.Exit(1)
@@ -86,26 +83,24 @@ def _tell_of_margin(source: Path, text: str) -> None:
         source: the program.
         text: the program as the preprocessor has expanded it, empty where it has not.
     """
-    from tdqsim.cobol.margins import RIGHT, cut_off  # noqa: PLC0415  (a command imports what it uses)
-
+    margins = on_demand.margins
     files = dict.fromkeys([str(source), *re.findall(r'^#line \d+ "([^"\n]+)"', text, re.MULTILINE)])
     for file in files:
         if Path(file).is_file():
-            for line, rest in cut_off(Path(file).read_bytes()):
-                typer.echo(f"{file}:{line}: {rest.strip()!r} stands behind column {RIGHT} and is not read")
+            for line, rest in margins.cut_off(Path(file).read_bytes()):
+                typer.echo(f"{file}:{line}: {rest.strip()!r} stands behind column {margins.RIGHT} and is not read")
 
 
 @app.command("compile")
 def compile_(sources: _Sources, copybooks: _Copybooks = None) -> None:
     """Compile programs, and keep the modules for the regions that use them."""
-    from tdqsim.cobol import CobolError, Options, compile_program  # noqa: PLC0415
-    from tdqsim.cobol.toolchain import default_cache  # noqa: PLC0415
-
     wrong = 0
     for source in _files(sources):
         try:
-            found = compile_program(source, Options(tuple(copybooks or ())), default_cache())
-        except CobolError as error:
+            found = cobol.compile_program(
+                source, cobol.Options(tuple(copybooks or ())), on_demand.toolchain.default_cache()
+            )
+        except cobol.CobolError as error:
             wrong += 1
             typer.echo(str(error))
         else:
@@ -127,16 +122,13 @@ def run(
     trace: Annotated[bool, typer.Option("--trace", help="Print each statement and command.")] = False,
 ) -> None:
     """Run a program as a task, let what it starts run too, and show what is on the queues it has changed."""
-    from tdqsim.cobol.programs import CobolPrograms  # noqa: PLC0415
-    from tdqsim.cobol.toolchain import default_cache  # noqa: PLC0415  (a command imports what it uses)
-
     place = Place(region, definitions or [], store, dd or [])
     place.check_not_served("this run")
     with place.open() as made:
-        programs = CobolPrograms(
+        programs = cobol.CobolPrograms(
             made,
             sources=[source.parent],
-            cache=default_cache(),
+            cache=on_demand.toolchain.default_cache(),
             copybooks=copybooks or (),
             on_statement=_print_step if trace else None,
             on_warning=warn,
@@ -155,11 +147,8 @@ def run(
 
 def _task(region: Region, typed: str) -> str:
     """Run the program as a task, at a terminal when something is typed there; why it failed, if it has."""
-    from tdqsim.cics import Abend  # noqa: PLC0415
-    from tdqsim.definitions import define_terminal  # noqa: PLC0415
-
     if typed:
-        region.install([define_terminal(name=_TERMINAL)])
+        region.install([definitions.define_terminal(name=_TERMINAL)])
         region.screens.screen(_TERMINAL).next_transid = _TRANSID
         handle = region.screens.type(_TERMINAL, typed)
     else:
@@ -171,7 +160,7 @@ def _task(region: Region, typed: str) -> str:
         return "the task waits, and nothing can end that"
     try:
         handle.result()
-    except Abend as abend:
+    except on_demand.cics.Abend as abend:
         return str(abend)
     return ""
 
@@ -188,12 +177,8 @@ def survey(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Report of each CICS program in a folder whether it translates, compiles and runs."""
-    from dataclasses import asdict  # noqa: PLC0415
-
-    from tdqsim.cobol.survey import survey as found_in  # noqa: PLC0415
-
     counts = {"programs": 0, "translated": 0, "compiled": 0, "ran": 0}
-    for found in found_in(folder, copybooks=copybooks or (), run=not compile_only):
+    for found in on_demand.survey.survey(folder, copybooks=copybooks or (), run=not compile_only):
         counts["programs"] += 1
         for name in ("translated", "compiled", "ran"):
             counts[name] += getattr(found, name) == "yes"
@@ -208,6 +193,4 @@ def survey(
 @app.command()
 def maps(source: Path) -> None:
     """Print the symbolic maps of a BMS source as a COBOL copybook."""
-    from tdqsim.definitions.bms import parse_bms, symbolic_map  # noqa: PLC0415
-
-    typer.echo(symbolic_map(parse_bms(source.read_text("latin-1"), str(source))), nl=False)
+    typer.echo(on_demand.bms.symbolic_map(on_demand.bms.parse_bms(source.read_text("latin-1"), str(source))), nl=False)

@@ -11,8 +11,12 @@ import io
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+import typer
+
+from tdqsim.cli import on_demand
+from tdqsim.cli.selection import supplied
 from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
@@ -34,14 +38,14 @@ Offer = tuple[str, str]
 _REGION_FILE: Final = "region.yaml"
 
 
-def offered_queues(ctx: Any, incomplete: str) -> list[Offer]:
+def offered_queues(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The queues that the definitions have; region directories too where one may stand first."""
     place = _place(ctx)
     own = [] if place is None else beginning(_read(lambda: _queues(place)), incomplete.upper())
     return own if ctx.params.get("names") else own + offered_places(ctx, incomplete)
 
 
-def offered_transactions(ctx: Any, incomplete: str) -> list[Offer]:
+def offered_transactions(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The transaction ids that the definitions have, and those that queues start."""
     place = _place(ctx)
     return [] if place is None else beginning(_read(lambda: _transactions(place)), incomplete.upper())
@@ -55,14 +59,12 @@ def offered_directories(incomplete: str) -> list[Offer]:
 
 def offered_options(incomplete: str) -> list[Offer]:
     """The options of INQUIRE TDQUEUE; with commas, the last of them."""
-    from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS  # noqa: PLC0415  (a completion is short, too)
-
     before, comma, last = incomplete.rpartition(",")
-    found = beginning(((name, "") for name in sorted(INQUIRE_TDQUEUE_OPTIONS)), last.upper())
+    found = beginning(((name, "") for name in sorted(on_demand.facts.INQUIRE_TDQUEUE_OPTIONS)), last.upper())
     return [(f"{before}{comma}{name}", about) for name, about in found]
 
 
-def offered_data_queues(ctx: Any, incomplete: str) -> list[Offer]:
+def offered_data_queues(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The data queues in the store, as LIB/NAME."""
     store = ctx.params.get("store")
     if store is None or not Path(store).is_dir():
@@ -91,35 +93,31 @@ def beginning(offers: Iterable[Offer], start: str) -> list[Offer]:
     return [offer for offer in offers if offer[0].startswith(start)]
 
 
-def offered_places(ctx: Any, incomplete: str) -> list[Offer]:
+def offered_places(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """Region directories, where one may stand first among the arguments: no other says which region is meant."""
     return [] if ctx.params.get("region") else offered_directories(incomplete)
 
 
-def _place(ctx: Any) -> Place | None:
+def _place(ctx: typer.Context) -> Place | None:
     """Where the command that is being typed works.
 
     Before an option's value that is not there yet the parser leaves the arguments as words.
     """
-    from tdqsim.cli.place import Place  # noqa: PLC0415  (a place has completions itself)
-
     given = ctx.params
     directory = given.get("region") or next((word for word in ctx.args if (Path(word) / _REGION_FILE).is_file()), None)
     try:
-        place = Place(_path(directory), list(given.get("definitions") or ()), _path(given.get("store")))
+        place = on_demand.place.Place(_path(directory), list(given.get("definitions") or ()), _path(given.get("store")))
     except TdqError:
         return None
     return None if place.empty else place
 
 
-def _path(given: Any) -> Path | None:
+def _path(given: str | Path | None) -> Path | None:
     return None if given is None else Path(given)
 
 
 def _data_queues(store: Path) -> list[Offer]:
-    from tdqsim.cli.local_system import local_job  # noqa: PLC0415  (a completion is short, too)
-
-    with local_job(store, None, "QSECOFR", 37, create=False, looking=True) as job:
+    with on_demand.local_system.local_job(store, None, "QSECOFR", 37, create=False, looking=True) as job:
         rows = job.data_queue_info("*ALL")
     return [
         (f"{row['data_queue_library']}/{row['data_queue_name']}", str(row["text_description"] or "")) for row in rows
@@ -134,10 +132,7 @@ def _queues(place: Place) -> list[Offer]:
 
 
 def _queues_of_store(place: Place) -> list[Offer]:
-    from tdqsim.cli.place import looking_here  # noqa: PLC0415  (a place has completions itself)
-    from tdqsim.cli.queues import supplied  # noqa: PLC0415  (its arguments have completions themselves)
-
-    with looking_here(place) as region:
+    with on_demand.place.looking_here(place) as region:
         unused = supplied(region)
         found = [(info.tdqueue.rstrip(), info.type.name) for info in region.browse_tdqueue("TYPE")]
     return [offer for offer in found if offer[0] not in unused]

@@ -8,13 +8,16 @@ from contextlib import nullcontext
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tdqsim import datasets, definitions
+from tdqsim.cli import on_demand
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.core.links import stays_here
+from tdqsim.errors import DefinitionError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions import Definitions, Note, RegionFile
     from tdqsim.definitions.imports import Imported
     from tdqsim.layouts import Layout
+    from tdqsim.layouts.layout import LayoutRow
 
 __all__ = ["app"]
 
@@ -58,9 +62,6 @@ def check(
     In a region directory that is also what tdq run would refuse, such as an undefined transaction in start:. No code of
     yours is run.
     """
-    from tdqsim.cli.region_check import indirect_rings, region_problems, region_warnings  # noqa: PLC0415
-    from tdqsim.errors import DefinitionError, Problem  # noqa: PLC0415  (a command imports what it uses)
-
     problems: list[Problem] = []
     warnings: list[Problem] = []
     checked: list[tuple[Path, Definitions]] = []
@@ -68,13 +69,13 @@ def check(
         try:
             found, file = _load_with_region(path)
             if file is not None:
-                problems += region_problems(file, found)
-                warnings += region_warnings(file, found)
+                problems += on_demand.region_check.region_problems(file, found)
+                warnings += on_demand.region_check.region_warnings(file, found)
             if not found.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
                 problems.append(
                     Problem(str(path), 0, "", "", "", "defines nothing; a section such as tdqueue is needed")
                 )
-            warnings += indirect_rings(found)
+            warnings += on_demand.region_check.indirect_rings(found)
             checked.append((path, found))
         except DefinitionError as error:
             problems += error.problems
@@ -97,33 +98,25 @@ def _load(path: Path) -> Definitions:
 
 def _load_with_region(path: Path) -> tuple[Definitions, RegionFile | None]:
     """The definitions of a file, or of a directory; for a region directory its region.yaml too."""
-    from tdqsim.definitions import load_definitions  # noqa: PLC0415
-    from tdqsim.definitions.regionfile import load_region_file  # noqa: PLC0415
-
     system = path.parent if path.name == "system.yaml" else path
     if (system / "system.yaml").is_file() and path.name != "region.yaml":
-        from tdqsim.server.systemfile import load_system_file  # noqa: PLC0415
-
-        return load_system_file(system)[1], None
+        return on_demand.systemfile.load_system_file(system)[1], None
     if path.name != "region.yaml" and not (path / "region.yaml").is_file():
-        return load_definitions(path), None
-    from tdqsim.report.layouts import queue_layouts  # noqa: PLC0415
-
-    file = load_region_file(path)
-    queue_layouts(file)
+        return definitions.load_definitions(path), None
+    file = definitions.load_region_file(path)
+    on_demand.queue_layouts.queue_layouts(file)
     return file.load_definitions(), file
 
 
-def _counts(checked: list[tuple[Path, Definitions]]) -> list[dict[str, Any]]:
+def _counts(checked: list[tuple[Path, Definitions]]) -> list[dict[str, object]]:
     return [
         {"path": str(path), "resources": len(found.entries), "notes": [_fields(note) for note in found.notes]}
         for path, found in checked
     ]
 
 
-def _fields(item: Any) -> dict[str, Any]:
-    names = getattr(item, "_fields", None) or item.__dataclass_fields__
-    return {name: getattr(item, name) for name in names}
+def _fields(item: Problem | Note) -> dict[str, object]:
+    return item._asdict()
 
 
 def _tell(checked: list[tuple[Path, Definitions]], *, every: bool) -> None:
@@ -135,11 +128,9 @@ def _tell(checked: list[tuple[Path, Definitions]], *, every: bool) -> None:
 
 def _by_kind(notes: Iterable[Note]) -> Iterator[str]:
     """Notes, those about what has no effect as one line for each kind of resource."""
-    from tdqsim.definitions.group import NO_EFFECT  # noqa: PLC0415  (a command imports what it uses)
-
     kinds: dict[str, list[Note]] = {}
     for note in notes:
-        if note.message == NO_EFFECT:
+        if note.message == on_demand.group.NO_EFFECT:
             kinds.setdefault(note.resource.partition("(")[0], []).append(note)
         else:
             yield str(note)
@@ -170,15 +161,12 @@ def schema(
     which: Annotated[_Schema, typer.Argument(help="Of which files.")] = _Schema.DEFINITIONS,
 ) -> None:
     """Print the JSON schema of definition files, or of a file by its name, for editors that complete and check."""
-    from tdqsim.definitions import schema as schemas  # noqa: PLC0415
-    from tdqsim.server.schema import serve_json_schema, system_json_schema  # noqa: PLC0415
-
     made = {
-        _Schema.DEFINITIONS: schemas.json_schema,
-        _Schema.REGION: schemas.region_json_schema,
-        _Schema.PIPELINE: schemas.pipeline_json_schema,
-        _Schema.SERVE: serve_json_schema,
-        _Schema.SYSTEM: system_json_schema,
+        _Schema.DEFINITIONS: definitions.json_schema,
+        _Schema.REGION: definitions.region_json_schema,
+        _Schema.PIPELINE: definitions.pipeline_json_schema,
+        _Schema.SERVE: on_demand.schema.serve_json_schema,
+        _Schema.SYSTEM: on_demand.schema.system_json_schema,
     }
     emit_json(made[which]())
 
@@ -189,9 +177,7 @@ def schema(
 @imports.command("csd")
 def import_csd(source: Source, output: Target = None, encoding: Encoding = "utf-8") -> None:
     """Read DFHCSDUP commands, or a LIST or EXTRACT listing."""
-    from tdqsim.definitions.csdlist import parse_csd_listing  # noqa: PLC0415
-
-    _write_imported(parse_csd_listing(_text(source, encoding), file=str(source)), output)
+    _write_imported(definitions.parse_csd_listing(_text(source, encoding), file=str(source)), output)
 
 
 @imports.command("dct")
@@ -202,23 +188,17 @@ def import_dct(
     group: Annotated[str, typer.Option(help="The group to put the queues into; default: as the source says.")] = "",
 ) -> None:
     """Read DFHDCT or KIKDCT macro source."""
-    from tdqsim.definitions.dfhdct import parse_dct  # noqa: PLC0415
-
-    _write_imported(parse_dct(_text(source, encoding), file=str(source), group=group), output)
+    _write_imported(definitions.parse_dct(_text(source, encoding), file=str(source), group=group), output)
 
 
 @imports.command("cl")
 def import_cl(source: Source, output: Target = None, encoding: Encoding = "utf-8") -> None:
     """Read the CRTDTAQ commands in CL source."""
-    from tdqsim.definitions.cl import parse_cl  # noqa: PLC0415
-
-    _write_imported(parse_cl(_text(source, encoding), file=str(source)), output)
+    _write_imported(definitions.parse_cl(_text(source, encoding), file=str(source)), output)
 
 
 def _text(path: Path, encoding: str) -> str:
-    from tdqsim.facts import LIMITS  # noqa: PLC0415
-
-    limit = LIMITS["definition_file_bytes"]
+    limit = on_demand.facts.LIMITS["definition_file_bytes"]
     with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
         data = file.read(limit + 1)
     if len(data) > limit:
@@ -246,9 +226,7 @@ def _in_lines(text: str) -> str:
 
 
 def _write_imported(found: Imported, output: Path | None) -> None:
-    from tdqsim.definitions.dump import dump_definitions  # noqa: PLC0415
-
-    _write(dump_definitions(found.definitions), output)
+    _write(definitions.dump_definitions(found.definitions), output)
     for report in found.reports:
         warn(str(report))
     count = len(found.definitions.entries)
@@ -273,33 +251,25 @@ Paths = Annotated[
 @exports.command("csd")
 def export_csd(paths: Paths, output: Target = None) -> None:
     """Write definitions as DFHCSDUP DEFINE commands; what is no resource of CICS is told."""
-    from tdqsim.definitions.csdexport import export_csd as text_of  # noqa: PLC0415
-
     found = _together(paths)
     remarks = [f"DTAQ({queue.resource_name}): is no resource of CICS; left out" for queue in found.dtaqs]
-    _write_exported(text_of(found), remarks, output, "no resource of CICS")
+    _write_exported(definitions.export_csd(found), remarks, output, "no resource of CICS")
 
 
 @exports.command("dct")
 def export_dct(paths: Paths, output: Target = None) -> None:
     """Write queues as DFHDCT macro source; what the macros cannot say is told."""
-    from tdqsim.definitions.dctexport import export_dct as export  # noqa: PLC0415
-
-    _write_exported(*export(_together(paths)), output, "no TDQUEUE")
+    _write_exported(*definitions.export_dct(_together(paths)), output, "no TDQUEUE")
 
 
 @exports.command("cl")
 def export_cl(paths: Paths, output: Target = None) -> None:
     """Write IBM i data queues as CRTDTAQ commands in CL source."""
-    from tdqsim.definitions.crtdtaq import export_cl as export  # noqa: PLC0415
-
-    _write_exported(*export(_together(paths)), output, "no DTAQ")
+    _write_exported(*definitions.export_cl(_together(paths)), output, "no DTAQ")
 
 
 def _together(paths: list[Path]) -> Definitions:
-    from tdqsim.definitions import Definitions  # noqa: PLC0415
-
-    found = Definitions()
+    found = definitions.Definitions()
     for path in paths:
         found += _load(path)
     return found
@@ -376,7 +346,7 @@ def _some(digits: str) -> str:
     return digits if more <= 0 else f"{digits[: 2 * _BYTES_SHOWN]}... {more} more"
 
 
-def _shown_value(value: Any) -> str:
+def _shown_value(value: object) -> str:
     """Text in quotes, so that its blanks show; null as nothing."""
     if value is None:
         return ""
@@ -385,21 +355,19 @@ def _shown_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
 
 
-def _indented(row: Any, name: str) -> Any:
+def _indented(row: LayoutRow, name: str) -> object:
     if name == "level":
         return f"{row.level:02d}"
     return f"{'  ' * (row.level // 5 if row.level < 50 else 0)}{row.name}" if name == "name" else getattr(row, name)
 
 
 def _layout(source: Path, record: str | None, form: _Form) -> Layout:
-    from tdqsim.layouts import load_copybook, load_layout_yaml  # noqa: PLC0415
-
     is_yaml = form is _Form.YAML or (form is _Form.AUTO and source.suffix in (".yaml", ".yml"))
     if not is_yaml:
-        return load_copybook(source).record(record)
+        return on_demand.layouts.load_copybook(source).record(record)
     if record is not None:
         raise InputError("--record chooses in a copybook; a YAML layout is one record")
-    return load_layout_yaml(source)
+    return on_demand.layouts.load_layout_yaml(source)
 
 
 def _sample(layout: Layout, data: Path | None, number: int | None, hexadecimal: str | None, dcb: str) -> bytes | None:
@@ -416,9 +384,7 @@ def _sample(layout: Layout, data: Path | None, number: int | None, hexadecimal: 
         return None
     number = number or 1
     if dcb:
-        from tdqsim.datasets import parse_dcb, read_records  # noqa: PLC0415
-
-        record = next(islice(read_records(data, parse_dcb(dcb)), number - 1, None), None)
+        record = next(islice(datasets.read_records(data, datasets.parse_dcb(dcb)), number - 1, None), None)
         if record is None:
             raise InputError(f"{data}: there is no record {number}")
         return record

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
+from tdqsim import definitions
+from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_data_queues
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
@@ -97,19 +99,17 @@ class _At:
         Raises:
             InputError: nothing says which system.
         """
-        from tdqsim.cli.remote_system import served_job  # noqa: PLC0415  (only what the command needs)
-
         places = [place for place in (self.store, self.directory) if place is not None][:1]
-        with served_job(places, self.server, self.user, ccsid) as served:
+        with on_demand.remote_system.served_job(places, self.server, self.user, ccsid) as served:
             if served is not None:
                 yield served
                 return
         if self.store is None:
             served_too = "" if self.directory is None else f"; no server has {self.directory}"
             raise InputError(f"this command needs a store to work on: --store DIR{served_too}")
-        from tdqsim.cli.local_system import local_job  # noqa: PLC0415
-
-        with local_job(self.store, self.directory, self.user or _USER, ccsid, create=create, looking=looking) as job:
+        with on_demand.local_system.local_job(
+            self.store, self.directory, self.user or _USER, ccsid, create=create, looking=looking
+        ) as job:
             yield job
 
 
@@ -163,11 +163,9 @@ def create(
     libraries: Annotated[bool, typer.Option("--libraries", help="Create libraries that are not there.")] = False,
 ) -> None:
     """Create the data queues of definition files, all or none; the store is made when there is none."""
-    from tdqsim.definitions import load_definitions  # noqa: PLC0415
-
-    definitions = load_definitions(*files)
+    wanted = definitions.load_definitions(*files)
     with at.job(create=True) as job:
-        for name in job.install(definitions, create_libraries=libraries):
+        for name in job.install(wanted, create_libraries=libraries):
             emit(f"{name} created")
 
 
@@ -212,17 +210,15 @@ def list_queues(
 @_at_system
 def describe(at: _At, queue: QueueArgument, as_json: JsonOption = False) -> None:
     """Describe a data queue: the fields of RDQD0100, and of RDQD0200 for a DDM queue (QMHQRDQD)."""
-    from tdqsim.ibmi import layout  # noqa: PLC0415
-
     with at.job(looking=True) as job:
         records = {"RDQD0100": job.qmhqrdqd(*_split(queue), "RDQD0100")}
-        if records["RDQD0100"]["type_of_data_queue"] == layout("RDQD0100")["type_of_data_queue"].ddm:
+        if records["RDQD0100"]["type_of_data_queue"] == on_demand.ibmi.layout("RDQD0100")["type_of_data_queue"].ddm:
             records["RDQD0200"] = job.qmhqrdqd(*_split(queue), "RDQD0200")
     if as_json:
         emit_json(records)
         return
     for name, record in records.items():
-        fields = layout(name).fields
+        fields = on_demand.ibmi.layout(name).fields
         rows = [
             (field.offset, field.field, value.hex().upper() if isinstance(value, bytes) else value)
             for field, value in zip(fields, record.values(), strict=True)
@@ -276,7 +272,7 @@ def receive(
             emit(shown_record(entry.data, job.page, as_hex=as_hex))
 
 
-def _shown(job: AnyJob, data: bytes, key: bytes | None, sender: Any) -> dict[str, Any]:
+def _shown(job: AnyJob, data: bytes, key: bytes | None, sender: object) -> dict[str, object]:
     return {
         **record_value(data, job.page),
         "key": key.hex().upper() if key else None,
@@ -309,13 +305,13 @@ def peek(
         )
 
 
-def _cells(job: AnyJob, row: RemoteEntry, *, as_hex: bool) -> tuple[Any, ...]:
+def _cells(job: AnyJob, row: RemoteEntry, *, as_hex: bool) -> tuple[object, ...]:
     key = None if row.key is None else shown_record(row.key, job.page, as_hex=as_hex)
     shown = shown_record(row.data, job.page, as_hex=as_hex)
     return row.position, row.enqueued.replace("T", " "), key, row.sender, len(row.data), shown
 
 
-def _row(job: AnyJob, row: RemoteEntry) -> dict[str, Any]:
+def _row(job: AnyJob, row: RemoteEntry) -> dict[str, object]:
     return {"position": row.position, "enqueued": row.enqueued, **_shown(job, row.data, row.key, row.sender)}
 
 
@@ -344,12 +340,10 @@ def seed(
     ccsid: CcsidOption = 37,
 ) -> None:
     """Send the entries of a file: a line of text each, or the JSON lines that dump writes."""
-    from tdqsim.ibmi import parse_seed  # noqa: PLC0415
-
     with at.job(ccsid) as job:
         try:
             lines = sys.stdin if file == "-" else Path(file).read_text("utf-8").split("\n")
-            entries = parse_seed(job, lines, file=file)
+            entries = on_demand.ibmi.parse_seed(job, lines, file=file)
         except UnicodeDecodeError as error:
             raise InputError(f"{file}: not text in UTF-8: {error.reason} at offset {error.start}") from None
         count = job.seed_entries(*_split(queue), entries)

@@ -14,33 +14,15 @@ What the codes mean
 
 from __future__ import annotations
 
-import io
-import os
 import sys
-import traceback
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from pathlib import Path
-from typing import Any
 
-from tdqsim.client.control import find
 from tdqsim.errors import (
-    ConversionError,
-    DatasetError,
-    DefinitionError,
-    LayoutError,
-    NotInstalled,
-    StoreError,
-    StoreInUse,
     TdqError,
 )
 
-__all__ = ["CommandFailed", "Exit", "InputError", "Spoken", "aside", "guarded", "spoken", "visible", "warn"]
-
-_TRACEBACK = "TDQ_TRACEBACK"
-_OWN = str(Path(__file__).resolve().parents[1]) + os.sep
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+__all__ = ["CommandFailed", "Exit", "InputError", "Spoken", "aside", "spoken", "visible", "warn"]
 
 
 class Exit(IntEnum):
@@ -80,59 +62,6 @@ spoken = Spoken()
 """That of the command that this process carries out."""
 
 
-def guarded(call: Callable[[], int | None], *, json: bool = False) -> int:
-    """Run a command; whatever goes wrong becomes one message and an exit code.
-
-    Args:
-        call: the command.
-        json: its output is JSON. Where it fails before it has written any, ``{"error": {...}}`` is written.
-    """
-    _mend_streams()
-    spoken.as_json, spoken.said = False, []
-    failure: Exception | None = None
-    try:
-        code = call() or 0
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        code = _told(Exit.INTERRUPTED, "interrupted")
-    except BrokenPipeError:
-        _drop_stdout()
-        return Exit.PIPE_CLOSED
-    except Exception as error:  # noqa: BLE001  (the one place where everything ends)
-        code, failure = _failed(error), error
-    try:
-        if json and code and not spoken.as_json:
-            _write_error(code, failure)
-        sys.stdout.flush()
-    except OSError:  # it was the output that failed, and it would fail again at the very end
-        _drop_stdout()
-    return code
-
-
-def _write_error(code: int, failure: Exception | None) -> None:
-    """Write the failure of a command as JSON: its exit code, its messages, and what the error itself has of values."""
-    from tdqsim.cli.output import emit_json  # noqa: PLC0415  (it imports this module)
-
-    kind = CommandFailed if failure is None else type(failure)
-    found: dict[str, Any] = {"exit_code": int(code), "type": kind.__name__, "message": "\n".join(spoken.said)}
-    for name in ("resp", "resp2", "message_id"):
-        if (value := getattr(failure, name, None)) is not None:
-            found[name] = value
-    if isinstance(failure, DefinitionError):
-        found["problems"] = [each._asdict() for each in failure.problems]
-    emit_json({"error": found}, indent=None)
-
-
-def _mend_streams() -> None:
-    """Streams that the caller has closed lead nowhere; text that a stream's encoding lacks is shown escaped."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  (to the process's end)
-        elif isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
-            stream.reconfigure(errors="backslashreplace")
-
-
 def visible(text: str, *, json: bool = False) -> str:
     """Text in which nothing acts on a terminal: control and format characters are shown escaped, but for line ends.
 
@@ -162,75 +91,3 @@ def warn(text: str) -> None:
 def aside(text: str) -> None:
     """Say something beside the output, on the error stream, that is no warning."""
     print(visible(text), file=sys.stderr)  # noqa: T201  (as above)
-
-
-def _told(code: Exit, text: str) -> int:
-    if text:
-        try:
-            warn(text)
-        except BrokenPipeError:
-            _drop_stdout()
-    return code
-
-
-def _failed(error: Exception) -> int:
-    if os.environ.get(_TRACEBACK):
-        traceback.print_exception(error)
-    if type(error).__name__ == "NoArgsIsHelpError":
-        print(error, file=sys.stderr)  # noqa: T201  (its text is the help)
-        return Exit.INPUT
-    if hasattr(error, "format_message"):  # the command line parser's own errors
-        return _told(Exit.INPUT, f"{error.format_message()}\n     see tdq --help, or --help after the command")
-    code = _code_of(error)
-    if code is Exit.INTERNAL and (place := _place_outside(error)):
-        return _told(Exit.INPUT, f"{place}: {type(error).__name__}: {error}")
-    if code is Exit.INTERNAL:
-        text = f"{type(error).__name__}: {error}"
-        return _told(code, f"unexpected error: {text}\n     set {_TRACEBACK}=1 and try again to see where")
-    if isinstance(error, StoreInUse) and (served := find(error.path)) is not None and served.pid == error.pid:
-        return _told(code, f"{error.path}: the store is in use by the server of {served.name}, process {error.pid}")
-    if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename is not None else ""
-        return _told(code, f"{where}{error.strerror}" if error.strerror else str(error))
-    return _told(code, str(error) or type(error).__name__)
-
-
-def _place_outside(error: BaseException) -> str:
-    """File and line of the user's own code (a handler module, a job) where an error arose; empty when in none."""
-    import sysconfig  # noqa: PLC0415  (dear, and only for what is unexpected)
-
-    python = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib"))
-    found, inside = "", False
-    frames = list(traceback.walk_tb(error.__traceback__))
-    for frame, line in frames[1:]:  # the first is guarded's
-        file = frame.f_code.co_filename
-        real = os.path.realpath(file)
-        library = real.startswith(python) or any(part in real for part in _INSTALLED)
-        if real.startswith(_OWN):
-            inside = True  # what this package has called
-        elif inside and not library and file.endswith(".py"):
-            found = f"{file}:{line}"
-    return found
-
-
-def _code_of(error: Exception) -> Exit:
-    if isinstance(error, StoreError):
-        return Exit.STORE
-    if isinstance(error, (InputError, DefinitionError, DatasetError, NotInstalled, LayoutError, ConversionError)):
-        return Exit.INPUT
-    if isinstance(error, TdqError):
-        return Exit.CONDITION
-    if isinstance(error, OSError):
-        return Exit.INPUT
-    return Exit.INTERNAL
-
-
-def _drop_stdout() -> None:
-    """Give the interpreter somewhere to flush to at its end."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(null, sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
-    finally:
-        os.close(null)

@@ -8,14 +8,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from tdqsim import testing
+from tdqsim.cli import on_demand
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, on_terminal, shown_record
 from tdqsim.cli.place import Place, at_place, looking, unknown_outside
-from tdqsim.cli.queues import Json, Names, Page, matching
+from tdqsim.cli.queues import Json, Names, Page
+from tdqsim.cli.selection import matching
+from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.errors import ConversionError
 
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cics.look.explain import Explanation
     from tdqsim.client import RemoteRegion
-    from tdqsim.core.codepage import CodePage
 
 __all__ = ["app"]
 
@@ -57,7 +60,7 @@ def explain(
         installed = {info.tdqueue.rstrip() for info in found.browse_tdqueue("TYPE")}
         missing = [name for name in matching(found, words) if name not in installed]
         unknown = unknown_outside(place, found)
-        table = _code_page(page or found.codepage)
+        table = codepage(page or found.codepage)
     if history is not None:
         told = [_with_history(each, history, table, record) for each in told]
     if as_json:
@@ -75,16 +78,14 @@ def explain(
 
 def _explained(region: Region | RemoteRegion, name: str, size: int) -> Explanation:
     """What there is to say of a queue, wherever the region is."""
-    from tdqsim.cics import Region  # noqa: PLC0415  (a command imports what it uses)
-
-    if isinstance(region, Region):
+    if isinstance(region, on_demand.cics.Region):
         return region.explain(name, size=size)
-    from tdqsim.cics.look.explain import Explanation, Prediction  # noqa: PLC0415
-
     found = region.explain(name, size=size)
-    commands = {command: Prediction(**each) for command, each in found["commands"].items()}
+    commands = {command: on_demand.explain.Prediction(**each) for command, each in found["commands"].items()}
     statements, history = tuple(found["statements"]), tuple(found["history"])
-    return Explanation(found["queue"], found["target"], statements, commands, found["starts"], history)
+    return on_demand.explain.Explanation(
+        found["queue"], found["target"], statements, commands, found["starts"], history
+    )
 
 
 def _emit(told: Iterable[Explanation]) -> None:
@@ -105,7 +106,7 @@ def _folded(sentence: str, indent: str) -> list[str]:
     return wrap(sentence, width, initial_indent=f"{indent}- ", subsequent_indent=f"{indent}  ", break_long_words=False)
 
 
-def _as_json(told: Explanation) -> dict[str, Any]:
+def _as_json(told: Explanation) -> dict[str, object]:
     found = asdict(told)
     for each in found["commands"].values():
         del each["command"]
@@ -117,13 +118,11 @@ def _as_json(told: Explanation) -> dict[str, Any]:
 
 def _with_history(told: Explanation, file: Path, page: CodePage, record: str | None) -> Explanation:
     """Add what a history tells of the queue, or of one record of it."""
-    from tdqsim.testing.history import Event, load_history, story_of  # noqa: PLC0415  (only with --history)
-
-    events = [event for event in load_history(file) if isinstance(event, Event)]
+    events = [event for event in testing.load_history(file) if isinstance(event, testing.Event)]
     if record is None:
         chosen = [event for event in events if event.queue == told.target and event.kind != "QUEUE"][-_LAST_EVENTS:]
     else:
-        chosen = story_of(events, told.target, _bytes_of(record, page))
+        chosen = on_demand.history.story_of(events, told.target, _bytes_of(record, page))
     return replace(told, history=tuple(event.line(lambda data: shown_record(data, page)) for event in chosen))
 
 
@@ -133,9 +132,3 @@ def _bytes_of(record: str, page: CodePage) -> bytes:
         return hex_bytes(hexadecimal[1]) if hexadecimal else page.encode(record)
     except (ValueError, ConversionError) as error:
         raise InputError(f"--record {record!r}: {error}") from error
-
-
-def _code_page(name: str | CodePage) -> CodePage:
-    from tdqsim.core.codepage import codepage  # noqa: PLC0415  (only with --code-page)
-
-    return codepage(name)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tdqsim.cli import on_demand
 from tdqsim.cli.chapters import CHAPTERS, GROUPS, chapter_text
 from tdqsim.cli.completing import beginning
 from tdqsim.cli.errors import InputError
@@ -77,13 +78,10 @@ def _show(text: str) -> None:
     if not on_terminal():
         emit(text.rstrip("\n"))
         return
-    from rich.console import Console  # noqa: PLC0415  (only where a person looks)
-    from rich.markdown import Markdown  # noqa: PLC0415
-
     os.environ.setdefault("LESS", "FRX")  # colours, and no waiting for a key where all of it fits the screen
-    console = Console()
+    console = on_demand.console.Console()
     with console.pager(styles=True):
-        console.print(Markdown(text))
+        console.print(on_demand.markdown.Markdown(text))
 
 
 @app.command("guide")
@@ -101,9 +99,7 @@ def guide(
 ) -> None:
     """Read the guide: list its chapters, show one, search them, or write all of them as a site."""
     if html is not None:
-        from tdqsim.cli.site import write_site  # noqa: PLC0415  (an extra)
-
-        count = write_site(html)
+        count = on_demand.site.write_site(html)
         emit(f"{html}/index.html and {count} chapters")
     elif search is not None:
         _search(search)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from tdqsim import testing
+from tdqsim.cli import on_demand
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit
 from tdqsim.core.links import stays_here
@@ -30,12 +32,9 @@ def coverage(
     ] = None,
 ) -> None:
     """List what of the vendors' surface is done, accepted without effect, untouched by tests, or absent."""
-    from tdqsim.testing.coverage import coverage_page, differences  # noqa: PLC0415  (imports every room)
-    from tdqsim.testing.evidence import load_evidence  # noqa: PLC0415
-
-    page = coverage_page(None if evidence is None else load_evidence(evidence))
+    page = testing.coverage_page(None if evidence is None else on_demand.evidence.load_evidence(evidence))
     if check is not None:
-        changed = differences(check.read_text("utf-8"), page)
+        changed = on_demand.coverage.differences(check.read_text("utf-8"), page)
         if changed:
             more = [f"and {len(changed) - _SHOWN} more"] if len(changed) > _SHOWN else []
             lines = "\n".join([*changed[:_SHOWN], *more])

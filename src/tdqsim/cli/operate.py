@@ -10,13 +10,15 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from tdqsim.cli import statistics_file
+from tdqsim import client, datasets
+from tdqsim.cli import on_demand, statistics_file
 from tdqsim.cli.completing import offered_places
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.cli.place import Place, at_place, looking, looking_here, say_unknown, unknown_outside, using
-from tdqsim.cli.queues import supplied
+from tdqsim.cli.selection import supplied
 from tdqsim.cli.watch import behind
+from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None)
+
+_Row = dict[str, Any]
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Text = Annotated[
@@ -40,8 +44,6 @@ Text = Annotated[
 
 def _session(prompt: str, act: Callable[[str], bool]) -> bool:
     """Lines from the input until END or the end of it; whether all of them went well."""
-    from tdqsim.errors import TdqError  # noqa: PLC0415  (a command imports what it uses)
-
     well = True
     interactive = sys.stdin.isatty()
     while True:
@@ -71,21 +73,18 @@ def cemt(
     as_json: Json = False,
 ) -> None:
     """CEMT INQUIRE, SET and DISCARD TDQUEUE, with its abbreviations and its screen."""
-    from tdqsim.cics import Region  # noqa: PLC0415
-    from tdqsim.cics.text.cemt import cemt as operate  # noqa: PLC0415
-
     only_looks, only_syntax = (False, False) if text is None else _kind(text)
     if not only_looks:
         place.require_target()
 
     def act(found: Region | RemoteRegion, request: str) -> bool:
-        if not isinstance(found, Region):
+        if not isinstance(found, on_demand.cics.Region):
             if panel:
                 raise InputError("--panel: a server shows lines only; --json has every attribute")
             answer = found.cemt(request)
             _emit_screen({**answer}, as_json=as_json)
             return not answer["errors"]
-        result = operate(found, request)
+        result = on_demand.cemt.cemt(found, request)
         text = "\n".join(map(result.panel, result.rows)) if panel and result.rows else result.text
         _emit_screen({"text": text, **result.as_dict()}, as_json=as_json)
         if result.request.resource == "TDQUEUE":
@@ -109,11 +108,9 @@ def _emit_screen(answer: dict[str, Any], *, as_json: bool) -> None:
 
 def _kind(text: str) -> tuple[bool, bool]:
     """Whether a request only looks, and whether it only asks for syntax."""
-    from tdqsim.cics.text.cemt_request import CemtError, parse_cemt  # noqa: PLC0415
-
     try:
-        request = parse_cemt(text)
-    except CemtError as error:
+        request = on_demand.cemt_request.parse_cemt(text)
+    except on_demand.cemt_request.CemtError as error:
         raise InputError(str(error)) from error
     return request.syntax_only or request.verb == "INQUIRE", request.syntax_only
 
@@ -129,29 +126,23 @@ def ceci(
 
     Exit code 1 when a command ends in a condition, or a task abends that this has started.
     """
-    from tdqsim.cics import Region  # noqa: PLC0415
-    from tdqsim.cics.text.ceci import session as ceci_session  # noqa: PLC0415
-    from tdqsim.cics.text.exec_text import TranslationError  # noqa: PLC0415
-    from tdqsim.client import RemoteUnitOfWork  # noqa: PLC0415
-    from tdqsim.facts import Resp  # noqa: PLC0415
-
     with (
         using(place, start=True) as found,
         behind(found) as outcome,
-        ceci_session(found) if isinstance(found, Region) else found.unit_of_work() as session,
+        on_demand.ceci.session(found) if isinstance(found, on_demand.cics.Region) else found.unit_of_work() as session,
     ):
 
         def act(request: str) -> bool:
-            if isinstance(session, RemoteUnitOfWork):
+            if isinstance(session, client.RemoteUnitOfWork):
                 answer = session.ceci(request)
                 _emit_screen({**answer}, as_json=as_json)
                 return answer["response"] == "NORMAL"
             try:
                 result = session.execute(request)
-            except TranslationError as error:
+            except on_demand.exec_text.TranslationError as error:
                 raise InputError(str(error)) from error
             _emit_screen({"text": result.text, **result.as_dict()}, as_json=as_json)
-            return result.response is Resp.NORMAL
+            return result.response is on_demand.facts.Resp.NORMAL
 
         well = act(text) if text is not None else _session("CECI", act)
     outcome.tell()
@@ -228,13 +219,11 @@ def jobs(
         )
 
 
-def _job_row(job: SubmittedJob, zone: tzinfo) -> dict[str, Any]:
+def _job_row(job: SubmittedJob, zone: tzinfo) -> _Row:
     return _told(job.id, job.name, len(job.cards), job.time_ns, zone, job.submitter, scan=job.scan_only)
 
 
-def _told(
-    number: str, name: str, cards: int, time_ns: int, zone: tzinfo, submitter: str, *, scan: bool
-) -> dict[str, Any]:
+def _told(number: str, name: str, cards: int, time_ns: int, zone: tzinfo, submitter: str, *, scan: bool) -> _Row:
     taken = datetime.fromtimestamp(time_ns / 1e9, zone)
     return {
         "id": number,
@@ -297,16 +286,14 @@ def sysout(
         emit_table(columns, rows)
 
 
-_Printed = tuple[list[dict[str, Any]], dict[int, list[str]]]
+_Printed = tuple[list[_Row], dict[int, list[str]]]
 
 
 def _printed_here(region: Region, letter: str, number: int) -> _Printed:
     """The data sets of a class, or the one of a number, and the lines of each."""
-    from tdqsim.datasets import render  # noqa: PLC0415
-
     spool = region.data_sets.spool
     chosen = [each for each in spool.datasets(letter.upper() or None) if number in (0, each.number)]
-    texts = {each.number: list(render(spool.read(each), each.control, region.codepage)) for each in chosen}
+    texts = {each.number: list(datasets.render(spool.read(each), each.control, region.codepage)) for each in chosen}
     return [
         {"number": each.number, "class": each.sysout_class, "ddname": each.ddname, "control": each.control.name}
         for each in chosen

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cli.errors import spoken, visible
 
@@ -35,14 +35,14 @@ def emit(text: str = "") -> None:
     sys.stdout.write(f"{visible(text)}\n")
 
 
-def emit_json(value: Any, *, indent: int | None = 2) -> None:
+def emit_json(value: object, *, indent: int | None = 2) -> None:
     """A value as JSON: CVDAs by name, bytes in hexadecimal, what JSON does not know as text."""
     spoken.as_json = True
     text = json.dumps(_plain(value), indent=indent, ensure_ascii=False)
     sys.stdout.write(f"{visible(text, json=True)}\n")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Enum):
         return value.name
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -62,7 +62,7 @@ def on_terminal() -> bool:
 
 
 def emit_table(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str = "", empty: bool = True, more: str = ""
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "", empty: bool = True, more: str = ""
 ) -> None:
     """Rows under column names; numbers are right-aligned.
 
@@ -134,7 +134,7 @@ class _Table:
         return _GAP.join(padded).rstrip()
 
 
-def cell_text(value: Any) -> str:
+def cell_text(value: object) -> str:
     """A value as a cell shows it: names of CVDAs, nothing for None."""
     if value is None:
         return ""
@@ -154,6 +154,6 @@ def shown_record(data: bytes, page: CodePage, *, as_hex: bool = False) -> str:
     return data.hex().upper() if as_hex else page.printable(data)
 
 
-def record_value(data: bytes, page: CodePage) -> dict[str, Any]:
+def record_value(data: bytes, page: CodePage) -> dict[str, str | int]:
     """A record for JSON: its length, its text as people see it, its bytes."""
     return {"length": len(data), "text": page.printable(data), "hex": data.hex().upper()}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offering
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.examples import example
@@ -51,8 +54,8 @@ def _needs() -> None:
         ExtraMissing: an optional package is missing.
     """
     try:
-        import numpy  # noqa: F401, ICN001, PLC0415
-        import pyarrow  # noqa: F401, ICN001, PLC0415
+        for package in ("numpy", "pyarrow"):
+            import_module(package)
     except ImportError as error:
         raise ExtraMissing(error.name, "spark") from None
 
@@ -61,9 +64,7 @@ def _needs() -> None:
 def warm(force: Annotated[bool, typer.Option("--force", help="Make it anew.")] = False) -> None:
     """Make Java's class data archive, which halves the start of every later local Spark session."""
     _needs()
-    from tdqsim.pipeline.session import warm as make  # noqa: PLC0415
-
-    emit(f"{make(force=force)}: later sessions start in half the time")
+    emit(f"{on_demand.session.warm(force=force)}: later sessions start in half the time")
 
 
 @app.command("trim")
@@ -78,9 +79,7 @@ def trim(
 ) -> None:
     """Take off the records that a stream with consume was done with: Spark leaves its last batch on the queues."""
     _needs()
-    from tdqsim.pipeline.queues import trim_finished  # noqa: PLC0415
-
-    gone = trim_finished(store, "dtaq" if dtaq else "tdqueue", checkpoint, source)
+    gone = on_demand.queues.trim_finished(store, "dtaq" if dtaq else "tdqueue", checkpoint, source)
     if as_json:
         emit_json(gone, indent=None)
     else:
@@ -153,7 +152,7 @@ def _show(result: RunResult, report: Path) -> None:
     emit(f"report: {report}")
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     return ", ".join(f"{name}: {each}" for name, each in value.items()) if isinstance(value, dict) else str(value)
 
 
@@ -227,13 +226,12 @@ def decode(
 ) -> None:
     """Decode data sets to Parquet; what was decoded before from the same inputs in the same way is not again."""
     _needs()
-    from tdqsim.pipeline.data_sets import stage_data_set  # noqa: PLC0415
-    from tdqsim.pipeline.splits import list_files  # noqa: PLC0415
-
-    size = sum(size for _, size in list_files(tuple(sources)))
+    size = sum(size for _, size in on_demand.splits.list_files(tuple(sources)))
     chosen = stages.choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
     names = [name for name in columns.split(",") if name.strip()] or None
-    found = stage_data_set(sources, stage, columns=names, engine=chosen, **_pairs(option, "--option"))
+    found = on_demand.data_sets.stage_data_set(
+        sources, stage, columns=names, engine=chosen, **_pairs(option, "--option")
+    )
     shown = {"engine": chosen.name, "rows": found.rows, "columns": ", ".join(found.schema.names)}
     _emit_outcome(shown | {"output": f"{found.folder}/data"}, as_json=as_json)
 
@@ -352,12 +350,10 @@ def reconcile(
 
 def _copybook(path: Path | None) -> str:
     """The text of a copybook that has been found to be one; what is wrong with it is said with its name."""
-    from tdqsim.layouts.copybook import load_copybook, read_copybook  # noqa: PLC0415
-
     if path is None:
         return ""
-    load_copybook(path)
-    return read_copybook(path)
+    on_demand.copybook.load_copybook(path)
+    return on_demand.copybook.read_copybook(path)
 
 
 @app.command("report")
@@ -377,7 +373,7 @@ def report(
         raise typer.Exit(Exit.CONDITION)
 
 
-def _emit_outcome(outcome: dict[str, Any], *, as_json: bool) -> None:
+def _emit_outcome(outcome: Mapping[str, object], *, as_json: bool) -> None:
     if as_json:
         emit_json(outcome, indent=None)
     else:

@@ -7,6 +7,8 @@ from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from tdqsim.cli import on_demand
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -30,12 +32,15 @@ class Bar:
 
     def __enter__(self) -> Self:
         if self._wanted:
-            from rich.console import Console  # noqa: PLC0415  (only where a person looks)
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            drawn = on_demand.progress
+            columns = (
+                drawn.TextColumn("{task.description}"), drawn.BarColumn(), drawn.MofNCompleteColumn(),
+                drawn.TimeElapsedColumn(),
+            )  # fmt: skip
             # Drawn when told, not by a thread of its own: that would take its time from the tasks.
-            self._progress = Progress(*columns, console=Console(stderr=True), auto_refresh=False)
+            self._progress = drawn.Progress(
+                *columns, console=on_demand.console.Console(stderr=True), auto_refresh=False
+            )
             self._progress.start()
         return self
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_options, offered_queues
 from tdqsim.cli.errors import Exit, InputError, aside, warn
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
 from tdqsim.cli.place import Place, at_place, checked_queues, looking, say_unknown, unknown_outside, using
+from tdqsim.cli.selection import is_generic, matching, supplied
+from tdqsim.core.codepage import codepage
 from tdqsim.core.spelling import did_you_mean
 from tdqsim.facts import SET_TDQUEUE_OPTIONS
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.spi.rows import TdqueueInfo
     from tdqsim.client import RemoteRegion, RemoteTdqueueInfo
 
-__all__ = ["app", "is_generic", "matching"]
+__all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -48,49 +50,17 @@ _EPOCH: Final = datetime(1900, 1, 1)  # noqa: DTZ001  (local time, as an ABSTIME
 _UNKNOWN: Final = "?"  # in place of a number of records that only the running region knows
 
 
-def is_generic(name: str) -> bool:
-    """Whether a name has * (any characters) or + (one character) in it."""
-    return "*" in name or "+" in name
-
-
-def matching(region: Region | RemoteRegion, names: Iterable[str]) -> Iterator[str]:
-    """The installed queues that the names mean, in browse order; a plain name is taken as it is."""
-    wanted = [name.upper() for name in names]
-    if not wanted:
-        wanted = ["*"]
-    installed = [info.tdqueue.rstrip() for info in region.browse_tdqueue("TYPE")]
-    seen: set[str] = set()
-    for name in wanted:
-        pattern = re.compile("".join({"*": ".*", "+": "."}.get(letter) or re.escape(letter) for letter in name))
-        found = [each for each in installed if pattern.fullmatch(each)] if is_generic(name) else [name]
-        for each in found:
-            if each not in seen:
-                seen.add(each)
-                yield each
-
-
-def supplied(region: Region | RemoteRegion) -> frozenset[str]:
-    """The queues of the supplied group that nobody has used: a list of queues leaves them out."""
-    infos = region.browse_tdqueue("INSTALLAGENT", "DEFINESOURCE", "NUMITEMS")
-    return frozenset(
-        info.tdqueue.rstrip()
-        for info in infos
-        if info.numitems <= 0 and (info.installagent.name == "SYSTEM" or info.definesource.startswith("DFH"))
-    )
-
-
 def _checked_options(options: list[str] | None) -> tuple[Any, ...]:
     """The options as the region knows them; a type checker cannot see that they are."""
-    from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS  # noqa: PLC0415  (a command imports what it uses)
-
+    known = on_demand.facts.INQUIRE_TDQUEUE_OPTIONS
     wanted = tuple(word.strip().upper() for each in options or () for word in each.split(","))
     for word in wanted:
-        if word not in INQUIRE_TDQUEUE_OPTIONS:
-            meant = did_you_mean(word, INQUIRE_TDQUEUE_OPTIONS)
+        if word not in known:
+            meant = did_you_mean(word, known)
             raise InputError(
                 f"--option {word}: is no option of INQUIRE TDQUEUE{meant}"
                 if meant
-                else f"--option {word}: INQUIRE TDQUEUE has {', '.join(sorted(INQUIRE_TDQUEUE_OPTIONS))}"
+                else f"--option {word}: INQUIRE TDQUEUE has {', '.join(sorted(known))}"
             )
     return wanted
 
@@ -166,7 +136,7 @@ def _emit_infos(
     emit_table(("TDQUEUE", *options), rows, empty=empty, more="; --option shows them")
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     """A value as people want it: nothing where an option does not apply."""
     name = getattr(value, "name", None)  # of a CVDA
     if name is not None:
@@ -231,7 +201,7 @@ def peek(
             chosen = list(matching(found, words)) if words else _holding(found)
             _peek_fields(place, found, chosen, limit, as_json=as_json)
             return
-        table = _code_page(page or found.codepage)
+        table = codepage(page or found.codepage)
         wanted = list(matching(found, words)) if words else _holding(found)
         unknown = unknown_outside(place, found)
         if unknown:
@@ -251,9 +221,7 @@ def _peek_fields(
     place: Place, region: Region | RemoteRegion, names: list[str], limit: int | None, *, as_json: bool
 ) -> None:
     """Records by the layouts of their queues; of a queue without one there is an error."""
-    from tdqsim.report.layouts import in_a_line, queue_layouts  # noqa: PLC0415
-
-    layouts = queue_layouts(place.region_file())
+    layouts = on_demand.queue_layouts.queue_layouts(place.region_file())
     missing = [name for name in names if name not in layouts]
     if missing:
         what = "no region directory is given" if place.directory is None else "region.yaml gives it no layout"
@@ -266,7 +234,7 @@ def _peek_fields(
         if len(names) > 1:
             emit(f"{name}:")
         for record in _records(region, name, limit):
-            emit(in_a_line(record, layouts[name]))
+            emit(on_demand.queue_layouts.in_a_line(record, layouts[name]))
 
 
 def _stands_for(region: Region | RemoteRegion, name: str) -> str:
@@ -288,12 +256,6 @@ def _records(region: Region | RemoteRegion, name: str, limit: int | None) -> lis
     return region.peek(name, limit=limit)
 
 
-def _code_page(name: Any) -> Any:
-    from tdqsim.core.codepage import codepage  # noqa: PLC0415
-
-    return codepage(name)
-
-
 @app.command("snapshot")
 @at_place()
 def snapshot(
@@ -302,7 +264,7 @@ def snapshot(
 ) -> None:
     """Write every queue that holds records, with its state and its records, as JSON."""
     with looking(place) as found:
-        table = _code_page(page or found.codepage)
+        table = codepage(page or found.codepage)
         unknown = sorted(unknown_outside(place, found) - supplied(found))
         queues = {
             name: {

@@ -5,21 +5,26 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tdqsim import client, datasets
+from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.define import hex_bytes
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, record_value, shown_record
 from tdqsim.cli.place import Place, at_place, checked_queues, using
 from tdqsim.cli.watch import behind
+from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.links import stays_here
-from tdqsim.errors import UsageError
+from tdqsim.errors import ConversionError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tdqsim.cics import Condition
 
 __all__ = ["app"]
 
@@ -60,12 +65,7 @@ def read(
     as_json: Json = False,
 ) -> None:
     """READQ TD: take records off a queue. Exit code 1 with QZERO when there are fewer."""
-    from tdqsim.cics import Condition  # noqa: PLC0415  (a command imports what it uses)
-    from tdqsim.client import RemoteError  # noqa: PLC0415
-    from tdqsim.core.codepage import codepage  # noqa: PLC0415
-    from tdqsim.facts import Resp  # noqa: PLC0415
-
-    short: Condition | RemoteError | None = None
+    short: Condition | client.RemoteError | None = None
     taken = 0
     place.require_records()
     with using(place) as found, nullcontext() if output is None else stays_here(output).open("wb") as file:
@@ -76,8 +76,8 @@ def read(
         while everything or taken < count:
             try:
                 record = found.readq_td(queue.upper())
-            except (Condition, RemoteError) as condition:
-                if condition.resp != Resp.QZERO:
+            except (on_demand.cics.Condition, client.RemoteError) as condition:
+                if condition.resp != on_demand.facts.Resp.QZERO:
                     raise
                 short = condition
                 break
@@ -143,15 +143,13 @@ def seed(
 
 
 def _incoming(
-    records: list[str] | None, source: Path | None, recfm: str, lrecl: int, page: Any, *, as_hex: bool
+    records: list[str] | None, source: Path | None, recfm: str, lrecl: int, page: str | int | CodePage, *, as_hex: bool
 ) -> Iterator[bytes]:
     """The records the user gave, as arguments or in a file.
 
     Raises:
         InputError: neither or both were given, or a record is not what it should be.
     """
-    from tdqsim.core.codepage import codepage  # noqa: PLC0415
-
     table = codepage(page)
     if bool(records) == (source is not None):
         raise InputError("give records as arguments, or a file of them by --file (- is the standard input)")
@@ -163,9 +161,7 @@ def _incoming(
     return _from_data_set(source, recfm, lrecl)
 
 
-def _lines(source: Path, table: Any, *, as_hex: bool) -> Iterator[bytes]:
-    from tdqsim.errors import ConversionError  # noqa: PLC0415
-
+def _lines(source: Path, table: CodePage, *, as_hex: bool) -> Iterator[bytes]:
     with sys.stdin if str(source) == "-" else source.open(encoding="utf-8", newline="\n") as file:
         for number, line in enumerate(file, 1):
             text = line.removesuffix("\n").removesuffix("\r")
@@ -178,8 +174,8 @@ def _lines(source: Path, table: Any, *, as_hex: bool) -> Iterator[bytes]:
 
 
 def _from_data_set(source: Path, recfm: str, lrecl: int) -> Iterator[bytes]:
-    from tdqsim.datasets import parse_dcb, read_records  # noqa: PLC0415
-
     if str(source) == "-":
         raise InputError("the standard input can be read as lines of text only; name a file")
-    return read_records(source, parse_dcb(f"RECFM={recfm.upper()}" + (f",LRECL={lrecl}" if lrecl else ""), "--format"))
+    return datasets.read_records(
+        source, datasets.parse_dcb(f"RECFM={recfm.upper()}" + (f",LRECL={lrecl}" if lrecl else ""), "--format")
+    )

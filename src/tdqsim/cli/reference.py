@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from types import ModuleType
 from typing import Any, Final
@@ -77,7 +77,7 @@ def _members(module: ModuleType) -> list[tuple[str, Any]]:
     return [(name, getattr(module, name)) for name in sorted(module.__all__) if not name.startswith("__")]
 
 
-def _home(value: Any, here: str) -> str | None:
+def _home(value: object, here: str) -> str | None:
     """The module below ``tdqsim`` that documents a name which the package itself exports again."""
     if here != "tdqsim":
         return None
@@ -102,7 +102,7 @@ def _described(name: str, value: Any) -> Iterator[str]:
         yield _markdown(inspect.getdoc(target) or "")
 
 
-def _signature(target: Any) -> str:
+def _signature(target: Callable[..., object]) -> str:
     """The signature, a parameter on each line if it is long; without the object that a method belongs to."""
     try:
         found = inspect.signature(target)
@@ -122,7 +122,7 @@ def _plain(signature: str) -> str:
     return re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature).replace("tdqsim.", "")
 
 
-def _summary(value: Any) -> str:
+def _summary(value: object) -> str:
     if not (callable(value) or inspect.ismodule(value)):
         return type(value).__name__
     return " ".join(_markdown(inspect.getdoc(value) or "").partition("\n\n")[0].split())

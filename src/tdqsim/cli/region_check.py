@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdqsim.cics import Region
+from tdqsim.cics.region_arguments import from_region_file
 from tdqsim.cli.place import NO_PROGRAMS
+from tdqsim.definitions import ExtraQueue
+from tdqsim.definitions.regionfile import REGION_FILE_NAME, line_of
 from tdqsim.errors import DefinitionError, Problem, TdqError
+from tdqsim.facts import SUPPLIED_QUEUES
 
 if TYPE_CHECKING:
     from tdqsim.definitions import Definitions, RegionFile
@@ -74,9 +80,7 @@ def _is_module(name: str, directory: Path) -> bool:
 
 def _prefixes() -> set[str]:
     """What stands before the colon of a handler that is no Python module."""
-    from importlib.metadata import entry_points  # noqa: PLC0415  (it takes as long as all else here)
-
-    return {each.name for each in entry_points(group="tdqsim.handlers")}
+    return {each.name for each in metadata.entry_points(group="tdqsim.handlers")}
 
 
 def _not_startable(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
@@ -92,9 +96,6 @@ def _not_startable(file: RegionFile, definitions: Definitions) -> Iterator[Probl
 
 def _refused(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
     """What the region itself says when it is made."""
-    from tdqsim.cics import Region  # noqa: PLC0415  (few checks get here)
-    from tdqsim.cics.region_arguments import from_region_file  # noqa: PLC0415
-
     arguments = {"definitions": definitions, "readonly": True, "store": None, **NO_PROGRAMS}
     try:
         Region(**from_region_file(file, arguments)).close()
@@ -106,9 +107,6 @@ def _refused(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
 
 def _unused_cards(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
     """DD cards that no queue names, in a region that has nothing else which could open them."""
-    from tdqsim.definitions import ExtraQueue  # noqa: PLC0415
-    from tdqsim.facts import SUPPLIED_QUEUES  # noqa: PLC0415
-
     if file.job or file.handlers or file.cobol is not None:
         return
     known = {queue.dd for queue in definitions.tdqueues if isinstance(queue, ExtraQueue)}
@@ -121,8 +119,6 @@ def _unused_cards(file: RegionFile, definitions: Definitions) -> Iterator[Proble
 
 def _to_nothing(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
     """Indirect queues whose target is not there, and triggers of transactions that are not."""
-    from tdqsim.facts import SUPPLIED_QUEUES  # noqa: PLC0415
-
     queues = {queue.name for queue in definitions.tdqueues} | set(SUPPLIED_QUEUES if file.supplied == "YES" else ())
     transactions = {each.name for each in definitions.transactions}
     for entry in definitions.entries:
@@ -158,12 +154,8 @@ def _at(entry: GroupEntry, attribute: str, value: str, message: str) -> Problem:
 
 
 def _in_region(file: RegionFile, key: str, value: str, message: str) -> Problem:
-    from tdqsim.definitions.regionfile import line_of  # noqa: PLC0415
-
     return Problem(str(_path(file)), line_of(_path(file), key, value), "", key, value, message)
 
 
 def _path(file: RegionFile) -> Path:
-    from tdqsim.definitions.regionfile import REGION_FILE_NAME  # noqa: PLC0415
-
     return file.directory / REGION_FILE_NAME

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Report"]
 
+_Row = dict[str, Any]
+"""INQUIRE and statistics of a queue, by name."""
 _COLUMNS: Final = ("TDQUEUE", "TYPE", "STATE", "NUMITEMS", "TRIGGERLEVEL", "DD / TARGET")
 _DEPTHS: Final = ("TDQUEUE", "writes", "reads", "deepest", "trigger tasks", "records/s")
 
@@ -40,7 +41,7 @@ class Report:
     sysid: str
     seed: int
     seconds: float
-    queues: list[dict[str, Any]]
+    queues: list[_Row]
     tasks: int
     abends: list[str]
     waiting: list[str]
@@ -59,7 +60,9 @@ class Report:
             counted = collected[name]
             counts = {key: counted[key] for key in ("writes", "reads", "deletes", "triggers", "peak_items")}
             queues.append({"TDQUEUE": name, **info.as_dict(plain=True), **counts})
-        waiting = [f"{strand.name} waits for {strand.waiting_for.name}" for strand in _suspended(region)]
+        # The region's own tasks that wait for something that will not come.
+        own = [(strand.name, strand.waiting_for) for strand in region.dispatcher.strands if strand.owner is region]
+        waiting = [f"{name} waits for {queue.name}" for name, queue in own if queue is not None]
         return cls(region.applid, region.sysid, seed, seconds, queues, tasks, abends, waiting)
 
     def take(self, result: JobResult) -> None:
@@ -76,7 +79,7 @@ class Report:
         """READQ, WRITEQ and DELETEQ TD that went well."""
         return sum(queue[name] for queue in self.queues for name in ("writes", "reads", "deletes"))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Everything, for one line of JSON; the job's figures come first."""
         used = [queue for queue in self.queues if _used(queue)]
         return {
@@ -99,7 +102,7 @@ class Report:
     def _rate(self, count: int) -> int:
         return round(count / self.seconds) if self.seconds > 0 else 0
 
-    def inquired(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    def inquired(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
         """INQUIRE of the queues that were used, or are the region's own: heads and rows."""
         return _COLUMNS, [_inquired(queue) for queue in self.queues if _used(queue)]
 
@@ -135,7 +138,7 @@ class Report:
         if self.output is not None:
             emit(f"data sets are in {self.output}")
 
-    def _depth(self, queue: dict[str, Any]) -> tuple[Any, ...]:
+    def _depth(self, queue: _Row) -> tuple[object, ...]:
         intra = queue["TYPE"] == "INTRA"
         passed = max(queue["writes"], queue["reads"])
         return (
@@ -157,13 +160,13 @@ _JSON_QUEUE: Final = (
 )
 
 
-def _used(queue: dict[str, Any]) -> bool:
+def _used(queue: _Row) -> bool:
     """Whether a queue is the region's own, or has been used: supplied ones mostly are not."""
     supplied = queue["INSTALLAGENT"] == "SYSTEM" or queue["DEFINESOURCE"].startswith("DFH")
     return not supplied or queue["NUMITEMS"] > 0 or any(queue[name] for name in ("writes", "reads", "deletes"))
 
 
-def _inquired(queue: dict[str, Any]) -> tuple[Any, ...]:
+def _inquired(queue: _Row) -> tuple[object, ...]:
     state = " ".join(
         word for word in (queue["ENABLESTATUS"], queue["OPENSTATUS"], queue["EMPTYSTATUS"]) if _applies(word)
     )
@@ -180,12 +183,7 @@ def _number(value: int) -> str:
     return "" if value == -1 else str(value)
 
 
-def _figure(value: Any) -> str:
+def _figure(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}: {each}" for name, each in value.items()) or "none"
     return value.name if isinstance(value, Enum) else str(value)
-
-
-def _suspended(region: Region) -> Iterable[Any]:
-    """The region's own tasks that wait for something that will not come."""
-    return [strand for strand in region.dispatcher.strands if strand.owner is region and strand.waiting_for is not None]

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Final
 
+from tdqsim.cli import on_demand
+from tdqsim.cli.reference import overview
 from tdqsim.facts import CONFIDENCE, Rule, rules, table
 
 __all__ = ["PAGES", "choices", "coverage", "differences", "reference", "sure"]
@@ -135,18 +137,16 @@ def sure() -> str:
 
 def coverage() -> str:
     """The chapter of what is simulated: commands, options, conditions, attributes, APIs and rules."""
-    from tdqsim.testing.coverage import declared_page  # noqa: PLC0415  (imports every room)
-
     known = list(rules().values())
     return (
-        declared_page() + _RULES.format(count=len(known)) + _sections(known, "confidence", lambda rule: rule.confidence)
+        on_demand.coverage.declared_page()
+        + _RULES.format(count=len(known))
+        + _sections(known, "confidence", lambda rule: rule.confidence)
     )
 
 
 def reference() -> str:
     """The chapter of the Python API."""
-    from tdqsim.cli.reference import overview  # noqa: PLC0415  (imports every room)
-
     return overview()
 
 

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from tdqsim.cli import statistics_file
+from tdqsim.cli import on_demand, statistics_file
 from tdqsim.cli.completing import offered_directories, offered_transactions
 from tdqsim.cli.errors import Exit, InputError
 from tdqsim.cli.output import emit_json
 from tdqsim.cli.place import DdOption, DefinitionsOption, Place, StoreOption
 from tdqsim.cli.progress import Bar
 from tdqsim.cli.report import Report
-from tdqsim.cli.run_page import RunPage
 from tdqsim.datasets.workdir import output_directory
 from tdqsim.errors import TdqError
-from tdqsim.job import importable
+from tdqsim.job import JobRequest, importable, named_class
 from tdqsim.testing.outcome import Outcomes
 
 if TYPE_CHECKING:
@@ -108,7 +107,9 @@ class _Request:
         self.out = out
         self.records = records
         self.seed = seed
-        self.pictures = RunPage(page, self.name, self.definitions, self.file) if page is not None else None
+        self.pictures = (
+            None if page is None else on_demand.run_page.RunPage(page, self.name, self.definitions, self.file)
+        )
         if records is not None and not self.file.job:
             raise InputError("--records is for a region directory with a job: line; this one has none")
 
@@ -207,8 +208,6 @@ def _job(request: _Request, output: Path, bar: Bar) -> JobClass | None:
     Raises:
         DefinitionError: its module or class cannot be imported.
     """
-    from tdqsim.job import JobRequest, named_class  # noqa: PLC0415  (a command imports what it uses)
-
     if not request.file.job:
         return None
     directory = request.place.directory or Path()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tdqsim.cli.errors import InputError
 from tdqsim.errors import TdqError
-from tdqsim.report import happened
-from tdqsim.report.layouts import queue_layouts
+from tdqsim.report import history_sections
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Prose, Table
+from tdqsim.report.queue_layouts import queue_layouts
 from tdqsim.report.topology import Site, topology
-from tdqsim.testing.happenings import Follower
+from tdqsim.testing.following import Follower
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -66,8 +66,8 @@ class RunPage:
         wrong = [Prose(each) for each in (*report.abends, *report.waiting)]
         page.add("What went wrong", *wrong[:50])
         if report.checks:
-            rows = [(each.name, _word(each.ok), each.detail) for each in report.checks]
-            page.add("Checks", Table(("check", "", "seen"), rows))
+            checks = [(each.name, _word(each.ok), each.detail) for each in report.checks]
+            page.add("Checks", Table(("check", "", "seen"), checks))
         if report.figures:
             page.add(
                 "Figures", Table(("figure", "value"), [(name, _shown(each)) for name, each in report.figures.items()])
@@ -75,10 +75,10 @@ class RunPage:
         heads, rows = report.inquired()
         page.add("Queues at the end", Table(heads, rows))
         page.add("Topology", topology([self._owner]).picture())
-        page.add("Depth over time", *happened.depth(digest))
-        page.add("Tasks and units of work", *happened.tasks(digest))
-        page.add("Triggers", *happened.triggers(digest))
-        page.add("The last operations on each queue", *happened.operations(digest))
+        page.add("Depth over time", *history_sections.depth(digest))
+        page.add("Tasks and units of work", *history_sections.tasks(digest))
+        page.add("Triggers", *history_sections.triggers(digest))
+        page.add("The last operations on each queue", *history_sections.operations(digest))
         page.write(self._path)
 
 
@@ -103,7 +103,7 @@ def _word(ok: bool) -> Mark:
     return Mark("ok" if ok else "WRONG", good=ok)
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> object:
     if isinstance(value, dict):
         return ", ".join(f"{name}: {each}" for name, each in value.items()) or "none"
     return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

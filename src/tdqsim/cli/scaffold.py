@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from tdqsim import definitions
 from tdqsim.cli.completing import beginning
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.examples import copyable
@@ -78,15 +79,13 @@ _SETTINGS: Final = {
 
 
 def _files() -> dict[str, str]:
-    from tdqsim.definitions.schema import json_schema, region_json_schema  # noqa: PLC0415  (a command's own imports)
-
     return {
         "region.yaml": _REGION,
         "payments.yaml": _DEFINITIONS,
         "payments.py": _HANDLER,
         "test_payments.py": _TEST,
-        ".schemas/region.json": _as_json(region_json_schema()),
-        ".schemas/definitions.json": _as_json(json_schema()),
+        ".schemas/region.json": _as_json(definitions.region_json_schema()),
+        ".schemas/definitions.json": _as_json(definitions.json_schema()),
         ".vscode/settings.json": _as_json(_SETTINGS),
     }
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
@@ -132,14 +132,14 @@ def _without_missing(text: str, pictures: Path) -> str:
     return _PICTURE.sub(lambda found: found[0] if (pictures.parent / found[1]).exists() else "", text)
 
 
-def _settings() -> dict[str, Any]:
-    settings: dict[str, Any] = yaml.safe_load(chapter_file("site.yml").read_bytes())
+def _settings() -> dict[str, object]:
+    settings: dict[str, object] = yaml.safe_load(chapter_file("site.yml").read_bytes())
     settings["nav"] = [{"Home": "index.md"}, *({group: _pages(group)} for group in GROUPS)]
     return settings
 
 
-def _pages(group: str) -> list[dict[str, Any]]:
-    pages: list[dict[str, Any]] = []
+def _pages(group: str) -> list[dict[str, object]]:
+    pages: list[dict[str, object]] = []
     for each in CHAPTERS.values():
         if each.group == group:
             below = [{"Overview": "reference.md"}, *({module: f"{module}.md"} for module in MODULES)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tdqsim.cli import on_demand
 from tdqsim.cli.errors import Exit
 from tdqsim.cli.output import emit, emit_json, emit_table
 
@@ -28,9 +29,7 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 @store.command("check")
 def check(path: Where, as_json: Json = False) -> None:
     """Look at every entry of a store that nobody has open; exit code 3 when something is damaged."""
-    from tdqsim.core.store import check as storecheck  # noqa: PLC0415  (a command imports what it uses)
-
-    report = storecheck.check(path)
+    report = on_demand.check.check(path)
     _show(report, as_json=as_json, saved=False)
     if not report.sound:
         raise typer.Exit(Exit.STORE)
@@ -43,26 +42,20 @@ def salvage(
     as_json: Json = False,
 ) -> None:
     """Put everything that is whole into a new store; the damaged one is not changed."""
-    from tdqsim.core.store import check as storecheck  # noqa: PLC0415
-
-    _show(storecheck.salvage(path, target), as_json=as_json, saved=True)
+    _show(on_demand.check.salvage(path, target), as_json=as_json, saved=True)
 
 
 @store.command("upgrade")
 def upgrade(path: Where, as_json: Json = False) -> None:
     """Bring a store of format 4 or 5 to the format of this version."""
-    from tdqsim.core.store import check as storecheck  # noqa: PLC0415
-
-    _say(storecheck.upgrade(path), "upgraded", as_json=as_json)
+    _say(on_demand.check.upgrade(path), "upgraded", as_json=as_json)
 
 
 @store.command("compact")
 def compact(path: Where, as_json: Json = False) -> None:
     """Give the room that a store's files do not use back to the disk."""
-    from tdqsim.core.store import check as storecheck  # noqa: PLC0415
-
     before = _size(path)
-    report = storecheck.compact(path)
+    report = on_demand.check.compact(path)
     _say(report, f"{before} bytes before, {_size(path)} now", as_json=as_json)
 
 
@@ -73,9 +66,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Copy a store, which a process may have open, and check the copy."""
-    from tdqsim.core.store import check as storecheck  # noqa: PLC0415
-
-    _say(storecheck.backup(path, target), f"copied to {target}: whole", as_json=as_json)
+    _say(on_demand.check.backup(path, target), f"copied to {target}: whole", as_json=as_json)
 
 
 def _size(path: Path) -> int:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tdqsim import client, definitions
+from tdqsim.cli import on_demand
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.examples import example
 from tdqsim.cli.output import emit, emit_json, emit_table
-from tdqsim.cli.place import ServerOption
+from tdqsim.cli.place import Place, ServerOption
 from tdqsim.client.control import find
 
 if TYPE_CHECKING:
@@ -38,23 +41,21 @@ def topology(
     Of a directory that is served it is what is installed there now. Of others only definitions are read: nothing is
     opened, imported or run. Several directories are drawn together, a remote queue leading to the region that has it.
     """
-    from tdqsim.cli.run_page import check_page  # noqa: PLC0415  (a command imports what it uses)
-    from tdqsim.report.page import Page  # noqa: PLC0415
-    from tdqsim.report.topology import topology as of  # noqa: PLC0415
-
     if out is not None:
-        check_page(out)
+        on_demand.run_page.check_page(out)
     owners = [_owner(each) for each in directories or ()]
     if server:
         owners += _elsewhere(server)
     elif not owners:
         owners.append(_owner(None))
-    found = of(owners)
+    found = on_demand.topology.topology(owners)
     if as_json:
         emit_json(found.as_dict())
     if out is not None:
         names = ", ".join(owner.name for owner in owners)
-        page = Page(f"Topology of {names}", lead=f"{len(found.nodes):,} queues and targets, {len(found.edges):,} ways.")
+        page = on_demand.page.Page(
+            f"Topology of {names}", lead=f"{len(found.nodes):,} queues and targets, {len(found.edges):,} ways."
+        )
         page.add("What leads where", found.picture())
         page.write(out)
         if not as_json:
@@ -66,22 +67,17 @@ def topology(
 
 def _owner(directory: Path | None) -> Site:
     """The region or IBM i system of a directory."""
-    from tdqsim.cli.place import Place  # noqa: PLC0415
-    from tdqsim.cli.run_page import owner_of  # noqa: PLC0415
-    from tdqsim.report.topology import Site  # noqa: PLC0415
-    from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file  # noqa: PLC0415
-
     where = directory or Path()
     served = _served(example(where) or where)
     if served is not None:
         return served
-    if (where / SYSTEM_FILE_NAME).is_file() and not (where / "region.yaml").is_file():
-        system, definitions = load_system_file(where)
-        return Site(system.name, "", definitions)
+    if (where / on_demand.systemfile.SYSTEM_FILE_NAME).is_file() and not (where / "region.yaml").is_file():
+        system, found = on_demand.systemfile.load_system_file(where)
+        return on_demand.topology.Site(system.name, "", found)
     place = Place(directory)
     if place.directory is None:
         raise InputError("whose topology? Name a region directory (with region.yaml), or a system's (system.yaml)")
-    return owner_of(place.load_definitions(), place.region_file())
+    return on_demand.run_page.owner_of(place.load_definitions(), place.region_file())
 
 
 # -- what is served ---------------------------------------------------------------------------------------------------
@@ -92,9 +88,7 @@ def _served(directory: Path) -> Site | None:
     address = find(directory)
     if address is None:
         return None
-    from tdqsim.cli.remote import client_here  # noqa: PLC0415  (few directories are served)
-
-    with client_here(directory, address.kind) as found:
+    with on_demand.remote.client_here(directory, address.kind) as found:
         return _site(*found, address.kind) if found is not None else None
 
 
@@ -104,33 +98,27 @@ def _elsewhere(url: str) -> list[Site]:
     Raises:
         InputError: none of that name is there.
     """
-    from tdqsim.cli.remote import client_at  # noqa: PLC0415
-
-    with client_at(url) as (client, wanted):
-        there = {each["applid"]: "region" for each in client.regions()}
-        there |= {each["name"]: "system" for each in client.systems()}
+    with on_demand.remote.client_at(url) as (server, wanted):
+        there = {each["applid"]: "region" for each in server.regions()}
+        there |= {each["name"]: "system" for each in server.systems()}
         if wanted and wanted not in there:
             raise InputError(f"--server {url}: {wanted} is not served there; there are {', '.join(there) or 'none'}")
-        return [_site(client, name, kind) for name, kind in there.items() if wanted in ("", name)]
+        return [_site(server, name, kind) for name, kind in there.items() if wanted in ("", name)]
 
 
-def _site(client: Client, name: str, kind: str) -> Site:
-    from tdqsim.client import RemoteRegion, RemoteSystem  # noqa: PLC0415
-    from tdqsim.definitions import Definitions, parse_definitions  # noqa: PLC0415
-    from tdqsim.report.topology import Site  # noqa: PLC0415
-
+def _site(server: Client, name: str, kind: str) -> Site:
     if kind == "system":
-        rows = RemoteSystem(client, name).data_queue_info()
-        return Site(name, "", Definitions.of(_data_queue({**row}) for row in rows))
-    region = RemoteRegion(client, name)
+        rows = client.RemoteSystem(server, name).data_queue_info()
+        return on_demand.topology.Site(name, "", definitions.Definitions.of(_data_queue({**row}) for row in rows))
+    region = client.RemoteRegion(server, name)
     found = region.definitions()
-    return Site(name, region.about()["sysid"], parse_definitions(found["yaml"], file=name), found["data_sets"])
+    return on_demand.topology.Site(
+        name, region.about()["sysid"], definitions.parse_definitions(found["yaml"], file=name), found["data_sets"]
+    )
 
 
-def _data_queue(row: dict[str, Any]) -> Resource:
+def _data_queue(row: Mapping[str, object]) -> Resource:
     """A row of DATA_QUEUE_INFO as the definition of that data queue."""
-    from tdqsim.definitions import define_dtaq  # noqa: PLC0415
-
     attributes: dict[str, Any] = {"dtaq": f"{row['data_queue_library']}/{row['data_queue_name']}"}
     if row["data_queue_type"] == "DDM":
         rdb = row["relational_database_name"]
@@ -139,4 +127,4 @@ def _data_queue(row: dict[str, Any]) -> Resource:
     else:
         attributes |= {"maxlen": row["maximum_message_length"], "seq": f"*{row['sequence']}"}
         attributes |= {"keylen": row["key_length"]} if row["sequence"] == "KEYED" else {}
-    return define_dtaq(**attributes)
+    return definitions.define_dtaq(**attributes)

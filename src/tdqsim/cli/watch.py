@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tdqsim.cics import Region
+from tdqsim.cli import on_demand
 from tdqsim.cli.errors import Exit, warn
 from tdqsim.testing.outcome import Outcomes
 
 if TYPE_CHECKING:
+    from tdqsim.cics import Region
     from tdqsim.client import RemoteRegion
 
 __all__ = ["Behind", "behind"]
@@ -41,7 +42,7 @@ class Behind:
 def behind(region: Region | RemoteRegion) -> Iterator[Behind]:
     """Watch the tasks of a region while a command works; then run those that are ready."""
     told = Behind()
-    if not isinstance(region, Region):
+    if not isinstance(region, on_demand.cics.Region):
         yield told  # in a server, which runs its tasks and logs what becomes of them
         return
     told.outcomes.watch(region)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from html import escape
-from typing import Any, Final
+from typing import Final
 
 __all__ = ["brief", "in_script", "label", "markup", "visible"]
 
@@ -44,6 +44,6 @@ def label(text: object, most: int = 80) -> str:
     return escape(visible(brief(str(text), most)), quote=False).replace("%{", "%&#123;")
 
 
-def in_script(value: Any) -> str:
+def in_script(value: object) -> str:
     """A value as JSON that can stand inside a script element."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).translate(_IN_SCRIPT)

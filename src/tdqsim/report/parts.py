@@ -76,7 +76,7 @@ class Table:
     """
 
     heads: Sequence[str]
-    rows: Iterable[Sequence[Any]]
+    rows: Iterable[Sequence[object]]
     caption: str = ""
     total: int = 0
     rest: str = ""
@@ -107,7 +107,7 @@ class Table:
             yield f'<p class="quiet">{len(shown):,} of {total:,} are shown{markup(where)}.</p>'
 
 
-def _numeric(cells: Iterable[Any]) -> bool:
+def _numeric(cells: Iterable[object]) -> bool:
     kinds = {type(cell) for cell in cells if cell != ""}
     return bool(kinds) and kinds <= {int, float}
 
@@ -116,7 +116,7 @@ def _right(wanted: bool) -> str:
     return " class=n" if wanted else ""
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, Mark):
         return f'<span class="{"good" if value.good else "bad"}">{markup(value.text)}</span>'
     if isinstance(value, int | float) and not isinstance(value, bool):

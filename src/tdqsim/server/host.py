@@ -26,7 +26,7 @@ from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.ibmi import System
 from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.layouts import Layout
-from tdqsim.report.layouts import queue_layouts
+from tdqsim.report.queue_layouts import queue_layouts
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.errors import ServeError
 from tdqsim.server.hostservers import Accounts

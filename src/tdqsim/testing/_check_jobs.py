@@ -11,10 +11,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.testing._shelf import Shelf
-from tdqsim.testing.events import JobEvent
+from tdqsim.testing.events import Facts, JobEvent
 from tdqsim.testing.text import show_record
 
 __all__ = ["JobChecker"]
@@ -75,7 +75,7 @@ class _Keys:
 class _Queue:
     """One data queue as the history makes it."""
 
-    def __init__(self, name: str, facts: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, facts: Facts) -> None:
         self.name = name
         self.ddm = facts.get("type") == "*DDM"
         self.seq = str(facts.get("seq", "*FIFO"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.messages import MessageFrame
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from tdqsim.core.store import Store
     from tdqsim.ibmi import System
     from tdqsim.ibmi.job import JobBase
+    from tdqsim.ibmi.messages import Message
 
 __all__ = ["Points", "tear"]
 
+T = TypeVar("T")
 _PAGE: Final = 4096
 _METAS: Final = 2
 _DECISION: Final = ("the decision", "what it has done")
@@ -57,18 +59,18 @@ class Points:
         self._end_at = end_at
         self._tears = tears
         self._undo: list[Callable[[], None]] = []
-        self._deleting: tuple[Any, ...] = ()
+        self._deleting: tuple[str | int, ...] = ()
 
     def watch_region(self, region: Region, prefix: str = "") -> None:
         """Be asked at each command and commit of a region."""
-        add_hook(region, _Commands(self, prefix))
+        add_hook(region, _Commands(self, region, prefix))
         self._watch_store(region, region.store, prefix)
 
     def watch_system(self, system: System) -> None:
         """Be asked at each API, CL command and commit of a system."""
         planned = system.faults
 
-        def before(job: JobBase, operation: str, name: str, library: str) -> Any:
+        def before(job: JobBase, operation: str, name: str, library: str) -> Message | None:
             where = f" {library}/{name}".rstrip("/") if name else ""
             self._deleting = (operation, job.qualified_name, f"{library}/{name}") if operation == "QCLRDTAQ" else ()
             self.point(f"before {operation}{where} of job {job.qualified_name}", system)
@@ -83,7 +85,7 @@ class Points:
         for end in link.ends:
             end.served.serve = partial(self._message, end, end.served.serve)  # type: ignore[method-assign]
 
-    def _message(self, end: LinkEnd, act: Callable[[MessageFrame], Any], message: MessageFrame) -> Any:
+    def _message(self, end: LinkEnd, act: Callable[[MessageFrame], T], message: MessageFrame) -> T:
         """Do what a message asks for; a region that ends in the midst of it is a link that is gone."""
         if message.kind == "ASK":
             return act(message)
@@ -134,14 +136,14 @@ class Points:
 
     def _crash(self, name: str, owner: Region | System) -> None:
         self.victim = owner
-        recorder: Any = owner.recorder
-        if recorder is not None and self._deleting:
+        trace = owner.recorder.trace if owner.recorder is not None else None
+        if trace is not None and self._deleting:
             rest = (b"", "UNKNOWN") if isinstance(self._deleting[1], str) else ("", "", "UNKNOWN")
-            recorder.trace((*self._deleting, b"", owner.clock.time_ns(), *rest))
+            trace((*self._deleting, b"", owner.clock.time_ns(), *rest))
         owner.failed = True
         raise Crashed(name)
 
-    def begins(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
+    def begins(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
         """A command of a region begins: whether one that deletes was done will not be known when it ends here."""
         queue = str(arguments.get("queue") or "").rstrip()
         self._deleting = (command, task.number, queue) if command == "DELETEQ TD" else ()
@@ -155,17 +157,16 @@ class Points:
 class _Commands:
     """A region's hook: the moment before each command is a point."""
 
-    def __init__(self, points: Points, prefix: str) -> None:
-        self._points, self._prefix = points, prefix
+    def __init__(self, points: Points, region: Region, prefix: str) -> None:
+        self._points, self._region, self._prefix = points, region, prefix
 
-    def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
+    def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
         """See :class:`tdqsim.cics.Hook`."""
         words = (f"{self._prefix}before", command, str(arguments.get("queue") or ""), f"of task {task.number}")
         self._points.begins(task, command, arguments)
-        owner: Any = task.region
-        self._points.point(" ".join(word for word in words if word), owner)
+        self._points.point(" ".join(word for word in words if word), self._region)
 
-    def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
         """Nothing: what follows is a point of its own."""
 
 

@@ -17,13 +17,13 @@ import pytest
 
 from tdqsim.definitions.regionfile import load_region_file
 from tdqsim.errors import DefinitionError, TdqError
-from tdqsim.report import happened
+from tdqsim.report import history_sections
 from tdqsim.report.digest import Digest
-from tdqsim.report.layouts import queue_layouts
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Part, Prose, Ready, Section, Table
+from tdqsim.report.queue_layouts import queue_layouts
 from tdqsim.testing.clock import waiting
-from tdqsim.testing.happenings import Follower
+from tdqsim.testing.following import Follower
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -82,8 +82,9 @@ class _Followed:
         for follower in self._followers:
             digest = follower.digest()
             parts = [
-                *happened.depth(digest), *happened.tasks(digest), *happened.triggers(digest, _TRIGGERS),
-                *happened.operations(digest, _QUEUES),
+                *history_sections.depth(digest), *history_sections.tasks(digest),
+                *history_sections.triggers(digest, _TRIGGERS),
+                *history_sections.operations(digest, _QUEUES),
             ]  # fmt: skip
             if parts:
                 yield Prose(f"{follower.name}, seed {kit.seed}: {digest.events:,} events")

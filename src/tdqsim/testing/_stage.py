@@ -7,12 +7,13 @@ becomes due within so many seconds may come before a task that is ready now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from tdqsim.cics import Region, Task, UnitOfWork
 from tdqsim.core.agenda import Agenda, Entry, is_stale
 from tdqsim.core.dispatch import Dispatcher, Timer
+from tdqsim.definitions import Definitions, Resource
 from tdqsim.ibmi import StartedJob, System
 from tdqsim.ibmi.job import JobBase
 from tdqsim.testing._orders import Broken, Choice, Controller, Policy
@@ -177,7 +178,7 @@ class Stage:
         self._stores = stores
         self.systems: list[System] = []
 
-    def region(self, definitions: Any = (), **options: Any) -> Region:
+    def region(self, definitions: Definitions | Iterable[Resource] = (), **options: Any) -> Region:
         """A region on the stage; arguments as :class:`~tdqsim.cics.Region`'s. Supplied queues only when asked for."""
         options.setdefault("supplied_queues", False)
         if "store" not in options:
@@ -203,7 +204,7 @@ class Stage:
         if self.log is not None:
             self.log.append(f"job {job.qualified_name} {operation} {library}/{name}")
 
-    def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
+    def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
         """The point before each command at which another task may go on."""
         dispatcher = self.dispatcher
         if dispatcher.current is not dispatcher.outside:
@@ -211,7 +212,7 @@ class Stage:
         if self.log is not None:
             self.log.append(_described(task, command, arguments))
 
-    def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
         """Nothing happens after a command."""
 
     def _look(self) -> None:
@@ -250,7 +251,7 @@ class Stage:
         self.dispatcher.release_workers()
 
 
-def _described(task: Task, command: str, arguments: Mapping[str, Any]) -> str:
+def _described(task: Task, command: str, arguments: Mapping[str, object]) -> str:
     data = arguments.get("from_")
     words = [f"task {task.number} {task.transid:<4}", command, str(arguments.get("queue") or "")]
     if isinstance(data, bytes):

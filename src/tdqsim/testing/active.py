@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.kernel.task import take_rollback
@@ -34,7 +34,9 @@ from tdqsim.testing.hooks import add_hook, remove_hook
 from tdqsim.testing.torn import Image, image_of, tear
 
 if TYPE_CHECKING:
+    from tdqsim.cics.model.region import RegionData
     from tdqsim.core.store import Durable, Store
+    from tdqsim.ibmi.messages import Message
 
 __all__ = ["ActivePlan"]
 
@@ -112,7 +114,7 @@ class ActivePlan:
             before = system.faults
             mine = partial(self._message, system, [each for each in messages if each[1].system in ("", system.name)])
 
-            def fault(job: JobBase, operation: str, name: str, library: str) -> Any:
+            def fault(job: JobBase, operation: str, name: str, library: str) -> Message | None:
                 found = mine(job, operation, name, library)
                 return before(job, operation, name, library) if found is None and before is not None else found
 
@@ -127,7 +129,7 @@ class ActivePlan:
 
     # -- at a command ---------------------------------------------------------------------------------------------
 
-    def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
+    def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
         """See :class:`tdqsim.cics.Hook`."""
         for number, fault in self._conditions:
             if _fits(fault, task, command, arguments) and self.due(number, fault.nth, fault.times):
@@ -139,10 +141,10 @@ class ActivePlan:
                         take_rollback(task)
                     raise _condition(fault)
 
-    def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
         """Nothing happens after a command."""
 
-    def foresee(self, task: Task, command: str, arguments: Mapping[str, Any]) -> Condition | None:
+    def foresee(self, task: Task, command: str, arguments: Mapping[str, object]) -> Condition | None:
         """The condition that a command would meet now, without counting it."""
         for number, fault in self._conditions:
             if fault.condition and _fits(fault, task, command, arguments) and self._is_due(number, fault):
@@ -169,7 +171,7 @@ class ActivePlan:
         operation: str,
         name: str,
         library: str,
-    ) -> Any:
+    ) -> Message | None:
         for number, fault in messages:
             if _fits_call(fault, job, operation, name, library) and self.due(number, fault.nth, fault.times):
                 self.note(fault, f"at {operation} of job {job.qualified_name}")
@@ -258,7 +260,7 @@ def _condition(fault: Fault) -> Condition:
     return Condition(Resp[fault.condition], fault.resp2, f"a planned fault: {shown(fault)}")
 
 
-def _fits(fault: Fault, task: Task, command: str, arguments: Mapping[str, Any]) -> bool:
+def _fits(fault: Fault, task: Task, command: str, arguments: Mapping[str, object]) -> bool:
     return (
         fault.command in ("", command)
         and fault.transid in ("", task.transid)
@@ -268,7 +270,7 @@ def _fits(fault: Fault, task: Task, command: str, arguments: Mapping[str, Any]) 
     )
 
 
-def _queues_of(region: RegionData, arguments: Mapping[str, Any]) -> Iterator[str]:
+def _queues_of(region: RegionData, arguments: Mapping[str, object]) -> Iterator[str]:
     """The name that the program uses, and the queue that it stands for."""
     name = str(arguments.get("queue") or arguments.get("tdqueue") or "").rstrip(" ")
     yield name

@@ -10,7 +10,7 @@ from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.look.followed import followed_records
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 from tdqsim.ibmi import System
 from tdqsim.testing.text import hex_lines, show_record
@@ -35,7 +35,7 @@ def assert_records(
 
     Raises:
         AssertionError: it does not; the text shows both, and the first record that differs as a dump.
-        Condition, TdqError: there is no such queue, or nobody can say what is on it.
+        Condition, UsageError: there is no such queue, or nobody can say what is on it.
     """
     own = owner.codepage if isinstance(owner, Region) else find_codepage(owner.ccsid)
     page = own if codepage is None else find_codepage(codepage)
@@ -49,12 +49,12 @@ def _records(owner: Region | System, name: str) -> list[bytes]:
     if isinstance(owner, Region):
         records = followed_records(owner, name)
         if records is None:
-            raise TdqError(f"queue {name} is in another region, which is not connected or does not have it")
+            raise UsageError(f"queue {name} is in another region, which is not connected or does not have it")
         return records
     found = next((queue for queue in owner.queues() if queue.qualified == name.upper()), None)
     if found is None:
         names = ", ".join(queue.qualified for queue in owner.queues()) or "none"
-        raise TdqError(f"system {owner.name} has no data queue {name}; there are {names}")
+        raise UsageError(f"system {owner.name} has no data queue {name}; there are {names}")
     return [entry.data for entry in found.stored.entries()]
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.errors import TdqError
+from tdqsim.errors import NotInstalled
 
 __all__ = ["FrozenClock", "StillClock", "Waiting", "frozen", "jump_to_next_deadline", "waiting"]
 
@@ -87,12 +87,12 @@ def frozen(moment: str | datetime = "2026-01-01 08:00:00") -> Iterator[FrozenClo
         moment: where time stands, UTC when it says nothing else.
 
     Raises:
-        TdqError: freezegun is not installed.
+        NotInstalled: freezegun is not installed.
     """
     try:
         from freezegun import freeze_time  # noqa: PLC0415  (an optional library)
     except ImportError as error:
-        raise TdqError("to freeze time needs freezegun: pip install 'tdqsim[test]'") from error
+        raise NotInstalled("to freeze time needs freezegun: pip install 'tdqsim[test]'") from error
     with freeze_time(moment) as factory:
         yield FrozenClock(factory)
 

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from tdqsim.cics import Region
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.definitions import Definitions
-from tdqsim.errors import StoreDamaged, TdqError
+from tdqsim.definitions import Definitions, Resource
+from tdqsim.errors import StoreDamaged, UsageError
 from tdqsim.ibmi import System
 from tdqsim.testing._crash_points import Points, tear
 from tdqsim.testing.clock import StillClock
@@ -43,6 +43,12 @@ __all__ = [
     "enumerate_sysplex_crashes",
     "enumerate_system_crashes",
 ]
+
+Subject = TypeVar("Subject")
+Told = list[Any]
+"""What a scenario has been told is done, as it appends it."""
+Installed = Definitions | Iterable[Resource]
+Options = Mapping[str, Any]
 
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  (memory where there is some; else the directory for temporary files)
 _ROOM: Final = 2**28
@@ -78,9 +84,9 @@ class CrashReport:
 
 
 def enumerate_crashes(
-    scenario: Callable[[Region, list[Any]], object],
-    check: Callable[[Region, list[Any]], object],
-    definitions: Any = (),
+    scenario: Callable[[Region, Told], object],
+    check: Callable[[Region, Told], object],
+    definitions: Installed = (),
     *,
     prepare: Callable[[Region], object] | None = None,
     points: Iterable[int] | None = None,
@@ -104,16 +110,16 @@ def enumerate_crashes(
 
     Raises:
         CrashFailure: the check did not hold, or the restart failed; that exception is the cause.
-        TdqError: the scenario fails without any crash, which is the cause, or does not do the same each time.
+        UsageError: the scenario fails without any crash, which is the cause, or does not do the same each time.
         ValueError: there is no point with a number that was given.
     """
     return _enumerate(lambda: _RegionWorld(definitions, prepare, options), scenario, check, points, torn=torn)
 
 
 def enumerate_sysplex_crashes(
-    scenario: Callable[[Sysplex, list[Any]], object],
-    check: Callable[[Sysplex, list[Any]], object],
-    regions: Mapping[str, Any],
+    scenario: Callable[[Sysplex, Told], object],
+    check: Callable[[Sysplex, Told], object],
+    regions: Mapping[str, Installed],
     *,
     links: Iterable[tuple[str, str]] | None = None,
     prepare: Callable[[Region], object] | None = None,
@@ -138,16 +144,16 @@ def enumerate_sysplex_crashes(
         options: further arguments of each :class:`~tdqsim.cics.Region`. Supplied queues only when asked for.
 
     Raises:
-        CrashFailure, TdqError, ValueError: as :func:`enumerate_crashes`.
+        CrashFailure, UsageError, ValueError: as :func:`enumerate_crashes`.
     """
     pairs = list(combinations(regions, 2)) if links is None else list(links)
     return _enumerate(lambda: _SysplexWorld(regions, pairs, prepare, options), scenario, check, points, torn=torn)
 
 
 def enumerate_system_crashes(
-    scenario: Callable[[System, list[Any]], object],
-    check: Callable[[System, list[Any]], object],
-    definitions: Any = None,
+    scenario: Callable[[System, Told], object],
+    check: Callable[[System, Told], object],
+    definitions: Definitions | None = None,
     *,
     prepare: Callable[[System], object] | None = None,
     points: Iterable[int] | None = None,
@@ -170,7 +176,7 @@ def enumerate_system_crashes(
         options: further arguments of :class:`~tdqsim.ibmi.System`.
 
     Raises:
-        CrashFailure, TdqError, ValueError: as :func:`enumerate_crashes`.
+        CrashFailure, UsageError, ValueError: as :func:`enumerate_crashes`.
     """
     return _enumerate(lambda: _SystemWorld(definitions, prepare, options), scenario, check, points, torn=torn)
 
@@ -190,7 +196,11 @@ class Crashes:
         self._handlers = handlers
 
     def __call__(
-        self, scenario: Callable[..., object], check: Callable[..., object], definitions: Any = None, **options: Any
+        self,
+        scenario: Callable[..., object],
+        check: Callable[..., object],
+        definitions: Installed | None = None,
+        **options: Any,
     ) -> CrashReport:
         """See :func:`enumerate_crashes`."""
         if definitions is None:
@@ -200,7 +210,11 @@ class Crashes:
         return enumerate_crashes(scenario, check, definitions, **options)
 
     def system(
-        self, scenario: Callable[..., object], check: Callable[..., object], definitions: Any = None, **options: Any
+        self,
+        scenario: Callable[..., object],
+        check: Callable[..., object],
+        definitions: Definitions | None = None,
+        **options: Any,
     ) -> CrashReport:
         """See :func:`enumerate_system_crashes`."""
         if definitions is None and self._definitions.dtaqs:
@@ -217,10 +231,10 @@ def _load_handlers(prepare: Callable[[Region], object] | None, region: Region) -
 # -- what crashes -----------------------------------------------------------------------------------------------------
 
 
-class _World(Protocol):
+class _World(Protocol[Subject]):
     """What a scenario runs in: stores in a directory, and what is opened on them."""
 
-    subject: Any
+    subject: Subject
     synced: bool
 
     def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
@@ -229,7 +243,7 @@ class _World(Protocol):
     def watch(self, points: Points) -> None:
         """Have the points counted."""
 
-    def fail(self, victim: Any) -> Path:
+    def fail(self, victim: Region | System) -> Path:
         """The victim's process has ended; the others go on as far as they can. Where the victim's store is."""
 
     def close(self, *, clean: bool) -> None:
@@ -237,9 +251,7 @@ class _World(Protocol):
 
 
 class _RegionWorld:
-    def __init__(
-        self, definitions: Any, prepare: Callable[[Region], object] | None, options: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, definitions: Installed, prepare: Callable[[Region], object] | None, options: Options) -> None:
         self._definitions, self._prepare = definitions, prepare
         self._options = {"supplied_queues": False, **options}
         self.synced = self._options.get("durability") == "power"
@@ -255,7 +267,7 @@ class _RegionWorld:
     def watch(self, points: Points) -> None:
         points.watch_region(self.subject)
 
-    def fail(self, victim: Region) -> Path:
+    def fail(self, victim: Region | System) -> Path:
         victim.close(clean=False)
         return self._place
 
@@ -266,10 +278,10 @@ class _RegionWorld:
 class _SysplexWorld:
     def __init__(
         self,
-        regions: Mapping[str, Any],
+        regions: Mapping[str, Installed],
         links: list[tuple[str, str]],
         prepare: Callable[[Region], object] | None,
-        options: Mapping[str, Any],
+        options: Options,
     ) -> None:
         self._definitions, self._links, self._prepare = regions, links, prepare
         self._options = {"supplied_queues": False, **options}
@@ -305,7 +317,8 @@ class _SysplexWorld:
         for one, other in self._links:
             points.watch_link(self.subject.link(one, other))
 
-    def fail(self, victim: Region) -> Path:
+    def fail(self, victim: Region | System) -> Path:
+        assert isinstance(victim, Region)
         victim.close(clean=False)
         self.subject.run()
         return self._place / victim.applid
@@ -317,7 +330,7 @@ class _SysplexWorld:
 
 class _SystemWorld:
     def __init__(
-        self, definitions: Any, prepare: Callable[[System], object] | None, options: Mapping[str, Any]
+        self, definitions: Definitions | None, prepare: Callable[[System], object] | None, options: Options
     ) -> None:
         self._definitions, self._prepare, self._options = definitions, prepare, options
         self.synced = options.get("durability") == "power"
@@ -334,7 +347,7 @@ class _SystemWorld:
     def watch(self, points: Points) -> None:
         points.watch_system(self.subject)
 
-    def fail(self, victim: System) -> Path:
+    def fail(self, victim: Region | System) -> Path:
         victim.close(clean=False)
         return self._place
 
@@ -346,9 +359,9 @@ class _SystemWorld:
 
 
 def _enumerate(
-    make: Callable[[], _World],
-    scenario: Callable[[Any, list[Any]], object],
-    check: Callable[[Any, list[Any]], object],
+    make: Callable[[], _World[Subject]],
+    scenario: Callable[[Subject, Told], object],
+    check: Callable[[Subject, Told], object],
     points: Iterable[int] | None,
     *,
     torn: bool,
@@ -363,14 +376,14 @@ def _enumerate(
     return CrashReport((*names, "the normal end"), len(wanted), refused)
 
 
-class _Run:
+class _Run(Generic[Subject]):
     """One scenario, run again and again."""
 
     def __init__(
         self,
-        make: Callable[[], _World],
-        scenario: Callable[[Any, list[Any]], object],
-        check: Callable[[Any, list[Any]], object],
+        make: Callable[[], _World[Subject]],
+        scenario: Callable[[Subject, Told], object],
+        check: Callable[[Subject, Told], object],
         *,
         torn: bool,
     ) -> None:
@@ -380,7 +393,7 @@ class _Run:
     def without_crash(self) -> list[str]:
         """The points of a run that ends normally; the check must hold after a warm start too."""
         with _directory() as place:
-            clock, told, points, world = StillClock(), list[Any](), Points(-1, tears=self._torn), self._make()
+            clock, told, points, world = StillClock(), Told(), Points(-1, tears=self._torn), self._make()
             world.open(place, clock, first=True)
             try:
                 world.watch(points)
@@ -388,7 +401,7 @@ class _Run:
             except Exception as error:
                 points.forget()
                 world.close(clean=False)
-                raise TdqError(f"the scenario fails without any crash: {error}") from error
+                raise UsageError(f"the scenario fails without any crash: {error}") from error
             points.forget()
             names = list(points.names)
             world.close(clean=True)
@@ -398,7 +411,7 @@ class _Run:
     def at(self, point: int) -> bool:
         """Crash at one point and check; True when the store of a torn commit refused to open."""
         with _directory() as place:
-            clock, told, points, world = StillClock(), list[Any](), Points(point, tears=self._torn), self._make()
+            clock, told, points, world = StillClock(), Told(), Points(point, tears=self._torn), self._make()
             world.open(place, clock, first=True)
             world.watch(points)
             try:
@@ -408,10 +421,10 @@ class _Run:
             except Exception as error:
                 if points.victim is None:
                     world.close(clean=False)
-                    raise TdqError(f"the scenario fails without any crash: {error}") from error
+                    raise UsageError(f"the scenario fails without any crash: {error}") from error
             if points.victim is None:
                 world.close(clean=False)
-                raise TdqError(f"point {point} is not reached: the scenario does not do the same each time")
+                raise UsageError(f"point {point} is not reached: the scenario does not do the same each time")
             store = world.fail(points.victim)
             points.forget()
             if points.image is not None:
@@ -425,7 +438,7 @@ class _Run:
         return False
 
     def _restarted(
-        self, world: _World, place: Path, clock: StillClock, told: list[Any], point: int, where: str
+        self, world: _World[Subject], place: Path, clock: StillClock, told: Told, point: int, where: str
     ) -> None:
         clock.advance(1)
         what = "the restart"

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 
-__all__ = ["AnyEvent", "Event", "JobEvent", "encode", "load_history"]
+__all__ = ["AnyEvent", "Event", "Events", "Facts", "JobEvent", "RawEvent", "encode", "load_history"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT: Final = 5
@@ -25,6 +25,13 @@ _KINDS: Final = {
     **dict.fromkeys(("what", "holder"), str),
     **dict.fromkeys(("records", "entries"), list),
 }
+Facts = Mapping[str, Any]
+"""What only some kinds of events have, by name."""
+RawEvent = tuple[Any, ...]
+"""An event as a recorder is given it: its values in order, those at the end left out that say nothing."""
+Events = list[Any]
+"""Events: of a region all are an ``Event``, of a system a ``JobEvent``; who asks knows which."""
+
 encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 """A value as it stands in a line."""
 
@@ -71,7 +78,7 @@ class Event(NamedTuple):
 
     def as_json(self) -> str:
         """The event as a line of a file."""
-        values: list[Any] = [*self]
+        values: list[object] = [*self]
         values[3] = self.data.hex()
         if isinstance(self.info.get("records"), list):
             values[10] = {**self.info, "records": [record.hex() for record in self.info["records"]]}
@@ -112,31 +119,31 @@ class JobEvent(NamedTuple):
 
     def as_json(self) -> str:
         """The event as a line of a file."""
-        values: list[Any] = [*self]
+        values: list[object] = [*self]
         values[3], values[5] = self.data.hex(), self.key.hex()
         return _cut(values, _JOB_DEFAULTS)
 
 
 AnyEvent = Event | JobEvent
-_DEFAULTS: Final = ["", 0, "", b"", 0, "", "", "NORMAL", 0, 0, {}]
-_JOB_DEFAULTS: Final = ["", "", "", b"", 0, "", "", {}]
+_DEFAULTS: Final[list[object]] = ["", 0, "", b"", 0, "", "", "NORMAL", 0, 0, {}]
+_JOB_DEFAULTS: Final[list[object]] = ["", "", "", b"", 0, "", "", {}]
 
 
 def _moment(time_ns: int) -> str:
     return f"{_EPOCH + timedelta(microseconds=time_ns // 1000):%H:%M:%S.%f}"
 
 
-def _cut(values: list[Any], defaults: list[Any]) -> str:
+def _cut(values: list[object], defaults: list[object]) -> str:
     while values[-1] == defaults[len(values) - 1] and len(values) > _SHORT:
         values.pop()
     return encode(values)
 
 
-def load_history(path: Path | str) -> list[Any]:
+def load_history(path: Path | str) -> Events:
     """The events of a file, each an :class:`Event` or a :class:`JobEvent`.
 
     Raises:
-        TdqError: a line is no event; the message names it.
+        UsageError: a line is no event; the message names it.
     """
     with Path(path).open(encoding="ascii", errors="replace") as lines:
         return [_parsed(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
@@ -148,7 +155,7 @@ def _parsed(place: str, line: str) -> AnyEvent:
         values[3] = bytes.fromhex(values[3])
         return _job_event(values) if isinstance(values[1], str) else _event(values)
     except (ValueError, TypeError, IndexError, AttributeError, KeyError, RecursionError) as error:
-        raise TdqError(f"{place}: this is no event of a history: {line[:80]!r}") from error
+        raise UsageError(f"{place}: this is no event of a history: {line[:80]!r}") from error
 
 
 def _event(values: list[Any]) -> Event:
@@ -176,7 +183,7 @@ def _job_event(values: list[Any]) -> JobEvent:
     return event
 
 
-def _check_info(info: Any) -> None:
+def _check_info(info: Facts) -> None:
     """What the checker looks at must be of its kind; anything else may be there."""
     _check((info,), dict)
     for name, value in info.items():

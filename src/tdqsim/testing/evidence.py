@@ -16,13 +16,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from tdqsim.errors import TdqError
-
-if TYPE_CHECKING:
-    from tdqsim.cics import Region
-    from tdqsim.ibmi import Job
+from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.spi.info import Info
+from tdqsim.definitions import Definitions
+from tdqsim.errors import UsageError
+from tdqsim.facts import table
+from tdqsim.ibmi import DECLARATIONS, EscapeMessage, Job
 
 __all__ = ["Evidence", "EvidenceRecorder", "load_evidence"]
 
@@ -57,28 +59,28 @@ class Evidence:
         if test not in tests:
             self._found[thing] = count + 1, sorted([*tests, test])[:_KEPT]
 
-    def merge(self, values: Mapping[str, Any]) -> None:
+    def merge(self, values: Mapping[str, tuple[int, Iterable[str]]]) -> None:
         """Add what another process has recorded, as :meth:`as_dict` gave it."""
         for thing, (more, tests) in values.items():
             count, own = self._found.get(thing, (0, []))
             self._found[thing] = count + int(more), sorted({*own, *map(str, tests)})[:_KEPT]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, tuple[int, list[str]]]:
         """As it is written to a file."""
-        return {thing: [count, tests] for thing, (count, tests) in sorted(self._found.items())}
+        return {thing: (count, tests) for thing, (count, tests) in sorted(self._found.items())}
 
 
 def load_evidence(path: Path) -> Evidence:
     """The evidence in a file.
 
     Raises:
-        TdqError: it is none.
+        UsageError: it is none.
     """
     evidence = Evidence()
     try:
         evidence.merge(json.loads(path.read_text("utf-8")))
     except (ValueError, TypeError, AttributeError) as error:
-        raise TdqError(
+        raise UsageError(
             f"{path}: this is no evidence of tests; pytest --tdq-evidence {path} writes it: {error}"
         ) from error
     return evidence
@@ -117,32 +119,26 @@ class EvidenceRecorder:
         self._install_ibmi()
 
     def _install_commands(self) -> None:
-        from tdqsim.cics import Region, Task  # noqa: PLC0415  (only who records pays for it)
-        from tdqsim.cics.kernel.command import COMMANDS  # noqa: PLC0415
-        from tdqsim.cics.spi.info import Info  # noqa: PLC0415
-
         for name, command in COMMANDS.items():
             for owner in (Task, Region):
                 function = getattr(owner, command.method, None)
                 if callable(function) and not (owner is Region and command.method == "start"):
                     setattr(owner, command.method, self._command(name, function))
         self._install_values(Info)
-        begin = Region.__init__
+        begin: Callable[..., None] = Region.__init__
 
         @wraps(begin)
-        def watched(region: Region, *args: Any, **kwargs: Any) -> None:
+        def watched(region: Region, *args: object, **kwargs: object) -> None:
             begin(region, *args, **kwargs)
             region.messages.listeners.append(lambda message, _inserts: self.note("message", message))
 
         Region.__init__ = watched  # type: ignore[method-assign, assignment]
 
-    def _command(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        from tdqsim.cics import Condition  # noqa: PLC0415
-
+    def _command(self, name: str, function: Callable[..., object]) -> Callable[..., object]:
         parameters = list(inspect.signature(function).parameters)[1:]
 
         @wraps(function)
-        def issue(owner: Any, *args: Any, **kwargs: Any) -> Any:
+        def issue(owner: Region | Task, *args: object, **kwargs: object) -> object:
             self.note("command", name)
             for parameter in (*parameters[: len(args)], *kwargs):
                 self.note("option", name, parameter.rstrip("_").upper())
@@ -160,7 +156,7 @@ class EvidenceRecorder:
 
         return issue
 
-    def _answered(self, name: str, owner: Any) -> None:
+    def _answered(self, name: str, owner: Region | Task) -> None:
         """A command that returned may have met a condition all the same, under NOHANDLE or HANDLE CONDITION."""
         eib, met = getattr(owner, "eib", None), getattr(owner, "condition", None)
         if eib is not None and eib.eibresp and met is not None and _PLANNED not in met.detail:
@@ -170,17 +166,17 @@ class EvidenceRecorder:
         """What is asked for is what somebody looks at in the answer, by name or as a whole."""
         by_name, by_item, whole = info.__getattr__, info.__getitem__, info.as_dict
 
-        def attribute(answer: Any, name: str) -> Any:
+        def attribute(answer: Info, name: str) -> object:
             value = by_name(answer, name)
             self.note("asked", name.upper())
             return value
 
-        def item(answer: Any, option: str) -> Any:
+        def item(answer: Info, option: str) -> object:
             self.note("asked", option.upper())
             return by_item(answer, option)
 
-        def everything(answer: Any, *, plain: bool = False) -> Any:
-            values = whole(answer, plain=plain)
+        def everything(answer: Info, *, plain: bool = False) -> Mapping[str, object]:
+            values: Mapping[str, object] = whole(answer, plain=plain)
             for option in values:
                 self.note("asked", option)
             return values
@@ -188,12 +184,10 @@ class EvidenceRecorder:
         info.__getattr__, info.__getitem__, info.as_dict = attribute, item, everything
 
     def _install_definitions(self) -> None:
-        from tdqsim.definitions import Definitions  # noqa: PLC0415
-
-        begin = Definitions.__init__
+        begin: Callable[..., None] = Definitions.__init__
 
         @wraps(begin)
-        def watched(definitions: Any, *args: Any, **kwargs: Any) -> None:
+        def watched(definitions: Definitions, *args: object, **kwargs: object) -> None:
             begin(definitions, *args, **kwargs)
             for entry in definitions.entries if len(definitions.entries) <= _MANY else ():
                 resource = entry.resource
@@ -204,9 +198,6 @@ class EvidenceRecorder:
         Definitions.__init__ = watched  # type: ignore[method-assign, assignment]
 
     def _install_ibmi(self) -> None:
-        from tdqsim.facts import table  # noqa: PLC0415
-        from tdqsim.ibmi import DECLARATIONS, Job  # noqa: PLC0415
-
         formats = frozenset(row["format"].partition(".")[0] for row in table("ibmi_formats"))
         for name, declaration in DECLARATIONS.items():
             function = getattr(Job, declaration.method, None)
@@ -215,11 +206,9 @@ class EvidenceRecorder:
         for method in ("call", "command"):  # the name of the API, or text that begins with that of the command
             setattr(Job, method, self._api("", getattr(Job, method), formats))
 
-    def _api(self, declared: str, function: Callable[..., Any], formats: frozenset[str]) -> Callable[..., Any]:
-        from tdqsim.ibmi import DECLARATIONS, EscapeMessage  # noqa: PLC0415
-
+    def _api(self, declared: str, function: Callable[..., object], formats: frozenset[str]) -> Callable[..., object]:
         @wraps(function)
-        def call(job: Job, *args: Any, **kwargs: Any) -> Any:
+        def call(job: Job, *args: object, **kwargs: object) -> object:
             name = declared or re.split(r"[\s(]", "".join(map(str, args[:1])).strip())[0].upper()
             if name not in DECLARATIONS:
                 return function(job, *args, **kwargs)

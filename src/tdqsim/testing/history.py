@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, Self, cast
+from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.look.state import QueueState, intra_states
@@ -42,12 +42,14 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.core.codepage import codepage
 from tdqsim.core.links import stays_here
-from tdqsim.errors import TdqError
-from tdqsim.testing.events import AnyEvent, Event, JobEvent, encode, load_history
+from tdqsim.errors import UsageError
+from tdqsim.testing import _parts
+from tdqsim.testing.events import AnyEvent, Event, Events, JobEvent, RawEvent, encode, load_history
 from tdqsim.testing.text import show_record
 
 if TYPE_CHECKING:
     from tdqsim.cics import Task, UnitOfWork
+    from tdqsim.cics.model.region import RegionData
     from tdqsim.ibmi import System
     from tdqsim.testing.checker import Verdict
 
@@ -78,14 +80,14 @@ class History:
     def __init__(self, limit: int = 100_000, *, path: Path | str | None = None, batch: int = _BATCH) -> None:
         if limit < 1 or batch < 1:
             raise ValueError(f"limit {limit}, batch {batch}: at least 1 event must be kept, and written at a time")
-        self._ring: deque[tuple[Any, ...]] = deque(maxlen=limit)
-        self._batch: list[tuple[Any, ...]] = []
+        self._ring: deque[RawEvent] = deque(maxlen=limit)
+        self._batch: list[RawEvent] = []
         self._file: IO[str] | None = stays_here(path).open("w", encoding="ascii") if path is not None else None
         self._region: Region | None = None
         self._system: System | None = None
         self._again = False
-        self._stands: dict[str, dict[str, Any]] = {}
-        self.trace: Callable[[tuple[Any, ...]], object] = self._ring.append if path is None else self._to_file(batch)
+        self._stands: dict[str, dict[str, object]] = {}
+        self.trace: Callable[[RawEvent], object] = self._ring.append if path is None else self._to_file(batch)
 
     def __enter__(self) -> Self:
         return self
@@ -99,12 +101,12 @@ class History:
         """Begin to record a region or a system; one that was started again may be attached in place of its old self.
 
         Raises:
-            TdqError: it is recorded already, or this history records another.
+            UsageError: it is recorded already, or this history records another.
         """
         present = self._region or self._system
         if target.recorder is not None or (present is not None and not present.closed):
             name = target.applid if isinstance(target, Region) else target.name
-            raise TdqError(f"{name} is recorded already, or this history has another; detach first")
+            raise UsageError(f"{name} is recorded already, or this history has another; detach first")
         self.detach()
         target.recorder = self
         if isinstance(target, Region):
@@ -159,7 +161,7 @@ class History:
         return int(len(self._kept()) == self._ring.maxlen)
 
     @property
-    def events(self) -> list[Any]:
+    def events(self) -> Events:
         """The events that are kept, oldest first: of a region ``Event``, of a system ``JobEvent``.
 
         While it is attached to a region, how the queues stand now is at the end.
@@ -168,17 +170,17 @@ class History:
             self._queues_changed(self._region)
         return [event_of(raw) for raw in self._kept()]
 
-    def of(self, queue: str, limit: int | None = None) -> list[Any]:
+    def of(self, queue: str, limit: int | None = None) -> Events:
         """The last events of a queue, oldest first, ends of units of work and tasks not among them."""
         found: deque[AnyEvent] = deque(maxlen=limit)
         found.extend(event_of(raw) for raw in self._kept() if raw[2] == queue and raw[0] not in _STANDS)
         return list(found)
 
-    def _kept(self) -> deque[tuple[Any, ...]]:
+    def _kept(self) -> deque[RawEvent]:
         self.flush()
         return self._ring
 
-    def story(self, queue: str, record: bytes) -> list[Any]:
+    def story(self, queue: str, record: bytes) -> Events:
         """What happened to the records of a queue that hold these bytes, the ends of their units of work included."""
         return story_of(self.events, queue, record)
 
@@ -190,9 +192,7 @@ class History:
         Raises:
             AssertionError: something is wrong; the text says what.
         """
-        from tdqsim.testing.checker import check_history  # noqa: PLC0415  (loaded when used)
-
-        return check_history(self.events, final=self._there(), complete=not self.dropped).check()
+        return _parts.checker.check_history(self.events, final=self._there(), complete=not self.dropped).check()
 
     def _there(self) -> dict[str, list[bytes]]:
         """What is on the queues that are recorded."""
@@ -220,7 +220,7 @@ class History:
 
     # -- as a region's recorder -----------------------------------------------------------------------------------
 
-    def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def command(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
         region = task.region
         now = region.clock.time_ns()
@@ -237,8 +237,8 @@ class History:
         elif command == READQ and isinstance(outcome, bytes):
             data = outcome
         self.trace((command, task.number, queue, data, now, task.transid, uow))
-        if command in _CHANGING:
-            self._queues_changed(cast("Region", region))
+        if command in _CHANGING and self._region is not None:
+            self._queues_changed(self._region)
 
     def task_waits(self, task: Task, what: str, holder: str) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
@@ -293,7 +293,7 @@ class History:
             self.trace(("SEED", 0, target, data, now))
 
     @staticmethod
-    def _queue_of(region: RegionData, command: str, arguments: Mapping[str, Any]) -> str:
+    def _queue_of(region: RegionData, command: str, arguments: Mapping[str, object]) -> str:
         name = arguments.get("queue", arguments.get("tdqueue"))
         if not isinstance(name, str):
             return ""
@@ -312,7 +312,7 @@ class History:
     def _queue_stands(self, region: Region, state: QueueState) -> None:
         """Write down what the checker has to know of a queue."""
         entry = region.transactions.get(state.transid)
-        info: dict[str, Any] = {
+        info: dict[str, object] = {
             "recovstatus": state.recovstatus,
             "triggerlevel": state.level,
             "atifacility": state.atifacility,
@@ -331,11 +331,11 @@ class History:
 
     # -- the file -------------------------------------------------------------------------------------------------
 
-    def _to_file(self, limit: int) -> Callable[[tuple[Any, ...]], None]:
+    def _to_file(self, limit: int) -> Callable[[RawEvent], None]:
         """What is called with each event: as little as can be done with it at the time."""
         batch = self._batch
 
-        def trace(raw: tuple[Any, ...]) -> None:
+        def trace(raw: RawEvent) -> None:
             batch.append(raw)
             if len(batch) >= limit:
                 self.flush()
@@ -352,7 +352,7 @@ class History:
             batch.clear()
 
 
-def story_of(events: Iterable[AnyEvent], queue: str, record: bytes) -> list[Any]:
+def story_of(events: Iterable[AnyEvent], queue: str, record: bytes) -> Events:
     """Of some events those that tell what happened to a record: see :meth:`History.story`."""
     found: list[AnyEvent] = []
     units: set[str] = set()
@@ -365,7 +365,7 @@ def story_of(events: Iterable[AnyEvent], queue: str, record: bytes) -> list[Any]
     return found
 
 
-def _written(arguments: Mapping[str, Any]) -> bytes:
+def _written(arguments: Mapping[str, object]) -> bytes:
     data, length = arguments.get("from_"), arguments.get("length")
     if not isinstance(data, bytes | bytearray | memoryview):
         return b""
@@ -385,7 +385,7 @@ class _Made(dict[Any, str]):
         return made
 
 
-def _lines(batch: Iterable[tuple[Any, ...]]) -> str:
+def _lines(batch: Iterable[RawEvent]) -> str:
     """Lines of the file; of the two common shapes without a detour."""
     lines, names, units = [], _Made(encode), _Made(bytes.hex)
     for raw in batch:
@@ -400,7 +400,7 @@ def _lines(batch: Iterable[tuple[Any, ...]]) -> str:
     return "".join(lines)
 
 
-def event_of(raw: tuple[Any, ...]) -> AnyEvent:
+def event_of(raw: RawEvent) -> AnyEvent:
     """The event of a tuple that a recorder was given."""
     if isinstance(raw[1], str):
         return JobEvent(*raw)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from tdqsim.cics import Condition, Hook, Region, Task
 
@@ -20,12 +19,12 @@ class HookChain:
     def __init__(self, *hooks: Hook) -> None:
         self.hooks = hooks
 
-    def before(self, task: Task, command: str, arguments: Mapping[str, Any]) -> None:
+    def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
         """See :class:`tdqsim.cics.Hook`."""
         for hook in self.hooks:
             hook.before(task, command, arguments)
 
-    def foresee(self, task: Task, command: str, arguments: Mapping[str, Any]) -> Condition | None:
+    def foresee(self, task: Task, command: str, arguments: Mapping[str, object]) -> Condition | None:
         """The condition that the first of them that can say so would raise now; None for nothing."""
         for hook in self.hooks:
             ask = getattr(hook, "foresee", None)
@@ -34,7 +33,7 @@ class HookChain:
                 return found
         return None
 
-    def after(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
+    def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
         """See :class:`tdqsim.cics.Hook`."""
         for hook in reversed(self.hooks):
             hook.after(task, command, arguments, outcome)

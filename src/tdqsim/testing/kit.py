@@ -14,11 +14,15 @@ from tdqsim.cics import Region
 from tdqsim.cics.look.state import queue_states
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.definitions import Definitions, Resource, load_definitions, supplied_definitions
-from tdqsim.errors import TdqError
+from tdqsim.definitions import Definitions, Resource, load_definitions, load_region_file, supplied_definitions
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import SUPPLIED_QUEUES, table
+from tdqsim.job import importable
+from tdqsim.testing import _parts
+from tdqsim.testing.clock import waiting
 from tdqsim.testing.history import History
 from tdqsim.testing.outcome import Outcome, Outcomes
+from tdqsim.testing.text import show_record
 
 if TYPE_CHECKING:  # a test imports what it uses: most have one region, and no system
     from tdqsim.cics.ship.sysplex import Sysplex
@@ -28,6 +32,7 @@ if TYPE_CHECKING:  # a test imports what it uses: most have one region, and no s
 
 __all__ = ["Kit", "definitions_of", "folders_of"]
 
+_REGION_FILE: Final = "region.yaml"
 _EVENTS_KEPT: Final = 5_000
 _DISPATCHES_KEPT: Final = 200
 _SHOWN_DISPATCHES: Final = 20
@@ -134,8 +139,6 @@ class Kit:
         self._handlers = handlers
         self._importable = ExitStack()
         for folder in dict.fromkeys(modules):
-            from tdqsim.job import importable  # noqa: PLC0415
-
             self._importable.enter_context(importable(folder))
 
     def _dispatched(self, strand: Strand) -> None:
@@ -202,13 +205,10 @@ class Kit:
             common: groups that are no region but installed in each of them.
 
         Raises:
-            DefinitionError: a file is wrong. TdqError: a resource has no group, or two regions have one SYSID.
+            DefinitionError: a file is wrong. UsageError: a resource has no group. TdqError: two regions have one SYSID.
         """
-        from tdqsim.cics.ship.remote import LinkEnd  # noqa: PLC0415
-        from tdqsim.definitions.regionfile import REGION_FILE_NAME  # noqa: PLC0415
-
         paths = [base / each for each in given if isinstance(each, Path | str)]
-        directories = [path for path in paths if (path / REGION_FILE_NAME).is_file()]
+        directories = [path for path in paths if (path / _REGION_FILE).is_file()]
         rest = [each for each in given if not isinstance(each, Path | str) or base / each not in directories]
         sysplex = self.sysplex()
         for directory in directories:
@@ -216,27 +216,23 @@ class Kit:
         shared = tuple(common)
         for applid, definitions in _by_group(definitions_of(rest, base), shared).items():
             sysplex.add(self.region(definitions, applid=applid, sysid=applid[:4]))
-        ends = [end for region in self.regions for end in region.links.values() if isinstance(end, LinkEnd)]
-        linked = {frozenset((end.region, end.far.region)) for end in ends}
         for one, other in combinations(sysplex.regions.values(), 2):
-            if frozenset((one, other)) not in linked:
+            try:
+                sysplex.link(one, other)
+            except TdqError:
                 sysplex.connect(one, other)
         return sysplex.regions
 
     def sysplex(self) -> Sysplex:
         """A sysplex on the test's dispatcher; regions are put into it with ``add``."""
-        from tdqsim.cics.ship.sysplex import Sysplex  # noqa: PLC0415
-
-        return Sysplex(dispatcher=self.dispatcher)
+        return _parts.sysplex.Sysplex(dispatcher=self.dispatcher)
 
     def system(self, **options: Any) -> System:
         """An IBM i system with the data queues of the test's definitions; arguments as ``System``'s."""
-        from tdqsim.ibmi import System  # noqa: PLC0415
-
         options.setdefault("dispatcher", self.dispatcher)
         if "path" not in options and not options.keys() & {"durability", "limit_bytes"}:
             options["path"] = self._stores.take()
-        system = System(**options)
+        system = _parts.ibmi.System(**options)
         self.systems.append(system)
         self._record(system)
         if self._definitions.dtaqs:
@@ -245,14 +241,10 @@ class Kit:
 
     def crashes(self) -> Crashes:
         """Crash enumeration with the test's definitions, those of a region directory included."""
-        from tdqsim.testing.crash import Crashes  # noqa: PLC0415
-
         definitions = self._definitions
         if self._directory is not None:
-            from tdqsim.definitions.regionfile import load_region_file  # noqa: PLC0415
-
             definitions = load_region_file(self._directory).load_definitions()
-        return Crashes(definitions, handlers=self._handlers)
+        return _parts.crash.Crashes(definitions, handlers=self._handlers)
 
     def job(self, **options: Any) -> Job:
         """A job on the test's first system, which is made when there is none."""
@@ -285,8 +277,6 @@ class Kit:
 
     def report(self) -> str:
         """The seed, the schedule so far, who waits, and what happened last on each queue."""
-        from tdqsim.testing.clock import waiting  # noqa: PLC0415
-
         lines = [f"seed {self.seed} (--tdq-seed {self.seed})"]
         if self._dispatches:
             last = list(self._dispatches)[-_SHOWN_DISPATCHES:]
@@ -299,8 +289,6 @@ class Kit:
         return "\n".join(lines)
 
     def _of_region(self, region: Region) -> list[str]:
-        from tdqsim.testing.text import show_record  # noqa: PLC0415
-
         lines = [f"region {region.applid} ({region.start_type}{', closed' if region.closed else ''})"]
         history = self.histories[region]
         for now in queue_states(region):
@@ -323,12 +311,13 @@ def _of_system(system: System, history: History) -> list[str]:
     lines = [f"system {system.name}"]
     for queue in system.queues():
         events = history.of(queue.qualified, _SHOWN_EVENTS)
-        if queue.ddm or (not events and not queue.stored.count):
+        count = system.state_of(queue).entries
+        if queue.ddm or (not events and not count):
             continue
         first = [history.show(entry.data) for entry in queue.stored.entries(limit=_SHOWN_RECORDS)]
-        more = " ..." if queue.stored.count > len(first) else ""
+        more = " ..." if count > len(first) else ""
         shown = f": {', '.join(first)}{more}" if first else ""
-        lines.append(f"  {queue.qualified}: {queue.stored.count} entries{shown}")
+        lines.append(f"  {queue.qualified}: {count} entries{shown}")
         lines += [f"    {event.line(history.show)}" for event in events]
     return lines
 
@@ -337,7 +326,7 @@ def _by_group(definitions: Definitions, common: tuple[str, ...]) -> dict[str, De
     """The definitions of each group, with those of the common groups in front."""
     for entry in definitions.entries:
         if not entry.resource.group:
-            raise TdqError(
+            raise UsageError(
                 f"{entry.file}:{entry.line}: {entry.resource.title}: it has no group; here the group is the APPLID of "
                 "its region"
             )

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tdqsim.testing import _parts
 from tdqsim.testing._frames_plugin import HiddenFrames
 
 if TYPE_CHECKING:
@@ -92,11 +93,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(HiddenFrames(), "tdqsim-frames")
     if config.getoption("--tdq-evidence"):
-        from tdqsim.testing._evidence_plugin import EvidencePlugin  # noqa: PLC0415
+        from tdqsim.testing._evidence_plugin import EvidencePlugin  # noqa: PLC0415  (few runs have it)
 
         config.pluginmanager.register(EvidencePlugin(config), "tdqsim-evidence")
     if config.getoption("--tdq-report"):
-        from tdqsim.testing._report_plugin import ReportPlugin  # noqa: PLC0415
+        from tdqsim.testing._report_plugin import ReportPlugin  # noqa: PLC0415  (few runs have it)
 
         config.pluginmanager.register(ReportPlugin(config), "tdqsim-report")
 
@@ -127,16 +128,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.fixture(scope="session")
 def _tdq_stores() -> Iterator[RecycledStores]:
-    from tdqsim.testing.stores import RecycledStores  # noqa: PLC0415  (loaded when used)
-
-    with RecycledStores() as stores:
+    with _parts.stores.RecycledStores() as stores:
         yield stores
 
 
 @pytest.fixture
 def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Iterator[Kit]:
-    from tdqsim.testing.kit import Kit, definitions_of, folders_of  # noqa: PLC0415
-
     item = request.node
     markers = list(item.iter_markers("tdq_definitions"))
     given = [each for marker in markers for each in marker.args]
@@ -148,15 +145,15 @@ def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Ite
     seed = request.config.getoption("--tdq-seed")
     start, marked = item.get_closest_marker("tdq_start"), item.get_closest_marker("tdq_seed")
     clock = request.getfixturevalue("tdq_clock") if "tdq_clock" in request.fixturenames else None
-    kit = Kit(
+    kit = _parts.kit.Kit(
         seed=seed if seed is not None else marked.args[0] if marked is not None else 0,
-        definitions=definitions_of(() if directory is not None else given, base),
+        definitions=_parts.kit.definitions_of(() if directory is not None else given, base),
         start=start.args[0] if start is not None else "AUTO",
         stores=_tdq_stores,
         directory=directory,
         clock=clock,
         expected=[code for marker in item.iter_markers("tdq_expect") for code in marker.args],
-        modules=folders_of([*given, *connected], base),
+        modules=_parts.kit.folders_of([*given, *connected], base),
         handlers=all(marker.kwargs.get("handlers", True) for marker in markers),
     )
     item._tdq_kit = kit  # noqa: SLF001  (ours: where the report finds it)
@@ -211,25 +208,21 @@ def tdq_job(tdq_system: System) -> Job:
 @pytest.fixture
 def tdq_clock() -> Iterator[FrozenClock]:
     """Python's time, frozen by freezegun, and the clock of the test's regions with it."""
-    from tdqsim.testing.clock import frozen  # noqa: PLC0415
-
-    with frozen(_FROZEN_AT) as clock:
+    with _parts.clock.frozen(_FROZEN_AT) as clock:
         yield clock
 
 
 @pytest.fixture
 def tdq_explore(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Callable[..., Exploration]:
     """Explores the schedules of a scenario and fails the test when one breaks it; arguments as ``explore``'s."""
-    from tdqsim.testing.schedules import Exploration, explore, replay  # noqa: PLC0415
-
     token = request.config.getoption("--tdq-schedule")
 
     def check(scenario: Any, schedules: int = 1000, **options: Any) -> Exploration:
         if token:
             kept = {name: options[name] for name in ("allow_abends", "may_wait") if name in options}
-            replay(scenario, token, **kept)
-            return Exploration(1, 1, complete=False, failure=None)
-        return explore(scenario, schedules, stores=_tdq_stores, **options).check()
+            _parts.schedules.replay(scenario, token, **kept)
+            return _parts.schedules.Exploration(1, 1, complete=False, failure=None)
+        return _parts.schedules.explore(scenario, schedules, stores=_tdq_stores, **options).check()
 
     return check
 
@@ -247,29 +240,24 @@ def tdq_crashes(_tdq_kit: Kit) -> Crashes:
 @pytest.fixture
 def tdq_target(request: pytest.FixtureRequest) -> Iterator[Target]:
     """What a test marked ``verified`` runs against: the simulator, or what ``--tdq-target`` names."""
-    from tdqsim.testing.verified import SimulatedTarget, target_for  # noqa: PLC0415
-
     name, file = request.config.getoption("--tdq-target"), request.config.getoption("--tdq-transcript")
 
     def simulated() -> Target:
-        return SimulatedTarget(request.getfixturevalue("tdq_region"))
+        return _parts.verified.SimulatedTarget(request.getfixturevalue("tdq_region"))
 
-    with target_for(name, simulated, request.node.nodeid, file, "cics") as target:
+    with _parts.verified.target_for(name, simulated, request.node.nodeid, file, "cics") as target:
         yield target
 
 
 @pytest.fixture
 def tdq_job_target(request: pytest.FixtureRequest) -> Iterator[JobTarget]:
     """What a test marked ``verified`` runs against: a simulated IBM i, or what ``--tdq-job-target`` names."""
-    from tdqsim.testing.verified import target_for  # noqa: PLC0415
-    from tdqsim.testing.verified_jobs import SimulatedJobTarget  # noqa: PLC0415
-
     name, file = request.config.getoption("--tdq-job-target"), request.config.getoption("--tdq-transcript")
 
     def simulated() -> JobTarget:
-        return SimulatedJobTarget(request.getfixturevalue("tdq_system"))
+        return _parts.verified_jobs.SimulatedJobTarget(request.getfixturevalue("tdq_system"))
 
-    with target_for(name, simulated, request.node.nodeid, file, "ibmi") as target:
+    with _parts.verified.target_for(name, simulated, request.node.nodeid, file, "ibmi") as target:
         target.setup()
         yield target
 
@@ -281,15 +269,16 @@ def tdq_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     It serves what the marker ``tdq_definitions`` names: region directories, or one region (TDQREGN) with definition
     files and resources. It needs the extra ``tdqsim[serve]``.
     """
-    from tdqsim.testing.kit import definitions_of, folders_of  # noqa: PLC0415
-    from tdqsim.testing.served import region_directory, serving  # noqa: PLC0415
-
     base = Path(request.node.path).parent
     given = [each for marker in request.node.iter_markers("tdq_definitions") for each in marker.args]
     scratch = tmp_path_factory.mktemp("tdq_server")
     directories = [base / each for each in given if isinstance(each, Path | str) and (base / each).is_dir()]
     if not directories:
         handlers = all(each.kwargs.get("handlers", True) for each in request.node.iter_markers("tdq_definitions"))
-        directories = [region_directory(definitions_of(given, base), scratch / "region", handlers=handlers)]
-    with serving(directories, scratch, modules=folders_of(given, base)) as server:
+        directories = [
+            _parts.served.region_directory(
+                _parts.kit.definitions_of(given, base), scratch / "region", handlers=handlers
+            )
+        ]
+    with _parts.served.serving(directories, scratch, modules=_parts.kit.folders_of(given, base)) as server:
         yield server

@@ -15,13 +15,14 @@ import binascii
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from tdqsim import datasets
 from tdqsim.cics import Region
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
-from tdqsim.errors import ConversionError, TdqError
+from tdqsim.errors import ConversionError, UsageError
 from tdqsim.ibmi import Job, SeedEntry, seed_entries
 
 __all__ = ["load_records", "seed"]
@@ -49,18 +50,18 @@ def seed(owner: Region | Job, queue: str, source: Source, *, dcb: str = "") -> i
         How many were put.
 
     Raises:
-        TdqError: the file is not what it should be; the message names the place. Condition: see ``Region.seed``.
+        UsageError: the file is not what it should be; the message names the place. Condition: see ``Region.seed``.
         EscapeMessage: the job may not send to the data queue.
     """
     page = owner.codepage if isinstance(owner, Region) else owner.page
     records = load_records(source, page, dcb=dcb) if isinstance(source, Path) else source
     if isinstance(records, str):
-        raise TdqError(f"records {records!r}: a list of records is needed, or a Path")
+        raise UsageError(f"records {records!r}: a list of records is needed, or a Path")
     if isinstance(owner, Region):
         return owner.seed(queue, records)
     library, slash, name = queue.partition("/")
     if not slash:
-        raise TdqError(f"data queue {queue!r}: LIBRARY/NAME is needed, such as QGPL/ORDERS")
+        raise UsageError(f"data queue {queue!r}: LIBRARY/NAME is needed, such as QGPL/ORDERS")
     sent = [SeedEntry(page.encode(each) if isinstance(each, str) else bytes(each), None) for each in records]
     return seed_entries(owner, name, library, sent)
 
@@ -69,30 +70,30 @@ def load_records(path: Path, page: CodePage, *, dcb: str = "") -> list[bytes]:
     """The records of a file: YAML and JSON lines by its suffix, a data set when there is a DCB.
 
     Raises:
-        TdqError: it is not what it should be.
+        UsageError: it is not what it should be.
     """
     if dcb:
         return _data_set(path, dcb)
     if path.suffix not in _YAML + _JSON:
-        raise TdqError(f"{path}: allowed are {', '.join(_YAML + _JSON)}, or a data set with dcb=")
+        raise UsageError(f"{path}: allowed are {', '.join(_YAML + _JSON)}, or a data set with dcb=")
     if path.stat().st_size > _LARGEST:
-        raise TdqError(f"{path}: the file has more than {_LARGEST} bytes; seed a data set that large through a queue")
+        raise UsageError(f"{path}: the file has more than {_LARGEST} bytes; seed a data set that large through a queue")
     try:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
-        raise TdqError(f"{path}: the file is not UTF-8: {error}") from error
+        raise UsageError(f"{path}: the file is not UTF-8: {error}") from error
     values = _from_yaml(path, text) if path.suffix in _YAML else _from_json(path, text)
     return [_record(place, value, page) for place, value in values]
 
 
-def _from_yaml(path: Path, text: str) -> list[tuple[str, Any]]:
+def _from_yaml(path: Path, text: str) -> list[tuple[str, object]]:
     found = read_yaml(text, str(path), longest=_LONGEST_VALUE)
     if not isinstance(found, ListNode):
-        raise TdqError(f"{path}: a list of records is needed")
+        raise UsageError(f"{path}: a list of records is needed")
     return [(f"{path}:{node.line}", _plain(node)) for node in found.items]
 
 
-def _plain(node: Node) -> Any:
+def _plain(node: Node) -> object:
     if isinstance(node, ScalarNode):
         return node.value
     if isinstance(node, MapNode):
@@ -100,40 +101,40 @@ def _plain(node: Node) -> Any:
     return [_plain(item) for item in node.items]
 
 
-def _from_json(path: Path, text: str) -> list[tuple[str, Any]]:
+def _from_json(path: Path, text: str) -> list[tuple[str, object]]:
     found = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 found.append((f"{path}:{number}", json.loads(line)))
             except (ValueError, RecursionError) as error:
-                raise TdqError(f"{path}:{number}: this is no JSON: {error}") from error
+                raise UsageError(f"{path}:{number}: this is no JSON: {error}") from error
     return found
 
 
-def _record(place: str, value: Any, page: CodePage) -> bytes:
+def _record(place: str, value: object, page: CodePage) -> bytes:
     if isinstance(value, str):
         value = {"text": value}
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in _KINDS:
-        raise TdqError(f"{place}: {_shown(value)}: a record is a text, or a mapping with one of {', '.join(_KINDS)}")
+        raise UsageError(f"{place}: {_shown(value)}: a record is a text, or a mapping with one of {', '.join(_KINDS)}")
     kind, text = next(iter(value.items()))
     if not isinstance(text, str):
-        raise TdqError(f"{place}: {kind} is {_shown(text)}; it must be a text (in quotes when it looks like a number)")
+        raise UsageError(
+            f"{place}: {kind} is {_shown(text)}; it must be a text (in quotes when it looks like a number)"
+        )
     try:
         if kind == "text":
             return page.encode(text)
         return hex_bytes(text) if kind == "hex" else base64.b64decode(text, validate=True)
     except (ConversionError, ValueError, binascii.Error) as error:
-        raise TdqError(f"{place}: {kind} {_shown(text)}: {error}") from error
+        raise UsageError(f"{place}: {kind} {_shown(text)}: {error}") from error
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     shown = repr(value)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
 
 
 def _data_set(path: Path, dcb: str) -> list[bytes]:
-    from tdqsim.datasets import open_reader, parse_dcb  # noqa: PLC0415  (only data sets need it)
-
-    with open_reader(path, parse_dcb(dcb, str(path))) as reader:
+    with datasets.open_reader(path, datasets.parse_dcb(dcb, str(path))) as reader:
         return list(reader)

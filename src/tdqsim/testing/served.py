@@ -23,13 +23,17 @@ from tdqsim.definitions import Definitions, Transaction
 from tdqsim.definitions.dump import dump_definitions
 from tdqsim.errors import TdqError
 
-__all__ = ["ServerProcess", "region_directory", "serving"]
+__all__ = ["ServerFailed", "ServerProcess", "region_directory", "serving"]
 
 _APPLID: Final = "TDQREGN"
 _GROUP: Final = "TDQTEST"
 _COMMAND: Final = "import sys; from tdqsim.cli import main; sys.exit(main())"
 _START_SECONDS: Final = 300.0
 _END_SECONDS: Final = 120.0
+
+
+class ServerFailed(TdqError):
+    """The server of a test did not start, or ended with an error; the message has what it logged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Pat
         modules: folders in which handlers are looked for besides.
 
     Raises:
-        TdqError: it does not start, with what it has logged, or it does not end in order.
+        ServerFailed: it does not start, with what it has logged, or it does not end in order.
     """
     ready, log = scratch / "ready.json", scratch / "server.log"
     words = [sys.executable, "-c", _COMMAND, "serve", "--port", "0", "--ready-file", str(ready)]
@@ -105,7 +109,7 @@ def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Pat
         finally:
             code = _end(process)
     if code != 0:
-        raise TdqError(f"the server ended with {code}: {log.read_text('utf-8')}")
+        raise ServerFailed(f"the server ended with {code}: {log.read_text('utf-8')}")
 
 
 def _await(process: subprocess.Popen[str], log: Path) -> None:
@@ -115,7 +119,7 @@ def _await(process: subprocess.Popen[str], log: Path) -> None:
     late.start()
     try:
         if not any(line.startswith("Authorization:") for line in process.stdout):
-            raise TdqError(f"the server did not start: {log.read_text('utf-8').strip() or 'it said nothing'}")
+            raise ServerFailed(f"the server did not start: {log.read_text('utf-8').strip() or 'it said nothing'}")
     finally:
         late.cancel()
 

@@ -17,16 +17,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from tdqsim.core.links import stays_here
-from tdqsim.errors import TdqError
+from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
+from tdqsim.ibmi import System
 from tdqsim.testing.verified_jobs import JOB_OPERATIONS, JobAnswer, JobTarget, SimulatedJobTarget
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
-    from tdqsim.ibmi import System
 
 __all__ = [
     "Answer",
@@ -40,6 +40,7 @@ __all__ = [
     "target_for",
 ]
 
+T = TypeVar("T")
 _OPERATIONS = ("writeq_td", "readq_td", "deleteq_td", "inquire_tdqueue", "syncpoint", "rollback", "begin", "end")
 
 
@@ -107,7 +108,7 @@ class SimulatedTarget:
         self._tasks.pop(task).__exit__(None, None, None)
         return Answer("NORMAL")
 
-    def _do(self, task: int, act: Callable[[Task], Any]) -> tuple[Answer, Any]:
+    def _do(self, task: int, act: Callable[[Task], T]) -> tuple[Answer, T]:
         if task:
             return self._answer(self._tasks[task], act)
         alone = self.region.task().__enter__()
@@ -116,7 +117,7 @@ class SimulatedTarget:
         return found
 
     @staticmethod
-    def _answer(task: Task, act: Callable[[Task], Any]) -> tuple[Answer, Any]:
+    def _answer(task: Task, act: Callable[[Task], T]) -> tuple[Answer, T]:
         value = act(task)
         data = value if isinstance(value, bytes) else b""
         return Answer(Resp(task.eib.eibresp).name, task.eib.eibresp2, data), value
@@ -165,8 +166,8 @@ class Call(NamedTuple):
 
     test: str
     operation: str
-    arguments: tuple[Any, ...]
-    options: dict[str, Any]
+    arguments: tuple[object, ...]
+    options: dict[str, object]
     answer: Answer | JobAnswer
     target: str = "cics"
 
@@ -184,11 +185,11 @@ class Call(NamedTuple):
         )
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> object:
     return {"hex": bytes(value).hex()} if isinstance(value, bytes | bytearray) else value
 
 
-def _meant(value: Any) -> Any:
+def _meant(value: object) -> object:
     return bytes.fromhex(value["hex"]) if isinstance(value, dict) and value.keys() == {"hex"} else value
 
 
@@ -205,13 +206,13 @@ class Transcript:
         self._test = test
         self._kind = kind
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         found = getattr(self._target, name)
         if name not in _KINDS[self._kind][0]:
             return found
 
-        def call(*arguments: Any, **options: Any) -> Any:
-            answer = found(*arguments, **options)
+        def call(*arguments: object, **options: object) -> Answer | JobAnswer:
+            answer: Answer | JobAnswer = found(*arguments, **options)
             self.calls.append(Call(self._test, name, arguments, options, answer, self._kind))
             return answer
 
@@ -240,14 +241,14 @@ def load_transcript(path: Path | str) -> list[Call]:
     """The calls of a transcript.
 
     Raises:
-        TdqError: a line is none; the message names it.
+        UsageError: a line is none; the message names it.
     """
     found = []
     for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
         try:
             found.append(_parsed(json.loads(line)))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise TdqError(f"{path}:{number}: this is no line of a transcript: {error}") from error
+            raise UsageError(f"{path}:{number}: this is no line of a transcript: {error}") from error
     return found
 
 
@@ -282,8 +283,8 @@ def compare_transcript(
         make_system: gives a new system for each test of data queues; a fresh one by default.
 
     Raises:
-        TdqError: a line of the file is none, a call is not one that the target can make, or there is a test of a region
-            and no ``make_region``.
+        UsageError: a line of the file is no call, the target cannot make a call, or there is a test of a region and no
+            ``make_region``.
     """
     found = []
     test, target = None, None
@@ -294,7 +295,8 @@ def compare_transcript(
         try:
             answer = getattr(target, call.operation)(*call.arguments, **call.options)
         except (TypeError, KeyError, ValueError) as error:
-            raise TdqError(f"{call.test}: {call.operation}{call.arguments} cannot be called: {error!r}") from error
+            what = f"{call.operation}{call.arguments}"
+            raise UsageError(f"{call.test}: {what} cannot be called: {error!r}") from error
         if not _alike(call, answer):
             found.append(Difference(call, answer))
     _let_go(target)
@@ -305,13 +307,11 @@ def _simulated(
     call: Call, make_region: Callable[[], Region] | None, make_system: Callable[[], System] | None
 ) -> SimulatedTarget | SimulatedJobTarget:
     if call.target == "ibmi":
-        from tdqsim.ibmi import System  # noqa: PLC0415  (loaded when used)
-
         library = str(call.answer.values.get("library", "")) if call.operation == "setup" else ""
         system = make_system() if make_system is not None else System()
         return SimulatedJobTarget(system, library) if library else SimulatedJobTarget(system)
     if make_region is None:
-        raise TdqError(f"{call.test}: the transcript has tests of a region: give make_region")
+        raise UsageError(f"{call.test}: the transcript has tests of a region: give make_region")
     return SimulatedTarget(make_region())
 
 
@@ -344,7 +344,7 @@ def target_for(name: str, make: Callable[[], Target | JobTarget], test: str, fil
         kind: ``cics`` or ``ibmi``.
 
     Raises:
-        TdqError: ``name`` is no ``module:factory``.
+        UsageError: ``name`` is no ``module:factory``.
     """
     if not name:
         target = make()
@@ -353,7 +353,7 @@ def target_for(name: str, make: Callable[[], Target | JobTarget], test: str, fil
         try:
             target = getattr(import_module(module), factory)()
         except (ImportError, AttributeError, ValueError) as error:
-            raise TdqError(f"target {name}: it must be MODULE:FACTORY: {error}") from error
+            raise UsageError(f"target {name}: it must be MODULE:FACTORY: {error}") from error
     transcript = Transcript(target, test, kind)
     try:
         yield transcript

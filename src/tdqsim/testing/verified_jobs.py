@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from tdqsim.ibmi import EscapeMessage
+from tdqsim.ibmi import RDQS0100, RDQS0200, EscapeMessage
 
 if TYPE_CHECKING:
     from tdqsim.ibmi import Job, KeyOrder, System
@@ -174,7 +174,6 @@ class SimulatedJobTarget:
         self, name: str, library: str, selection: str = "A", key_order: str = "", key: bytes = b"", *, job: int = 0
     ) -> JobAnswer:
         """See :class:`JobTarget`."""
-        from tdqsim.ibmi import RDQS0100, RDQS0200  # noqa: PLC0415  (loaded when used)
 
         def act(one: Job) -> JobAnswer:
             chosen = RDQS0200(key, key_order) if selection == "K" else RDQS0100(selection)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from tdqsim.cics import Region
 from tdqsim.ibmi import System
 from tdqsim.layouts import Layout
 from tdqsim.report.digest import Digest, Moment
-from tdqsim.report.layouts import in_a_line
-from tdqsim.testing.events import Event, JobEvent
+from tdqsim.report.queue_layouts import in_a_line
+from tdqsim.testing.events import AnyEvent, Event, JobEvent, RawEvent
 from tdqsim.testing.history import DELETEQ, READQ, WRITEQ, History, event_of
 
 __all__ = ["Follower"]
@@ -51,12 +51,12 @@ class Follower:
         self.history = history if history is not None else History(1)
         self._digest = digest or Digest()
         self._shows = {name: partial(in_a_line, layout=layout) for name, layout in (layouts or {}).items()}
-        self._raw: list[Any] = []  # events as the recorder gave them
+        self._raw: list[AnyEvent | RawEvent] = []
         self._names: dict[int, str] = {}
         self._counted: set[str] = set()
         kept = self.history.trace
 
-        def trace(raw: tuple[Any, ...]) -> None:
+        def trace(raw: RawEvent) -> None:
             kept(raw)
             self._add(raw)
 
@@ -69,7 +69,7 @@ class Follower:
             self.history.trace = trace
             target.recorder = self.history
 
-    def _add(self, each: Any) -> None:
+    def _add(self, each: RawEvent) -> None:
         self._raw.append(each)
         if len(self._raw) >= _BATCH:
             self._flush()
@@ -85,7 +85,7 @@ class Follower:
 
     # -- moments --------------------------------------------------------------------------------------------------
 
-    def _moments(self, raw: list[Any]) -> Iterator[Moment]:
+    def _moments(self, raw: list[AnyEvent | RawEvent]) -> Iterator[Moment]:
         for each in raw:
             event = each if isinstance(each, Event | JobEvent) else event_of(each)
             yield self._of_job(event) if isinstance(event, JobEvent) else self._of_task(event)

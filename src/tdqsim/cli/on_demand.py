@@ -1,0 +1,81 @@
+"""Modules that commands use and that take long to import: each is imported when a command first uses it.
+
+``tdq --help`` and a shell that completes a word import the modules of commands but run none of them. These modules
+therefore write ``on_demand.compiler.expand(...)`` for regions, COBOL, Spark, the server and their like, and import
+everything else as usual. The names of the packages ``tdqsim``, ``cobol``, ``client``, ``datasets``, ``definitions`` and
+``testing`` are loaded at their first use too: such a package can be imported at the top of any module.
+"""
+
+# ruff: noqa: PLC0414  ("import X as X" is what tells type checkers that X may be used from outside)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tdqsim.late import load_modules
+
+if TYPE_CHECKING:
+    from rich import console as console
+    from rich import markdown as markdown
+    from rich import progress as progress
+
+    from tdqsim import cics as cics
+    from tdqsim import facts as facts
+    from tdqsim import ibmi as ibmi
+    from tdqsim import layouts as layouts
+    from tdqsim.cics import region_arguments as region_arguments
+    from tdqsim.cics.look import explain as explain
+    from tdqsim.cics.text import ceci as ceci
+    from tdqsim.cics.text import cemt as cemt
+    from tdqsim.cics.text import cemt_request as cemt_request
+    from tdqsim.cics.text import exec_text as exec_text
+    from tdqsim.cli import local_system as local_system
+    from tdqsim.cli import place as place
+    from tdqsim.cli import region_check as region_check
+    from tdqsim.cli import remote as remote
+    from tdqsim.cli import remote_system as remote_system
+    from tdqsim.cli import rule_pages as rule_pages
+    from tdqsim.cli import run_page as run_page
+    from tdqsim.cli import site as site
+    from tdqsim.cobol import calls as calls
+    from tdqsim.cobol import compiler as compiler
+    from tdqsim.cobol import margins as margins
+    from tdqsim.cobol import portability as portability
+    from tdqsim.cobol import survey as survey
+    from tdqsim.cobol import toolchain as toolchain
+    from tdqsim.cobol import translate as translate
+    from tdqsim.core.store import check as check
+    from tdqsim.definitions import bms as bms
+    from tdqsim.definitions import group as group
+    from tdqsim.layouts import copybook as copybook
+    from tdqsim.pipeline import data_sets as data_sets
+    from tdqsim.pipeline import queues as queues
+    from tdqsim.pipeline import session as session
+    from tdqsim.pipeline import splits as splits
+    from tdqsim.report import page as page
+    from tdqsim.report import queue_layouts as queue_layouts
+    from tdqsim.report import topology as topology
+    from tdqsim.server import schema as schema
+    from tdqsim.server import systemfile as systemfile
+    from tdqsim.testing import coverage as coverage
+    from tdqsim.testing import evidence as evidence
+    from tdqsim.testing import history as history
+
+_MODULES: Final = (
+    "rich.console", "rich.markdown", "rich.progress",
+    "tdqsim.cics", "tdqsim.facts", "tdqsim.ibmi", "tdqsim.layouts",
+    "tdqsim.cics.look.explain", "tdqsim.cics.region_arguments",
+    "tdqsim.cics.text.ceci", "tdqsim.cics.text.cemt", "tdqsim.cics.text.cemt_request",
+    "tdqsim.cics.text.exec_text",
+    "tdqsim.cli.local_system", "tdqsim.cli.place", "tdqsim.cli.region_check", "tdqsim.cli.remote",
+    "tdqsim.cli.remote_system", "tdqsim.cli.rule_pages", "tdqsim.cli.run_page", "tdqsim.cli.site",
+    "tdqsim.cobol.calls", "tdqsim.cobol.compiler", "tdqsim.cobol.margins", "tdqsim.cobol.portability",
+    "tdqsim.cobol.survey", "tdqsim.cobol.toolchain", "tdqsim.cobol.translate",
+    "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
+    "tdqsim.pipeline.data_sets", "tdqsim.pipeline.queues", "tdqsim.pipeline.session", "tdqsim.pipeline.splits",
+    "tdqsim.report.page", "tdqsim.report.queue_layouts", "tdqsim.report.topology",
+    "tdqsim.server.schema", "tdqsim.server.systemfile",
+    "tdqsim.testing.coverage", "tdqsim.testing.evidence", "tdqsim.testing.history",
+)  # fmt: skip
+
+__getattr__ = load_modules(__name__, _MODULES)

@@ -1,0 +1,44 @@
+"""Which queues of a region a command is about: names, generic names, and what a list leaves out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdqsim.cics import Region
+    from tdqsim.client import RemoteRegion
+
+__all__ = ["is_generic", "matching", "supplied"]
+
+
+def is_generic(name: str) -> bool:
+    """Whether a name has * (any characters) or + (one character) in it."""
+    return "*" in name or "+" in name
+
+
+def matching(region: Region | RemoteRegion, names: Iterable[str]) -> Iterator[str]:
+    """The installed queues that the names mean, in browse order; a plain name is taken as it is."""
+    wanted = [name.upper() for name in names]
+    if not wanted:
+        wanted = ["*"]
+    installed = [info.tdqueue.rstrip() for info in region.browse_tdqueue("TYPE")]
+    seen: set[str] = set()
+    for name in wanted:
+        pattern = re.compile("".join({"*": ".*", "+": "."}.get(letter) or re.escape(letter) for letter in name))
+        found = [each for each in installed if pattern.fullmatch(each)] if is_generic(name) else [name]
+        for each in found:
+            if each not in seen:
+                seen.add(each)
+                yield each
+
+
+def supplied(region: Region | RemoteRegion) -> frozenset[str]:
+    """The queues of the supplied group that nobody has used: a list of queues leaves them out."""
+    infos = region.browse_tdqueue("INSTALLAGENT", "DEFINESOURCE", "NUMITEMS")
+    return frozenset(
+        info.tdqueue.rstrip()
+        for info in infos
+        if info.numitems <= 0 and (info.installagent.name == "SYSTEM" or info.definesource.startswith("DFH"))
+    )
