@@ -4,7 +4,8 @@ A package with many names, or with some that are dear, writes::
 
     __getattr__, __dir__ = load_late(__name__, {".crash": ("CrashReport", "enumerate_crashes")})
 
-and repeats the imports under ``TYPE_CHECKING`` for editors and type checkers.
+and repeats the imports under ``TYPE_CHECKING`` for editors and type checkers. Nothing is kept: what Python has loaded
+under a module's name counts, also after pytester has put back the modules of before a session inside a test.
 """
 
 from __future__ import annotations
@@ -34,9 +35,7 @@ def load_late(
         home = home_of.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(home, package), name)
-        setattr(sys.modules[package], name, value)
-        return value
+        return getattr(import_module(home, package), name)
 
     def names() -> list[str]:
         """All names of this package, loaded or not."""
@@ -47,8 +46,6 @@ def load_late(
 
 def load_modules(package: str, modules: Iterable[str]) -> Callable[[str], ModuleType]:
     """The ``__getattr__`` of a module that stands for others, each by the last part of its name.
-
-    Nothing is kept: what Python has loaded under the name counts, also after pytester has put its modules back.
 
     Args:
         package: the name of the module.

@@ -9,8 +9,6 @@ from __future__ import annotations
 from importlib import resources
 from typing import Final, NamedTuple
 
-from tdqsim.cli import on_demand
-
 __all__ = ["CHAPTERS", "GROUPS", "Chapter", "chapter_file", "chapter_text"]
 
 
@@ -260,5 +258,7 @@ def chapter_file(name: str) -> resources.abc.Traversable:
 
 def chapter_text(name: str) -> str:
     """The text of a chapter, as Markdown."""
-    page = on_demand.rule_pages.PAGES.get(name)
+    from tdqsim.cli.rule_pages import PAGES  # noqa: PLC0415  (reads the tables of rules, which few chapters need)
+
+    page = PAGES.get(name)
     return chapter_file(f"{name}.md").read_text("utf-8") if page is None else page()

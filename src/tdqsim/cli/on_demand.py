@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from tdqsim.cli import region_check as region_check
     from tdqsim.cli import remote as remote
     from tdqsim.cli import remote_system as remote_system
-    from tdqsim.cli import rule_pages as rule_pages
     from tdqsim.cli import run_page as run_page
-    from tdqsim.cli import site as site
     from tdqsim.cobol import calls as calls
     from tdqsim.cobol import compiler as compiler
     from tdqsim.cobol import margins as margins
@@ -68,7 +66,7 @@ _MODULES: Final = (
     "tdqsim.cics.text.ceci", "tdqsim.cics.text.cemt", "tdqsim.cics.text.cemt_request",
     "tdqsim.cics.text.exec_text",
     "tdqsim.cli.local_system", "tdqsim.cli.place", "tdqsim.cli.region_check", "tdqsim.cli.remote",
-    "tdqsim.cli.remote_system", "tdqsim.cli.rule_pages", "tdqsim.cli.run_page", "tdqsim.cli.site",
+    "tdqsim.cli.remote_system", "tdqsim.cli.run_page",
     "tdqsim.cobol.calls", "tdqsim.cobol.compiler", "tdqsim.cobol.margins", "tdqsim.cobol.portability",
     "tdqsim.cobol.survey", "tdqsim.cobol.toolchain", "tdqsim.cobol.translate",
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",

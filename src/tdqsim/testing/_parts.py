@@ -11,7 +11,6 @@ from tdqsim.late import load_modules
 if TYPE_CHECKING:
     from tdqsim import ibmi as ibmi
     from tdqsim.cics.ship import sysplex as sysplex
-    from tdqsim.testing import active as active
     from tdqsim.testing import checker as checker
     from tdqsim.testing import clock as clock
     from tdqsim.testing import crash as crash
@@ -27,7 +26,6 @@ __getattr__ = load_modules(
     (
         "tdqsim.cics.ship.sysplex",
         "tdqsim.ibmi",
-        "tdqsim.testing.active",
         "tdqsim.testing.checker",
         "tdqsim.testing.clock",
         "tdqsim.testing.crash",

@@ -24,7 +24,6 @@ from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.ship.messages import STEPS
 from tdqsim.facts import Resp
 from tdqsim.ibmi import DECLARATIONS, MessagePlan
-from tdqsim.testing import _parts
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -336,7 +335,9 @@ class FaultPlan:
 
         An exception that leaves the block is given a note that says which faults had happened.
         """
-        active = _parts.active.ActivePlan(self)
+        from tdqsim.testing.active import ActivePlan  # noqa: PLC0415  (that imports this module)
+
+        active = ActivePlan(self)
         try:
             for target in targets:
                 active.attach(target)
