@@ -12,12 +12,14 @@ from tdqsim.core.messages import MessageFrame
 from tdqsim.core.store.check import as_if_machine_stopped
 from tdqsim.core.transport import LinkDown
 from tdqsim.testing import torn
+from tdqsim.testing._later_turns import LaterTurns
 from tdqsim.testing.faults import Crashed
 from tdqsim.testing.hooks import add_hook
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
     from tdqsim.cics.ship.link import Link
+    from tdqsim.core.dispatch import Dispatcher
     from tdqsim.core.store import Store
     from tdqsim.ibmi import System
     from tdqsim.ibmi.job import JobBase
@@ -60,10 +62,12 @@ class Points:
         self._tears = tears
         self._undo: list[Callable[[], None]] = []
         self._deleting: tuple[str | int, ...] = ()
+        self._later: dict[Dispatcher, LaterTurns] = {}
 
     def watch_region(self, region: Region, prefix: str = "") -> None:
         """Be asked at each command and commit of a region."""
         add_hook(region, _Commands(self, region, prefix))
+        self._return_first(region.dispatcher)
         self._watch_store(region, region.store, prefix)
 
     def watch_system(self, system: System) -> None:
@@ -71,6 +75,7 @@ class Points:
         planned = system.faults
 
         def before(job: JobBase, operation: str, name: str, library: str) -> Message | None:
+            self.take_turns()
             where = f" {library}/{name}".rstrip("/") if name else ""
             self._deleting = (operation, job.qualified_name, f"{library}/{name}") if operation == "QCLRDTAQ" else ()
             self.point(f"before {operation}{where} of job {job.qualified_name}", system)
@@ -78,7 +83,17 @@ class Points:
 
         system.faults = before
         self._undo.append(lambda: setattr(system, "faults", planned))
+        self._return_first(system.dispatcher)
         self._watch_store(system, system.store, "")
+
+    def _return_first(self, dispatcher: Dispatcher) -> None:
+        if dispatcher not in self._later:
+            self._later[dispatcher] = LaterTurns(dispatcher)
+
+    def take_turns(self) -> None:
+        """The scenario goes on, or has ended: others have the turns that its last command has left to them."""
+        for later in tuple(self._later.values()):
+            later.take()
 
     def watch_link(self, link: Link) -> None:
         """Be asked when a message arrives at an end of a link, and when its answer leaves."""
@@ -141,7 +156,12 @@ class Points:
             rest = (b"", "UNKNOWN") if isinstance(self._deleting[1], str) else ("", "", "UNKNOWN")
             trace((*self._deleting, b"", owner.clock.time_ns(), *rest))
         owner.failed = True
+        self._turns_at_once()
         raise Crashed(name)
+
+    def _turns_at_once(self) -> None:
+        while self._later:
+            self._later.popitem()[1].end()
 
     def begins(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
         """A command of a region begins: whether one that deletes was done will not be known when it ends here."""
@@ -150,6 +170,7 @@ class Points:
 
     def forget(self) -> None:
         """Be asked no more at stores, APIs and CL commands."""
+        self._turns_at_once()
         while self._undo:
             self._undo.pop()()
 
@@ -162,6 +183,7 @@ class _Commands:
 
     def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
         """See :class:`tdqsim.cics.Hook`."""
+        self._points.take_turns()
         words = (f"{self._prefix}before", command, str(arguments.get("queue") or ""), f"of task {task.number}")
         self._points.begins(task, command, arguments)
         self._points.point(" ".join(word for word in words if word), self._region)

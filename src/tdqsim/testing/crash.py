@@ -398,6 +398,7 @@ class _Run(Generic[Subject]):
             try:
                 world.watch(points)
                 self._scenario(world.subject, told)
+                points.take_turns()
             except Exception as error:
                 points.forget()
                 world.close(clean=False)
@@ -416,6 +417,7 @@ class _Run(Generic[Subject]):
             world.watch(points)
             try:
                 self._scenario(world.subject, told)
+                points.take_turns()
             except Crashed:
                 pass
             except Exception as error:
