@@ -118,8 +118,14 @@ def after_an_interrupt(region: Region, task: Task) -> dict[str, list[bytes]]:
 
 
 @pytest.mark.parametrize(
-    ("durability", "step"), [("process", 1), ("power", 3), pytest.param("power", 1, marks=pytest.mark.slow)],
-    ids=["process", "power, some lines", "power"],
+    ("durability", "step"),
+    [
+        ("process", 2),
+        ("power", 3),
+        pytest.param("process", 1, marks=pytest.mark.slow),
+        pytest.param("power", 1, marks=pytest.mark.slow),
+    ],
+    ids=["process, some lines", "power, some lines", "process", "power"],
 )  # fmt: skip
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str, durability: Durability, step: int) -> None:

@@ -26,7 +26,7 @@ from tdqsim.facts import Resp
 from tests.interrupts import RaiseAt
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
-SAMPLE = 25
+SAMPLE = 12
 """So many of a run's lines by default; all of them in the slow tests."""
 MOVES = (("IN1", "OUT1"), ("IN2", "OUT2"), ("IN3", "OUT1"))
 RECORDS = {"IN1": b"first", "IN2": b"second", "IN3": b"third"}
@@ -201,7 +201,7 @@ def uncollected() -> Iterator[None]:
 
 @pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("durability", ["power", "process"])
-@pytest.mark.parametrize("rounds", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [20, pytest.param(2000, marks=pytest.mark.slow)])
 def test_signals_at_any_moment_of_a_shared_commit(tmp_path: Path, rounds: int, durability: str) -> None:
     draw = random.Random(11)
     armed: list[bool] = []

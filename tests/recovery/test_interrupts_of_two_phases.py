@@ -25,7 +25,7 @@ from tests.recovery.complexes import Complex, pair, remote
 from tests.recovery.helpers import queue
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
-SAMPLE = 25
+SAMPLE = 12
 PAIRS = (("LOCL", "REMQ", "FARQ"), ("LOC2", "REM2", "FAR2"))
 
 
@@ -122,7 +122,7 @@ def uncollected() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("uncollected")
-@pytest.mark.parametrize("rounds", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [20, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("durability", ["power", "process"])
 def test_signals_at_any_moment_of_a_two_phase_commit(made: Complex, rounds: int) -> None:
     two = made
