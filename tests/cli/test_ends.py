@@ -245,7 +245,7 @@ def test_an_extra_that_is_missing_is_named_in_the_same_words(
         ("peek --store typo", 3, "StoreMissing", "typo: there is no store here"),
         ("read PAYQ --store store", 1, "Condition", "queue PAYQ is empty"),
         ("run nowhere", 2, "InputError", "nowhere"),
-        ("run --start NONE", 1, "TdqError", "NONE is not defined"),
+        ("run --start NONE", 1, "UsageError", "NONE is not defined"),
         ("explain", 2, "InputError", "explain which queue?"),
         ("layout nothing.cpy", 2, None, "nothing.cpy"),
         ("inquir", 2, None, "inquir"),

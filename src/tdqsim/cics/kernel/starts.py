@@ -163,13 +163,13 @@ class Starts:
         self._region.terminal_control.when_free(request.termid, partial(self._attach, request))
 
     def _attach(self, request: StartRequest, facility: Facility | None) -> None:
-        """Make the task of a request, which is made once."""
+        """Make the task of a request, which is made once. What an interrupt cuts short is done by the next call."""
         if request.taken or self._region.closed:
             return
         region = self._region
         entry = region.transactions.get(request.transid)
         self._leave_line(request)
-        if entry is None or (why := entry.why_not()):
+        if request.handle is None and (entry is None or (why := entry.why_not())):
             request.taken = True
             if request.key:
                 region.hardening.note(request.key, None)
@@ -177,21 +177,25 @@ class Starts:
             program = entry.program_name if entry is not None else ""
             region.messages.write(message, transid=request.transid, program=program)
             return
-        level = None
-        if request.channel is not None:
-            level = ProgramLevel(entry.program_name or entry.name, None, None, request.channel)
-        request.handle = region.task_manager.attach(
-            entry,
-            startcode="SD" if request.has_data else "S",
-            userid=request.userid,
-            facility=facility,
-            start=request,
-            level=level,
-            reqid=request.reqid,
-        )
-        request.taken = True
-        if request.key:
+        if request.handle is None and entry is not None:
+            level = None
+            if request.channel is not None:
+                level = ProgramLevel(entry.program_name or entry.name, None, None, request.channel)
+            request.handle = region.task_manager.attach(
+                entry,
+                startcode="SD" if request.has_data else "S",
+                userid=request.userid,
+                facility=facility,
+                start=request,
+                level=level,
+                reqid=request.reqid,
+            )
+        assert request.handle is not None, request
+        if request.key and request.handle.done:
+            self._forget(request)
+        elif request.key:
             self.consumed(request, request.handle.local.uow)
+        request.taken = True
 
     def _leave_line(self, request: StartRequest) -> None:
         key = request.transid, request.termid
