@@ -190,7 +190,7 @@ class _DataQueue:
         if found:
             data = found[0][0]
             parts = {"Text": text_of(data, self.page, _WHOLE), "Hexadecimal": dump(data, self.page, _WHOLE)}
-            await shown_whole(f"Entry {position + 1} of {self.name}, {len(data):,} bytes", parts)
+            await shown_whole(f"Entry {position + 1:,} of {self.name}, {len(data):,} bytes", parts)
 
     # -- what is done ---------------------------------------------------------------------------------------------
 

@@ -143,4 +143,4 @@ class RecordsSection:
         parts = {"Text": text_of(record, page, _WHOLE), "Hexadecimal": dump(record, page, _WHOLE)}
         if self.layout is not None:
             parts[f"Layout {self.layout.name}"] = "\n".join(fields(record, self.layout))
-        await shown_whole(f"Record {position + 1} of {self.name}, {len(record):,} bytes", parts)
+        await shown_whole(f"Record {position + 1:,} of {self.name}, {len(record):,} bytes", parts)

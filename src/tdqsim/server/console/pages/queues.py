@@ -143,7 +143,7 @@ class _Queues:
         self.at = min(max(self.at, 0), last)
         page = found[self.at : self.at + _PAGE]
         self.table.show([self._row(queue) for queue in page], (self.sort, self.down))
-        self.where.say(f"{self.at + 1 if page else 0} to {self.at + len(page)} of {len(found):,}")
+        self.where.say(f"{self.at + 1 if page else 0:,} to {self.at + len(page):,} of {len(found):,}")
         for number, button in enumerate(self.buttons):
             button.enable(self.at > 0 if number < 2 else self.at < last)
 

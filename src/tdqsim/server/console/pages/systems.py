@@ -195,7 +195,7 @@ class _System:
         self.at = max(0, min(self.at, max(len(found) - 1, 0) // _PAGE * _PAGE))
         page = found[self.at : self.at + _PAGE]
         self.queues.show([self._row(queue) for queue in page])
-        self.where.say(f"{self.at + 1 if page else 0} to {self.at + len(page)} of {len(found):,}")
+        self.where.say(f"{self.at + 1 if page else 0:,} to {self.at + len(page):,} of {len(found):,}")
         self.buttons[0].enable(self.at > 0)
         self.buttons[1].enable(self.at + _PAGE < len(found))
 
