@@ -79,6 +79,7 @@ def modules_after(statement: str) -> set[str]:
         ("import tdqsim; tdqsim.Region", ["logging", "random", "tempfile", "threading", "tdqsim.cics.stepped_task"]),
         ("import tdqsim; tdqsim.System", ["typer", "rich", "tdqsim.cics", "tdqsim.cli"]),
         ("import tdqsim.cli", ["pydantic", "rich", "tdqsim.cics", "tdqsim.ibmi"]),
+        ("import tdqsim.server.systemfile", ["cryptography", "fastapi", "argon2"]),  # a command of a system needs none
     ],
 )
 def test_what_is_not_used_is_not_imported(statement: str, absent: list[str]) -> None:

@@ -34,8 +34,8 @@ from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
 from tdqsim.ibmi.messages import message
+from tdqsim.server import hostservers
 from tdqsim.server._yamlfile import line_of, read_model, read_plain
-from tdqsim.server.hostservers import Accounts, CommandPasswords
 
 __all__ = ["SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "system_from_directory"]
 
@@ -101,7 +101,7 @@ def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
 
 
 def system_from_directory(
-    directory: Path, store: Path | None = None, *, accounts: Accounts | None = None, **options: Any
+    directory: Path, store: Path | None = None, *, accounts: hostservers.Accounts | None = None, **options: Any
 ) -> System:
     """The system that ``system.yaml`` in a directory describes; what its store has already stays as it is.
 
@@ -127,7 +127,7 @@ def system_from_directory(
         system = System(found.name, opened, ccsid=found.ccsid, timezone=found.time_zone, **options)
         undo.callback(system.close, clean=False)
         if accounts is not None:
-            system.passwords = CommandPasswords(system, accounts)
+            system.passwords = hostservers.CommandPasswords(system, accounts)
         system.values.update(found.system_values)
         _install(system, found.libraries, definitions)
         if new:
