@@ -269,4 +269,5 @@ def test_a_million_records_are_opened_again(tmp_path: Path, end: str) -> None:
         assert region.inquire_tdqueue("LOG1", "NUMITEMS").numitems == MILLION // 2 + 1 + turn
         region.writeq_td("LOG1", DATA)
         region.close(clean=end == "close")
-    hold(3, median(costs), f"recovery: a million records opened after {end}, a record, in empty calls")
+    limit = 9 if end == "kill" else 3  # after an unclean end every page is checked
+    hold(limit, median(costs), f"recovery: a million records opened after {end}, a record, in empty calls")

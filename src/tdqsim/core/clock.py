@@ -22,7 +22,6 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Protocol
 from weakref import WeakSet
-from zoneinfo import ZoneInfo
 
 from tdqsim.errors import UsageError, WrongThread
 
@@ -69,6 +68,8 @@ def time_zone(name: str) -> tzinfo:
     """
     if name == "UTC":
         return UTC
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  (most regions are in UTC)
+
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:

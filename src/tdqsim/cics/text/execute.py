@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.text.host_variables import Labels, Received, Variables
 from tdqsim.core.argument_types import explains_wrong_types
+
+if TYPE_CHECKING:  # text is parsed when the first text comes
+    from tdqsim.cics.text.host_variables import Labels, Received, Variables
 
 __all__ = ["execute"]
 
