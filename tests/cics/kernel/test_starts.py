@@ -268,6 +268,33 @@ def test_all_requests_are_there_after_a_warm_start_and_run_when_their_time_has_c
     region.close()
 
 
+@pytest.mark.parametrize(("text", "data"), [("", []), ("FROM(D)", [b"data"])])
+def test_what_waits_for_its_terminal_is_there_after_a_warm_start(runs: Runs, text: str, data: list[bytes]) -> None:
+    region = runs.begin()
+    region.set_terminal("T001", inservice=False)
+    ask(region, f"TERMID('T001') {text}", b"data")
+    run_what_is_due(region)
+    region.close()
+    assert runs.seen == []
+    region = runs.begin()
+    run_what_is_due(region)
+    assert runs.seen == [("WARM", data, "T001")]
+    region.close()
+
+
+def test_many_protected_requests_of_one_unit_of_work_are_done_once_each(runs: Runs) -> None:
+    region = runs.begin()
+    with region.task() as task:
+        for number in range(20_000):
+            task.start("LATE", b"%d" % number, hours=1, termid="T001", protect=True, reqid=f"REC{number:05}")
+    region.close(clean=False)
+    runs.clock.advance(3600)
+    region = runs.begin()
+    run_what_is_due(region)
+    assert sorted(int(each) for _, data, _ in runs.seen for each in data) == list(range(20_000))
+    region.close()
+
+
 def test_a_request_that_waits_still_expires_in_the_run_after(runs: Runs) -> None:
     region = runs.begin()
     ask(region, "AFTER HOURS(1) FROM(D)", b"x")

@@ -24,11 +24,11 @@ commit of the first unit of work of the task that takes it: a region that fails 
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.start import StartRequest
@@ -47,6 +47,28 @@ _WRITTEN_OUT: Final = b"ic/w/"
 _REQIDS: Final = 16**6
 
 
+class _UnitStarts(NamedTuple):
+    """What one unit of work has done with requests.
+
+    Attributes:
+        issued: its STARTs PROTECT.
+        consumed: the recoverable requests that it has taken.
+    """
+
+    issued: list[StartRequest]
+    consumed: list[StartRequest]
+
+    def changes(self) -> Meta:
+        """What its commit changes on the store."""
+        kept: Meta = {request.key: request.image() for request in self.issued if request.key}
+        return kept | dict.fromkeys((request.key for request in self.consumed), None)
+
+    def image(self) -> dict[str, Any]:
+        """What is kept of it while it is in doubt."""
+        issued = [(request.key.hex(), str(request.image(), "utf-8")) for request in self.issued]
+        return {"issued": issued, "consumed": [request.key.hex() for request in self.consumed]}
+
+
 class Starts:
     """The STARTs of one region that have not begun their tasks.
 
@@ -62,14 +84,15 @@ class Starts:
     def __init__(self, region: RegionData) -> None:
         self._region = region
         self.requests: dict[str, StartRequest] = {}
-        self.lines: dict[tuple[str, str], deque[StartRequest]] = {}
+        self.lines: dict[tuple[str, str], OrderedDict[StartRequest, None]] = {}
         self.waiting = WaitQueue("data of a further START")
         self.waits: dict[str | TaskData, Callable[[], bool]] = {}
         self.quiesced = False
         self._names = 0
         self._keys = 0
         self._resumed: list[StartRequest] = []
-        self._due_again: list[StartRequest] = []
+        self._expired: OrderedDict[StartRequest, None] = OrderedDict()  # that wait for their terminal or handler
+        self._units: dict[UnitOfWork, _UnitStarts] = {}
 
     def next_reqid(self) -> str:
         """A name for a START that was given none: DF and six digits to the base 16, which no request has."""
@@ -95,12 +118,30 @@ class Starts:
 
     def _protect(self, request: StartRequest, uow: UnitOfWork) -> None:
         request.committed = False
-        if request.key:
-            uow.at_commit = (*uow.at_commit, lambda: {request.key: request.image()})
-        kept = {"protected": str(request.image(), "utf-8"), "key": request.key.hex()}
-        uow.kept = (*uow.kept, ("starts", lambda: kept))
-        uow.call_at_end(lambda committed: self._settle(request, committed=committed))
+        self._unit(uow).issued.append(request)
         self.requests[request.reqid] = request
+
+    def _unit(self, uow: UnitOfWork) -> _UnitStarts:
+        """What a unit of work has done with recoverable or protected requests; its end includes it."""
+        found = self._units.get(uow)
+        if found is None:
+            found = self._units[uow] = _UnitStarts([], [])
+            uow.at_commit = (*uow.at_commit, found.changes)
+            uow.kept = (*uow.kept, ("starts", found.image))
+            uow.call_at_end(lambda committed: self._unit_ended(uow, committed=committed))
+        return found
+
+    def _unit_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
+        """A unit of work has ended: its requests count, or are dropped. May be called again."""
+        found = self._units.get(uow)
+        if found is None:
+            return
+        for request in found.issued:
+            self._settle(request, committed=committed)
+        if not committed:
+            for request in found.consumed:
+                self._forget(request)
+        self._units.pop(uow, None)
 
     def _settle(self, request: StartRequest, *, committed: bool) -> None:
         """The unit of work that issued a START PROTECT has ended. May be called again."""
@@ -146,19 +187,14 @@ class Starts:
 
     # -- from the deadline to the task --------------------------------------------------------------------------------
 
-    def line(self, transid: str, termid: str) -> deque[StartRequest]:
-        """The requests with data that have expired for a transaction at a terminal."""
-        return self.lines.setdefault((transid, termid), deque())
-
     def _begin(self, request: StartRequest) -> None:
         """Make the task, or wait for the terminal."""
         if not request.termid:
             self._attach(request, None)
             return
+        self._expired[request] = None
         if request.has_data:
-            line = self.line(request.transid, request.termid)
-            if request not in line:
-                line.append(request)
+            self.lines.setdefault((request.transid, request.termid), OrderedDict())[request] = None
             self.waiting.wake_all()
         self._region.terminal_control.when_free(request.termid, partial(self._attach, request))
 
@@ -200,16 +236,17 @@ class Starts:
     def _leave_line(self, request: StartRequest) -> None:
         key = request.transid, request.termid
         line = self.lines.get(key)
-        if line is not None and request in line:
-            line.remove(request)
+        if line is not None:
+            line.pop(request, None)
             if not line:
                 del self.lines[key]
+        self._expired.pop(request, None)
 
     def next_in_line(self, task: TaskData) -> StartRequest | None:
         """The first request in the line of a task at a terminal; None when there is none."""
         facility = task.facility
         line = None if facility is None else self.lines.get((task.transid, facility.name))
-        return line[0] if line else None
+        return next(iter(line), None) if line else None
 
     def retrieved(self, request: StartRequest, task: TaskData) -> None:
         """A RETRIEVE has the data of a request of the line, so that it starts no task."""
@@ -221,10 +258,7 @@ class Starts:
 
     def consumed(self, request: StartRequest, uow: UnitOfWork) -> None:
         """A recoverable request leaves the store with the unit of work that has taken it, however that ends."""
-        gone: Meta = {request.key: None}
-        uow.at_commit = (*uow.at_commit, lambda: gone)
-        uow.kept = (*uow.kept, ("starts", lambda: {"key": request.key.hex()}))
-        uow.call_at_end(lambda committed: None if committed else self._forget(request))
+        self._unit(uow).consumed.append(request)
 
     def _forget(self, request: StartRequest) -> None:
         if not self._region.failed:
@@ -247,9 +281,7 @@ class Starts:
 
     def _left(self) -> Iterator[StartRequest]:
         yield from (request for request in self.requests.values() if request.committed)
-        for line in self.lines.values():
-            yield from line
-        yield from self._due_again
+        yield from self._expired
 
     def save(self) -> None:
         """The region ends in order: write out the requests that are not on the store."""
@@ -279,16 +311,16 @@ class Starts:
         return request
 
     def restore(self, uow: UnitOfWork, image: Mapping[str, Any]) -> None:
-        """A unit of work in doubt of an earlier run has issued a START PROTECT, or taken a request: it has so again."""
-        key = bytes.fromhex(image["key"])
-        if "protected" in image:
-            self._keys = max(self._keys, int.from_bytes(key[len(_RECOVERABLE) :], "big"))
-            self._protect(self._read(key, image["protected"].encode(), key), uow)
-            return
-        for request in self._resumed:
-            if request.key == key:
-                request.taken = True
-                self.consumed(request, uow)
+        """A unit of work in doubt of an earlier run has issued STARTs PROTECT, or taken requests: it has so again."""
+        for key, request in image["issued"]:
+            place = bytes.fromhex(key)
+            self._keys = max(self._keys, int.from_bytes(place[len(_RECOVERABLE) :], "big"))
+            self._protect(self._read(place, request.encode(), place), uow)
+        taken = {bytes.fromhex(key) for key in image["consumed"]}
+        for each in self._resumed:
+            if each.key and each.key in taken:
+                each.taken = True
+                self.consumed(each, uow)
 
     def go_on(self) -> list[StartRequest]:
         """Have the requests of an earlier run wait for their time, once its units of work are there again.
@@ -305,10 +337,9 @@ class Starts:
                 due.append(request)
             else:
                 self._wait(request)
-        self._due_again = due
+        self._expired.update(dict.fromkeys(due))
         return due
 
     def process(self, request: StartRequest) -> None:
         """Begin a request of an earlier run whose time has come."""
-        self._due_again.remove(request)
         self._begin(request)
