@@ -120,8 +120,7 @@ def start(
         transid: the transaction.
         from_: data for the task's RETRIEVE.
         interval: how long to wait, as hhmmss; 130 is a minute and a half.
-        hours: the same in parts (AFTER).
-        minutes, seconds: with ``hours``.
+        hours, minutes, seconds: the same in parts (AFTER).
         reqid: a name for CANCEL; one is made up when not given.
         termid: the terminal of the task; it waits until that is free.
         userid: the user of a task without terminal; the issuer's when not given.
@@ -144,7 +143,6 @@ def start(
             known), NOTAUTH 9 (the issuer is no surrogate of the user). Of a request that is shipped also SYSIDERR,
             ISCINVREQ.
     """
-    region = task.region
     data = from_ if length is None else _first(from_ or b"", length)
     given = passed(task, channel)
     names = {"RTRANSID": rtransid, "RTERMID": rtermid, "QUEUE": queue}
@@ -153,11 +151,9 @@ def start(
     request.more = {word: value for word, value in names.items() if value is not None}
     of_day = time is not None or at
     when = StartTime(time or 0 if of_day else interval, hours, minutes, seconds, of_day=of_day)
-    system, request.transid = _where(region, transid, sysid)
-    if system:
-        name = _ship_start(task, system, StartOrder(request, when, protect=protect), nocheck=nocheck)
-    else:
-        name = take_start(task, StartOrder(request, when, protect=protect))
+    system, request.transid = _where(task.region, transid, sysid)
+    order = StartOrder(request, when, protect=protect)
+    name = _ship_start(task, system, order, nocheck=nocheck) if system else take_start(task, order)
     task.eib.eibreqid = name
     return name
 

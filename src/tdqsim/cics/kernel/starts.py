@@ -38,13 +38,24 @@ from tdqsim.errors import StoreDamaged
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.task import Facility, TaskData
+    from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.cics.model.unit import Meta, UnitOfWork
 
-__all__ = ["Starts"]
+__all__ = ["Starts", "attachable"]
 
 _RECOVERABLE: Final = b"ic/r/"
 _WRITTEN_OUT: Final = b"ic/w/"
 _REQIDS: Final = 16**6
+
+
+def attachable(region: RegionData, transid: str) -> TransactionEntry | None:
+    """The transaction, if a task of it can be attached; else None, after the message that says why not."""
+    entry = region.transactions.get(transid)
+    why = "DFHAC2001" if entry is None else entry.why_not()
+    if why is None:
+        return entry
+    region.messages.write(why, transid=transid, program="" if entry is None else entry.program_name)
+    return None
 
 
 class _UnitStarts(NamedTuple):
@@ -203,17 +214,14 @@ class Starts:
         if request.taken or self._region.closed:
             return
         region = self._region
-        entry = region.transactions.get(request.transid)
         self._leave_line(request)
-        if request.handle is None and (entry is None or (why := entry.why_not())):
-            request.taken = True
-            if request.key:
-                region.hardening.note(request.key, None)
-            message = "DFHAC2001" if entry is None else str(why)
-            program = entry.program_name if entry is not None else ""
-            region.messages.write(message, transid=request.transid, program=program)
-            return
-        if request.handle is None and entry is not None:
+        if request.handle is None:
+            entry = attachable(region, request.transid)
+            if entry is None:
+                request.taken = True
+                if request.key:
+                    region.hardening.note(request.key, None)
+                return
             level = None
             if request.channel is not None:
                 level = ProgramLevel(entry.program_name or entry.name, None, None, request.channel)
@@ -226,7 +234,6 @@ class Starts:
                 level=level,
                 reqid=request.reqid,
             )
-        assert request.handle is not None, request
         if request.key and request.handle.done:
             self._forget(request)
         elif request.key:

@@ -39,6 +39,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from tdqsim.cics.kernel.starts import attachable
 from tdqsim.cics.model.queue import IntraTdQueue, Latch, latch_key
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.space import NEVER
@@ -189,11 +190,8 @@ class Ati:
 
     def _attach(self, latch: Latch, facility: Facility | None) -> None:
         queue, region = latch.queue, self._region
-        entry = region.transactions.get(queue.transid)
-        if entry is None or (failure := entry.why_not()):
-            message = "DFHAC2001" if entry is None else str(failure)
-            program = entry.program_name if entry is not None else ""
-            region.messages.write(message, transid=queue.transid, program=program)
+        entry = attachable(region, queue.transid)
+        if entry is None:
             return
         userid = queue.userid
         if facility is not None:
