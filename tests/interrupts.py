@@ -12,7 +12,12 @@ import sys
 from types import FrameType
 from typing import Any, Self
 
+from tdqsim.testing import evidence
+
 __all__ = ["RaiseAt"]
+
+_RECORDER = evidence.__file__
+"""What ``--tdq-evidence`` puts around commands is no part of them, and is not interrupted."""
 
 
 class RaiseAt:
@@ -29,13 +34,14 @@ class RaiseAt:
         self.where: tuple[str, int] | None = None
 
     def __call__(self, frame: FrameType, event: str, _arg: object) -> Any:
-        if not frame.f_code.co_filename.startswith(self.home):
+        file = frame.f_code.co_filename
+        if not file.startswith(self.home) or file == _RECORDER:
             return None
         if event == "line":
             self.left -= 1
             if self.left == 0:
                 sys.settrace(None)
-                self.where = (frame.f_code.co_filename, frame.f_lineno)
+                self.where = (file, frame.f_lineno)
                 raise self.kind
         return self
 

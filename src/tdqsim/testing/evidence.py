@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.spi.info import Info
 from tdqsim.definitions import Definitions
 from tdqsim.errors import UsageError
@@ -125,14 +126,14 @@ class EvidenceRecorder:
                 if callable(function) and not (owner is Region and command.method == "start"):
                     setattr(owner, command.method, self._command(name, function))
         self._install_values(Info)
-        begin: Callable[..., None] = Region.__init__
+        write: Callable[..., None] = Messages.write
 
-        @wraps(begin)
-        def watched(region: Region, *args: object, **kwargs: object) -> None:
-            begin(region, *args, **kwargs)
-            region.messages.listeners.append(lambda message, _inserts: self.note("message", message))
+        @wraps(write)
+        def noted(messages: Messages, message: str, **inserts: object) -> None:
+            self.note("message", message)
+            write(messages, message, **inserts)
 
-        Region.__init__ = watched  # type: ignore[method-assign, assignment]
+        Messages.write = noted  # type: ignore[method-assign, assignment]
 
     def _command(self, name: str, function: Callable[..., object]) -> Callable[..., object]:
         parameters = list(inspect.signature(function).parameters)[1:]

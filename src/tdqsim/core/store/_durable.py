@@ -18,7 +18,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice, takewhile
 from pathlib import Path
 from types import MappingProxyType
@@ -191,8 +191,7 @@ class Durable:
         if not self.in_doubt and self._error is None:
             return
         if self.in_doubt and not self._sure:
-            if self._txn is not None:
-                self._end(self._txn)
+            self._end_transaction()
             self._sure = 0 < self._txnid <= self._env.info()["last_txnid"]
         if self._sure:
             for work in self._works:
@@ -216,12 +215,11 @@ class Durable:
                 request.error, request.pending = error, False
             self.waiting = [request for request in self.waiting if request.pending]
 
-    def _end(self, txn: StoreTransaction) -> None:
-        """Abort a transaction, which may be over already."""
-        try:
-            txn.abort()
-        except lmdb.Error:  # that is how LMDB says that it was committed, or failed in committing
-            return
+    def _end_transaction(self) -> None:
+        """Abort the transaction, which may be over already."""
+        if self._txn is not None:
+            with suppress(lmdb.Error):  # that is how LMDB says that it was committed, or failed in committing
+                self._txn.abort()
 
     # -- room ---------------------------------------------------------------------------------------------------------
 
@@ -262,9 +260,12 @@ class Durable:
             self.settle()
         try:
             with self._env.begin(write=True) as txn:
+                self._txn = txn
                 yield txn
         except lmdb.Error as error:
             raise self.broken(error, "the commit was not made") from error
+        finally:
+            self._end_transaction()  # an interrupt may come just before its end, and its traceback keeps it alive
 
     def _charge(self, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
         cost = 0
