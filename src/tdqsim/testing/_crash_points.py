@@ -11,6 +11,7 @@ from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.messages import MessageFrame
 from tdqsim.core.store.check import as_if_machine_stopped
 from tdqsim.core.transport import LinkDown
+from tdqsim.errors import RegionClosed
 from tdqsim.testing import torn
 from tdqsim.testing._later_turns import LaterTurns
 from tdqsim.testing.faults import Crashed
@@ -141,7 +142,8 @@ class Points:
             if self._counted(name):
                 self._crash(name, owner)
         elif self.victim is owner:
-            raise Crashed("the process has ended already")
+            # While the victim is closed its other tasks end, at a command perhaps; Crashed would leave the close.
+            raise (RegionClosed if owner.closed else Crashed)("the process has ended already")
 
     def _counted(self, name: str) -> bool:
         if self.victim is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from tdqsim.cics import Region, Task, UnitOfWork
+from tdqsim.cics import Region, Task
 from tdqsim.core.agenda import Agenda, Entry, is_stale
 from tdqsim.core.dispatch import Dispatcher, Timer
 from tdqsim.definitions import Definitions, Resource
@@ -23,7 +23,7 @@ from tdqsim.testing.hooks import add_hook
 from tdqsim.testing.stores import RecycledStores
 from tdqsim.testing.text import show_record
 
-__all__ = ["Stage"]
+__all__ = ["Stage", "StagedDispatcher", "StagedRegion"]
 
 _NS: Final = 1_000_000_000
 
@@ -67,13 +67,15 @@ class _StagedAgenda(Agenda):
         return [_Due(entry) for entry in self.deadlines if entry[0] <= now]
 
 
-class _StagedDispatcher(Dispatcher):
+class StagedDispatcher(Dispatcher):
     """Asks who goes on, also where something is due: see the module's text."""
 
     _agenda: _StagedAgenda
 
-    def __init__(self, choose: Callable[[Sequence[Choice]], int], slack: float) -> None:
-        super().__init__(StillClock(), agenda=_StagedAgenda)
+    def __init__(
+        self, choose: Callable[[Sequence[Choice]], int], slack: float = 0.0, clock: StillClock | None = None
+    ) -> None:
+        super().__init__(clock or StillClock(), agenda=_StagedAgenda)
         self.chooser = choose
         self._choose = choose
         self._slack_ns = round(slack * _NS)
@@ -120,19 +122,34 @@ def _moment(entry: Entry) -> tuple[int, int]:
     return entry[:2]
 
 
-class _StagedRegion(Region):
-    """A region in which others may get their turn before every syncpoint, and each commit is made at once."""
+class _Yields:
+    """Lets other tasks run first, before each command of a region (it is a hook) and before each commit."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+
+    def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:  # noqa: ARG002  (a hook's)
+        """Another task may run before this command."""
+        self.give_way()
+
+    def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
+        """Nothing happens after a command."""
+
+    def give_way(self, *_: object) -> None:
+        """Another task may run now, unless the caller is outside any task."""
+        if self._dispatcher.current is not self._dispatcher.outside:
+            self._dispatcher.yield_now()
+
+
+class StagedRegion(Region):
+    """A region in which other tasks may run before every command and every syncpoint; each commit is made at once."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.hardening.shared = False  # to wait for others would hide the orders in which one comes first
-        self.recovery.before_commit = self._give_way
-
-    def _give_way(self, _uow: UnitOfWork) -> None:
-        """Whoever is about to commit may be overtaken."""
-        dispatcher = self.dispatcher
-        if dispatcher.current is not dispatcher.outside:
-            dispatcher.yield_now()
+        yields = _Yields(self.dispatcher)
+        self.recovery.before_commit = yields.give_way
+        add_hook(self, yields)
 
 
 class _StagedSystem(System):
@@ -170,7 +187,7 @@ class Stage:
         self, policy: Policy, stores: RecycledStores, longest: int, *, slack: float = 0.0, log: bool = False
     ) -> None:
         self.controller = Controller(policy, longest)
-        self.dispatcher: Dispatcher = _StagedDispatcher(self.controller.choose, slack)
+        self.dispatcher: Dispatcher = StagedDispatcher(self.controller.choose, slack)
         self.dispatcher.on_idle.append(self._look)
         self.regions: list[Region] = []
         self.deadlock = ""
@@ -183,8 +200,9 @@ class Stage:
         options.setdefault("supplied_queues", False)
         if "store" not in options:
             options["store"] = self._stores.take()
-        region = _StagedRegion(definitions, dispatcher=self.dispatcher, **options)
-        add_hook(region, self)
+        region = StagedRegion(definitions, dispatcher=self.dispatcher, **options)
+        if self.log is not None:
+            add_hook(region, self)
         self.regions.append(region)
         return region
 
@@ -205,10 +223,7 @@ class Stage:
             self.log.append(f"job {job.qualified_name} {operation} {library}/{name}")
 
     def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
-        """The point before each command at which another task may go on."""
-        dispatcher = self.dispatcher
-        if dispatcher.current is not dispatcher.outside:
-            dispatcher.yield_now()
+        """Write the command to the log."""
         if self.log is not None:
             self.log.append(_described(task, command, arguments))
 

@@ -7,6 +7,9 @@ store. What ended is started again from its store (an emergency restart), in con
 meanwhile and resynchronise with it. Then the test's own check says whether what is there is right, given what the
 scenario had been told before the crash.
 
+With ``orders=N`` a region's scenario runs in CICS order and in N - 1 random orders of its tasks, and is crashed at
+every point of each order that differs from those before. This finds bugs that need two tasks as well as a crash.
+
 With ``torn=True`` each commit is a point more: the machine stops, and half of what the commit has written is on the
 disk. That is more than durability ``process`` promises, so a store may then refuse to open (StoreDamaged); what it must
 never do is to open with something wrong. With durability ``power`` it must open.
@@ -18,7 +21,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -31,7 +34,10 @@ from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import StoreDamaged, UsageError
 from tdqsim.ibmi import System
 from tdqsim.testing._crash_points import Points, tear
+from tdqsim.testing._orders import Controller, Schedule, policy_of
+from tdqsim.testing._stage import StagedDispatcher, StagedRegion
 from tdqsim.testing.clock import StillClock
+from tdqsim.testing.deadlock import Deadlock, find_deadlock
 from tdqsim.testing.faults import Crashed
 
 __all__ = [
@@ -52,6 +58,10 @@ Options = Mapping[str, Any]
 
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  (memory where there is some; else the directory for temporary files)
 _ROOM: Final = 2**28
+_DEPTH: Final = 3
+"""How many orderings between tasks a bug may need to be likely to be found (see :mod:`tdqsim.testing.schedules`)."""
+_LONGEST_RUN: Final = 100_000
+"""Dispatches after which a scenario is taken for one that never ends."""
 
 
 class CrashFailure(AssertionError):
@@ -60,12 +70,14 @@ class CrashFailure(AssertionError):
     Attributes:
         point: number of the point, for ``points=[...]``.
         where: the point in words.
+        order: the order of the tasks, for ``order=...``; None if no orders were asked for.
     """
 
-    def __init__(self, text: str, point: int, where: str) -> None:
+    def __init__(self, text: str, point: int, where: str, order: str | None = None) -> None:
         super().__init__(text)
         self.point = point
         self.where = where
+        self.order = order
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +85,16 @@ class CrashReport:
     """What an enumeration of crashes has tried.
 
     Attributes:
-        points: every point in words; the last is the normal end.
-        tried: how many of them were crashed at.
+        points: every point of the first order in words; the last is the normal end.
+        tried: how many crashes were tried, in all orders.
         refused: torn commits after which the store refused to open.
+        orders: how many different orders of the tasks were crashed.
     """
 
     points: tuple[str, ...]
     tried: int
     refused: int
+    orders: int = 1
 
 
 def enumerate_crashes(
@@ -91,6 +105,8 @@ def enumerate_crashes(
     prepare: Callable[[Region], object] | None = None,
     points: Iterable[int] | None = None,
     torn: bool = False,
+    orders: int = 1,
+    order: str | None = None,
     **options: Any,
 ) -> CrashReport:
     """Crash a scenario of one region at every point, restart, and check.
@@ -103,17 +119,36 @@ def enumerate_crashes(
         prepare: called with each region before anything runs: registers programs.
         points: numbers of points, from 0, instead of all.
         torn: try torn commits too.
+        orders: in how many orders of the tasks, 1 or more; the first is CICS order. With more than one, another task
+            may run before each command and each syncpoint. Orders that come out alike are crashed once.
+        order: the ``order`` of a :class:`CrashFailure`: only that order.
         options: further arguments of :class:`~tdqsim.cics.Region`. Supplied queues only when asked for.
 
     Returns:
         What was tried.
 
     Raises:
-        CrashFailure: the check did not hold, or the restart failed; that exception is the cause.
+        CrashFailure: the check did not hold, or the restart failed (that exception is the cause), or tasks wait for
+            each other at the end of the scenario.
         UsageError: the scenario fails without any crash, which is the cause, or does not do the same each time.
-        ValueError: there is no point with a number that was given.
+        ValueError: there is no point with a number that was given, or ``orders`` or ``order`` is not allowed.
     """
-    return _enumerate(lambda: _RegionWorld(definitions, prepare, options), scenario, check, points, torn=torn)
+    if orders < 1:
+        raise ValueError(f"orders {orders!r}: allowed are 1 or more")
+    if order is not None:
+        wanted: Iterator[Schedule | None] = iter((Schedule.parse(order),))
+    elif orders == 1:
+        wanted = iter((None,))
+    else:
+        wanted = iter((Schedule(), *(Schedule((), seed, _DEPTH, 1) for seed in range(1, orders))))
+    return _enumerate(
+        lambda order: _RegionWorld(definitions, prepare, options, order),
+        scenario,
+        check,
+        points,
+        torn=torn,
+        orders=wanted,
+    )
 
 
 def enumerate_sysplex_crashes(
@@ -147,7 +182,7 @@ def enumerate_sysplex_crashes(
         CrashFailure, UsageError, ValueError: as :func:`enumerate_crashes`.
     """
     pairs = list(combinations(regions, 2)) if links is None else list(links)
-    return _enumerate(lambda: _SysplexWorld(regions, pairs, prepare, options), scenario, check, points, torn=torn)
+    return _enumerate(lambda _: _SysplexWorld(regions, pairs, prepare, options), scenario, check, points, torn=torn)
 
 
 def enumerate_system_crashes(
@@ -178,7 +213,7 @@ def enumerate_system_crashes(
     Raises:
         CrashFailure, UsageError, ValueError: as :func:`enumerate_crashes`.
     """
-    return _enumerate(lambda: _SystemWorld(definitions, prepare, options), scenario, check, points, torn=torn)
+    return _enumerate(lambda _: _SystemWorld(definitions, prepare, options), scenario, check, points, torn=torn)
 
 
 class Crashes:
@@ -236,6 +271,8 @@ class _World(Protocol[Subject]):
 
     subject: Subject
     synced: bool
+    controller: Controller | None
+    """What has chosen between tasks; None if CICS order was kept without asking."""
 
     def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
         """Start everything that is not there."""
@@ -246,21 +283,35 @@ class _World(Protocol[Subject]):
     def fail(self, victim: Region | System) -> Path:
         """The victim's process has ended; the others go on as far as they can. Where the victim's store is."""
 
+    def deadlock(self) -> Deadlock | None:
+        """The ring of tasks that wait for each other now, if there is one."""
+
     def close(self, *, clean: bool) -> None:
         """Close everything."""
 
 
 class _RegionWorld:
-    def __init__(self, definitions: Installed, prepare: Callable[[Region], object] | None, options: Options) -> None:
+    def __init__(
+        self,
+        definitions: Installed,
+        prepare: Callable[[Region], object] | None,
+        options: Options,
+        order: Schedule | None,
+    ) -> None:
         self._definitions, self._prepare = definitions, prepare
         self._options = {"supplied_queues": False, **options}
+        self.controller = None if order is None else Controller(policy_of(order), _LONGEST_RUN)
         self.synced = self._options.get("durability") == "power"
         self.subject: Region
 
     def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
         definitions = self._definitions if first else ()
         self._place = place
-        self.subject = Region(definitions, store=place, dispatcher=Dispatcher(clock), **self._options)
+        if first and self.controller is not None:
+            dispatcher: Dispatcher = StagedDispatcher(self.controller.choose, clock=clock)
+            self.subject = StagedRegion(definitions, store=place, dispatcher=dispatcher, **self._options)
+        else:
+            self.subject = Region(definitions, store=place, dispatcher=Dispatcher(clock), **self._options)
         if self._prepare is not None:
             self._prepare(self.subject)
 
@@ -271,11 +322,16 @@ class _RegionWorld:
         victim.close(clean=False)
         return self._place
 
+    def deadlock(self) -> Deadlock | None:
+        return find_deadlock([self.subject])
+
     def close(self, *, clean: bool) -> None:
         self.subject.close(clean=clean)
 
 
 class _SysplexWorld:
+    controller: Controller | None = None
+
     def __init__(
         self,
         regions: Mapping[str, Installed],
@@ -323,12 +379,17 @@ class _SysplexWorld:
         self.subject.run()
         return self._place / victim.applid
 
+    def deadlock(self) -> Deadlock | None:
+        return find_deadlock(self.subject.regions.values())
+
     def close(self, *, clean: bool) -> None:
         for region in tuple(self.subject.regions.values()):
             region.close(clean=clean)
 
 
 class _SystemWorld:
+    controller: Controller | None = None
+
     def __init__(
         self, definitions: Definitions | None, prepare: Callable[[System], object] | None, options: Options
     ) -> None:
@@ -351,6 +412,9 @@ class _SystemWorld:
         victim.close(clean=False)
         return self._place
 
+    def deadlock(self) -> Deadlock | None:
+        return find_deadlock((), [self.subject])
+
     def close(self, *, clean: bool) -> None:
         self.subject.close(clean=clean)
 
@@ -359,25 +423,44 @@ class _SystemWorld:
 
 
 def _enumerate(
-    make: Callable[[], _World[Subject]],
+    make: Callable[[Schedule | None], _World[Subject]],
     scenario: Callable[[Subject, Told], object],
     check: Callable[[Subject, Told], object],
     points: Iterable[int] | None,
     *,
     torn: bool,
+    orders: Iterable[Schedule | None] = (None,),
 ) -> CrashReport:
-    run = _Run(make, scenario, check, torn=torn)
-    names = run.without_crash()
-    wanted = list(range(len(names))) if points is None else list(points)
-    stray = [point for point in wanted if point not in range(len(names))]
-    if stray:
-        raise ValueError(f"points: there is no point {stray[0]}; allowed are 0 to {len(names) - 1}")
-    refused = sum(run.at(point) for point in wanted)
-    return CrashReport((*names, "the normal end"), len(wanted), refused)
+    wanted = None if points is None else list(points)
+    first: tuple[str, ...] = ()
+    tried = refused = 0
+    seen: set[str | None] = set()
+    steps = 1
+    for order in orders:
+        placed = order if order is None or order.seed is None else replace(order, steps=steps)
+        run = _Run(partial(make, placed), scenario, check, torn=torn)
+        names = run.without_crash()
+        first = first or (*names, "the normal end")
+        steps = max(steps, run.steps)
+        if run.order in seen:
+            continue
+        seen.add(run.order)
+        here = list(range(len(names))) if wanted is None else wanted
+        stray = [point for point in here if point not in range(len(names))]
+        if stray:
+            raise ValueError(f"points: there is no point {stray[0]}; allowed are 0 to {len(names) - 1}")
+        refused += sum(run.at(point) for point in here)
+        tried += len(here)
+    return CrashReport(first, tried, refused, len(seen))
 
 
 class _Run(Generic[Subject]):
-    """One scenario, run again and again."""
+    """One scenario in one order of its tasks, run again and again.
+
+    Attributes:
+        order: the order that came out, as a token of a schedule; None if no orders were asked for.
+        steps: how many choices between tasks the order took.
+    """
 
     def __init__(
         self,
@@ -389,6 +472,8 @@ class _Run(Generic[Subject]):
     ) -> None:
         self._make, self._scenario, self._check = make, scenario, check
         self._torn = torn
+        self.order: str | None = None
+        self.steps = 0
 
     def without_crash(self) -> list[str]:
         """The points of a run that ends normally; the check must hold after a warm start too."""
@@ -405,7 +490,12 @@ class _Run(Generic[Subject]):
                 raise UsageError(f"the scenario fails without any crash: {error}") from error
             points.forget()
             names = list(points.names)
+            if world.controller is not None:
+                self.order, self.steps = Schedule(world.controller.deviations).token, len(world.controller.steps)
+            ring = world.deadlock()
             world.close(clean=True)
+            if ring is not None:
+                raise self._failure(len(names), "the normal end", f"deadlock: {ring.text}", told)
             self._restarted(world, place, clock, told, len(names), "the normal end")
         return names
 
@@ -451,10 +541,13 @@ class _Run(Generic[Subject]):
         except StoreDamaged:
             raise
         except Exception as error:
-            text = f"point {point} ({where}): {what}: {type(error).__name__}: {error}\ntold before: {told!r}"
-            raise CrashFailure(text, point, where) from error
+            raise self._failure(point, where, f"{what}: {type(error).__name__}: {error}", told) from error
         finally:
             world.close(clean=True)
+
+    def _failure(self, point: int, where: str, text: str, told: Told) -> CrashFailure:
+        order = "" if self.order is None else f"\norder of the tasks: order={self.order!r}"
+        return CrashFailure(f"point {point} ({where}): {text}\ntold before: {told!r}{order}", point, where, self.order)
 
 
 @contextmanager
