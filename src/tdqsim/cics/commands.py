@@ -59,7 +59,7 @@ class Task(TaskBase):
         """The COMMAREA of the program that runs, as storage that its caller sees; None for none."""
         return self.level.commarea if self.level is not None else None
 
-    region: RegionData
+    _region: RegionData
     level: ProgramLevel | None
 
     writeq_td = td.writeq_td

@@ -93,7 +93,7 @@ def read_file(
             record.
     """
     wants_update = update or token is not None
-    found = task.region.files.find(file, "UPDATE" if wants_update else "READ")
+    found = task._region.files.find(file, "UPDATE" if wants_update else "READ")
     search = Search.of(found, ridfld, keylength, generic=generic, gteq=gteq, numbers=rba or rrn)
     place, key = find(found, search)
     number = hold(task, found, key, token=token is not None) if wants_update else 0
@@ -132,7 +132,7 @@ def write_file(
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ, LENGERR 12, 14, DUPREC 150.
     """
-    found = task.region.files.find(file, "ADD")
+    found = task._region.files.find(file, "ADD")
     return {"RIDFLD": add(task, found, _cut(from_, length), ridfld)}
 
 
@@ -158,7 +158,7 @@ def rewrite_file(
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 30, 47, LENGERR 12, 14, DUPREC 150.
     """
-    found = task.region.files.find(file, "UPDATE")
+    found = task._region.files.find(file, "UPDATE")
     replace(task, found, _cut(from_, length), token)
 
 
@@ -192,7 +192,7 @@ def delete_file(
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 21, 22, 25, 26, 31, 42, 47, NOTFND 80.
     """
-    found = task.region.files.find(file, "DELETE")
+    found = task._region.files.find(file, "DELETE")
     search = (
         None if ridfld is None else Search.of(found, ridfld, keylength, generic=generic, gteq=False, numbers=rba or rrn)
     )
@@ -211,7 +211,7 @@ def unlock(task: TaskBase, file: FileName, *, token: FileToken = None, nohandle:
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 47.
     """
-    let_go(task, task.region.files.find(file, "READ"), token)
+    let_go(task, task._region.files.find(file, "READ"), token)
 
 
 # -- browsing -----------------------------------------------------------------------------------------------------
@@ -248,8 +248,8 @@ def startbr(
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 33, 42, NOTFND 80.
     """
-    found = task.region.files.find(file, "BROWSE")
-    browses = task.region.files.of(task.uow).browses
+    found = task._region.files.find(file, "BROWSE")
+    browses = task._region.files.of(task.uow).browses
     if (found.name, reqid) in browses:
         raise Condition(Resp.INVREQ, 33, f"a browse of file {found.name} with REQID {reqid} is on already")
     search = Search.of(found, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
@@ -293,12 +293,12 @@ def resetbr(
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 36, 42, NOTFND 80.
     """
-    found = task.region.files.find(file, "BROWSE")
+    found = task._region.files.find(file, "BROWSE")
     started(task, found, reqid, 36)
     search = Search.of(found, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
     if set(search.key) != {0xFF}:
         find(found, search)
-    task.region.files.of(task.uow).browses[found.name, reqid] = _browse(search)
+    task._region.files.of(task.uow).browses[found.name, reqid] = _browse(search)
 
 
 @command("READNEXT", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
@@ -327,7 +327,7 @@ def readnext(
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 34, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the record.
     """
-    found = task.region.files.find(file, "BROWSE")
+    found = task._region.files.find(file, "BROWSE")
     place, key = move(found, started(task, found, reqid, 34), ridfld, forward=True)
     return fit(found, place, key, length)
 
@@ -359,7 +359,7 @@ def readprev(
         Condition: FILENOTFOUND, DISABLED, INVREQ 24, 41, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the
             record.
     """
-    found = task.region.files.find(file, "BROWSE")
+    found = task._region.files.find(file, "BROWSE")
     browse = started(task, found, reqid, 41)
     if browse.generic:
         raise Condition(Resp.INVREQ, 24, f"the browse of file {found.name} began with a generic key")
@@ -379,6 +379,6 @@ def endbr(task: TaskBase, file: FileName, *, reqid: ReqId = 0, nohandle: Flag = 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 35.
     """
-    found = task.region.files.find(file, "BROWSE")
+    found = task._region.files.find(file, "BROWSE")
     started(task, found, reqid, 35)
-    del task.region.files.of(task.uow).browses[found.name, reqid]
+    del task._region.files.of(task.uow).browses[found.name, reqid]

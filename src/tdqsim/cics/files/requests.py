@@ -138,7 +138,7 @@ def hold(task: TaskBase, file: FileEntry, key: bytes, *, token: bool) -> int:
     Raises:
         Condition: INVREQ 28: the task holds another record of the file, without TOKEN.
     """
-    files = task.region.files
+    files = task._region.files
     has = files.of(task.uow)
     held = has.held.setdefault(file.name, [])
     if held and not token:
@@ -150,7 +150,7 @@ def hold(task: TaskBase, file: FileEntry, key: bytes, *, token: bool) -> int:
 
 
 def _lock(task: TaskBase, file: FileEntry, key: bytes) -> None:
-    files, uow = task.region.files, task.uow
+    files, uow = task._region.files, task.uow
 
     def attempt() -> object:
         owner = files.holder(file, key, uow)
@@ -169,7 +169,7 @@ def let_go(task: TaskBase, file: FileEntry, token: int | None) -> None:
     Raises:
         Condition: INVREQ 47: no record is held by that token.
     """
-    files: Files = task.region.files
+    files: Files = task._region.files
     has = files.of(task.uow)
     held = has.held.get(file.name, [])
     if token is not None:
@@ -179,7 +179,7 @@ def let_go(task: TaskBase, file: FileEntry, token: int | None) -> None:
 
 
 def _held(task: TaskBase, file: FileEntry, token: int | None, otherwise: int) -> Held:
-    files: Files = task.region.files
+    files: Files = task._region.files
     has = files.of(task.uow)
     held = has.held.get(file.name, [])
     found = next((one for one in held if one.token == (token or 0)), None)
@@ -191,7 +191,7 @@ def _held(task: TaskBase, file: FileEntry, token: int | None, otherwise: int) ->
 def _free(task: TaskBase, file: FileEntry, held: Held | None) -> None:
     if held is None:
         return
-    files = task.region.files
+    files = task._region.files
     has = files.of(task.uow)
     has.held[file.name] = [one for one in has.held.get(file.name, []) if one is not held]
     if not any(data is file.data and key == held.key for data, key, _record in has.undo):
@@ -201,7 +201,7 @@ def _free(task: TaskBase, file: FileEntry, held: Held | None) -> None:
 
 def _change(task: TaskBase, file: FileEntry, records: Mapping[bytes, bytes | None], held: Held | None = None) -> None:
     """Change records, those of a recoverable file so that a backout undoes it; what was held for it is free then."""
-    files = task.region.files
+    files = task._region.files
     if file.recoverable:
         files.of(task.uow).undo.extend((file.data, key, file.data.records.get(key)) for key in records)
     files.change(file, records, lambda: _free(task, file, held))
@@ -306,7 +306,7 @@ def started(task: TaskBase, file: FileEntry, reqid: int, missing: int) -> Browse
     Raises:
         Condition: INVREQ with the RESP2 of the command: there is none.
     """
-    files: Files = task.region.files
+    files: Files = task._region.files
     has = files.of(task.uow)
     found = has.browses.get((file.name, reqid))
     if found is None:

@@ -16,7 +16,7 @@ NO_SURROGATE: Final = "surrogate"
 
 def _asked(task: TaskData, attribute: str) -> bool:
     """Whether an attribute of the task's transaction, or the region for all, asks for checks."""
-    region = task.region
+    region = task._region
     if getattr(region, attribute) == "ALWAYS":
         return True
     entry = region.transactions.get(task.transid)
@@ -25,19 +25,19 @@ def _asked(task: TaskData, attribute: str) -> bool:
 
 def may_issue(task: TaskData, resource_type: str, level: Access) -> bool:
     """Whether a task may issue SPI commands of a level on a type of resource: CMDSEC, then the policy."""
-    policy = task.region.security
+    policy = task._region.security
     return policy is None or not _asked(task, "cmdsec") or policy.may_issue(task.userid, resource_type, level)
 
 
 def may_access(task: TaskData, queue: str, level: Access) -> bool:
     """Whether a task may access a queue at a level: RESSEC, then the policy."""
-    policy = task.region.security
+    policy = task._region.security
     return policy is None or not _asked(task, "ressec") or policy.may_access(task.userid, queue, level)
 
 
 def why_not_for(task: TaskData, user: str) -> str:
     """Why a task may not have other tasks run for a user; empty when it may. RESSEC and CMDSEC have no say in that."""
-    policy = task.region.security
+    policy = task._region.security
     if policy is None:
         return ""
     if not policy.knows_user(user):

@@ -177,7 +177,7 @@ def deq(
 @command("SUSPEND")
 def suspend(task: TaskBase) -> None:
     """Let other tasks that are ready go first."""
-    task.region.dispatcher.yield_now()
+    task._region.dispatcher.yield_now()
 
 
 @command("ASKTIME ABSTIME", receives={"ABSTIME": Opt("abstime", 8)}, otherwise=0)
@@ -187,14 +187,14 @@ def asktime(task: TaskBase) -> int:
     Returns:
         ABSTIME: milliseconds since 1900, local time.
     """
-    task.eib.moment_ns = task.region.clock.time_ns()
-    return abstime(task.eib.moment_ns, task.region.zone)
+    task.eib.moment_ns = task._region.clock.time_ns()
+    return abstime(task.eib.moment_ns, task._region.zone)
 
 
 @command("ASKTIME")
 def asktime_eib(task: TaskBase) -> None:
     """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, a command of its own by its EIBFN."""
-    task.eib.moment_ns = task.region.clock.time_ns()
+    task.eib.moment_ns = task._region.clock.time_ns()
 
 
 def _no_values(*options: str) -> object:
@@ -268,27 +268,27 @@ def _level(task: TaskBase, name: str, otherwise: object) -> object:
 
 
 def _twa_length(task: TaskBase) -> int:
-    entry = task.region.transactions.get(task.transid)
+    entry = task._region.transactions.get(task.transid)
     return int(getattr(entry.definition, "twasize", 0) or 0) if entry is not None else 0
 
 
 ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
     "ABCODE": lambda task: task.abcode,
-    "APPLID": lambda task: task.region.applid,
+    "APPLID": lambda task: task._region.applid,
     "FACILITY": _facility,
     "FCI": _fci,
     "NETNAME": lambda task: "" if task.facility is None else task.facility.name,
     "PROGRAM": lambda task: _level(task, "program", task.program),
     "QNAME": _qname,
     "STARTCODE": lambda task: task.startcode,
-    "SYSID": lambda task: task.region.sysid,
+    "SYSID": lambda task: task._region.sysid,
     "USERID": lambda task: task.userid,
     "ABPROGRAM": lambda task: task._abprogram,
     "CHANNEL": lambda task: _level(task, "channel_name", ""),
     "INVOKINGPROG": lambda task: _level(task, "invoker", ""),
     "LINKLEVEL": lambda task: _level(task, "number", 1),
     "ORGABCODE": lambda task: task.abcode,
-    "PRINSYSID": _terminal(lambda task: task.region.sysid),
+    "PRINSYSID": _terminal(lambda task: task._region.sysid),
     "RESTART": lambda _task: b"\0",
     "RETURNPROG": lambda task: _level(task, "return_program", ""),
     "OPID": _terminal(lambda task: task.userid[:3]),

@@ -29,7 +29,7 @@ _POOL: Final = "EXECSTRN"
 
 
 def _name(task: TaskData, resource: object, length: int | None) -> bytes:
-    name = task.region.encode(resource) if isinstance(resource, str) else resource
+    name = task._region.encode(resource) if isinstance(resource, str) else resource
     if not isinstance(name, bytes | bytearray):
         raise TypeError(f"resource {resource!r}: allowed are bytes and str")
     size = len(name) if length is None else length
@@ -56,7 +56,7 @@ def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool
         Abend: the wait for it came to an end, by DTIMOUT or a purge.
     """
     name = _name(task, resource, length)
-    region = task.region
+    region = task._region
     enqueue = region.enqueues.get(name)
     if enqueue is None:
         enqueue = region.enqueues[name] = Enqueue(name)
@@ -90,13 +90,13 @@ def give_up(task: TaskData, resource: object, *, for_task: bool, length: int | N
     Raises:
         UsageError, Condition: as :func:`acquire`.
     """
-    enqueue = task.region.enqueues.get(_name(task, resource, length))
+    enqueue = task._region.enqueues.get(_name(task, resource, length))
     holder = task if for_task else task.uow if task.has_uow else None
     if enqueue is None or holder not in enqueue.holds:
         return
     enqueue.holds[holder] -= 1
     if not enqueue.holds[holder]:
-        _let_go(task.region, enqueue, holder)
+        _let_go(task._region, enqueue, holder)
 
 
 def _let_go(region: RegionData, enqueue: Enqueue, holder: object) -> None:

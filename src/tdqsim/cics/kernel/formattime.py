@@ -60,7 +60,7 @@ def formattime(
             abstime,
             datesep=datesep or "",
             timesep=timesep or "",
-            zone=task.region.zone,
+            zone=task._region.zone,
             rfc3339=form is Cvda.RFC3339,
         )
     except ValueError as error:

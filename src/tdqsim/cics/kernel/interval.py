@@ -151,7 +151,7 @@ def start(
     request.more = {word: value for word, value in names.items() if value is not None}
     of_day = time is not None or at
     when = StartTime(time or 0 if of_day else interval, hours, minutes, seconds, of_day=of_day)
-    system, request.transid = _where(task.region, transid, sysid)
+    system, request.transid = _where(task._region, transid, sysid)
     order = StartOrder(request, when, protect=protect)
     name = _ship_start(task, system, order, nocheck=nocheck) if system else take_start(task, order)
     task.eib.eibreqid = name
@@ -223,7 +223,7 @@ def _where(region: RegionData, transid: str, sysid: str | None) -> tuple[str, st
 
 
 def _ship_start(task: TaskBase, system: str, order: StartOrder, *, nocheck: bool) -> str:
-    link = task.region.link(system)
+    link = task._region.link(system)
     try:
         name = link.ship(task, "START", order.request.transid, data=order.to_bytes())
     except Condition as condition:
@@ -242,7 +242,7 @@ def take_start(task: TaskBase, order: StartOrder) -> str:
     Raises:
         Condition: as START, but for SYSIDERR.
     """
-    region, request, when = task.region, order.request, order.when
+    region, request, when = task._region, order.request, order.when
     _check_start(region, request)
     if request.userid:
         _check_user(task, request.userid)
@@ -308,7 +308,7 @@ def retrieve(
 
 def _next_data(task: TaskBase, *, waits: bool) -> StartRequest:
     """The START whose data RETRIEVE gives next: the task's own, then those that have expired for its terminal."""
-    starts = task.region.starts
+    starts = task._region.starts
     if not task.startcode.startswith("S"):
         raise Condition(Resp.ENDDATA, detail="the task was not started by START")
     found = task._start_data or starts.next_in_line(task)
@@ -329,7 +329,7 @@ def _take_data(task: TaskBase, request: StartRequest) -> None:
     if request is task._start_data:
         task._start_data = None
     else:
-        task.region.starts.retrieved(request, task)
+        task._region.starts.retrieved(request, task)
 
 
 @command("CANCEL", "INVREQ ISCINVREQ NOTAUTH NOTFND SYSIDERR")
@@ -349,20 +349,20 @@ def cancel(
             START in another system also SYSIDERR.
     """
     if transid is not None or sysid is not None:
-        system, _ = _where(task.region, transid or "", sysid)
+        system, _ = _where(task._region, transid or "", sysid)
         if system:
-            task.region.link(system).ship(task, "CANCEL", reqid)
+            task._region.link(system).ship(task, "CANCEL", reqid)
             return
-    end = task.region.starts.waits.get(reqid or task)
+    end = task._region.starts.waits.get(reqid or task)
     if end is not None and end():
         return
-    requests = task.region.starts.requests
+    requests = task._region.starts.requests
     request = requests.get(reqid)
     if request is None:
         raise Condition(Resp.NOTFND, detail=f"no request {reqid} is waiting" if reqid else "the task has no POST")
     if not request.committed:
         raise Condition(Resp.NOTFND, detail=f"START request {reqid} (PROTECT) is not committed yet")
-    task.region.starts.cancel(request)
+    task._region.starts.cancel(request)
 
 
 @command("DELAY", "EXPIRED INVREQ")
@@ -402,7 +402,7 @@ def delay(
         raise Condition(Resp.INVREQ, 22, f"MILLISECS is {millisecs}; allowed are 0 to {_MOST_MILLISECS}")
     pause = interval_ns(interval if time is None else time, hours, minutes, seconds) + millisecs * 10**6
     if time is not None or until:
-        now = task.region.clock.time_ns()
+        now = task._region.clock.time_ns()
         pause = moment_of_day(task, now, pause) - now
         if not pause:
             raise Condition(Resp.EXPIRED, detail="the time of the day is past")
@@ -411,7 +411,7 @@ def delay(
 
 def _wait(task: TaskBase, pause: int, reqid: str) -> None:
     """Wait, but no longer than to the CANCEL of this name."""
-    queue, over, waits = WaitQueue("DELAY"), False, task.region.starts.waits
+    queue, over, waits = WaitQueue("DELAY"), False, task._region.starts.waits
 
     def end() -> bool:
         nonlocal over
@@ -437,7 +437,7 @@ def moment_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
 
     A time that is further in the past is tomorrow's; hours beyond 23 are those of a following day.
     """
-    moment = local_time(abstime(now_ns, task.region.zone))
+    moment = local_time(abstime(now_ns, task._region.zone))
     since_midnight = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * _NS
     ahead = of_day_ns - since_midnight
     if ahead < -_PAST_NS:

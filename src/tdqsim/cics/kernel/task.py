@@ -60,7 +60,7 @@ class TaskBase(TaskData):
 
     def encode(self, text: str) -> bytes:
         """Text in the region's code page, for a record; characters it does not have become substitutes."""
-        return self.region.encode(text)
+        return self._region.encode(text)
 
     def text(self, record: bytes) -> str:
         """A record as text, by the region's code page.
@@ -68,7 +68,7 @@ class TaskBase(TaskData):
         Raises:
             ConversionError: a byte of it is no character there.
         """
-        return self.region.text(record)
+        return self._region.text(record)
 
     def _run(self) -> object:
         """Run its program to its end; the strand's function, which its dispatcher calls.
@@ -130,7 +130,7 @@ class TaskBase(TaskData):
         What an exception cuts short is done when it is called again; the region's tasks do so, whoever comes next.
         """
         try:
-            dispatcher = self.region.dispatcher
+            dispatcher = self._region.dispatcher
             if dispatcher.thread != get_ident():
                 dispatcher.check_thread()
             if not self._settled:
@@ -139,7 +139,7 @@ class TaskBase(TaskData):
             raise
         except BaseException:
             if not self._settled:
-                self.region.task_manager.unfinished[self] = None
+                self._region.task_manager.unfinished[self] = None
             raise
 
     def _end(self, *, normal: bool) -> None:
@@ -156,7 +156,7 @@ class TaskBase(TaskData):
 
     def _leave_region(self, *, normal: bool) -> None:
         """Its unit of work is settled: its QZEROs, its ENQs, its queue's cycle and its facility are so too."""
-        region = self.region
+        region = self._region
         region.tasks.pop(self.number, None)
         if region.failed:
             return
@@ -217,7 +217,7 @@ class TaskBase(TaskData):
 
 def refuse(task: TaskData, name: str) -> None:
     """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
-    region = task.region
+    region = task._region
     region.dispatcher.check_thread()
     if region.closed:
         raise RegionClosed(f"{name}: the region {region.applid} {region.why_closed}")
@@ -234,7 +234,7 @@ def respond(task: TaskData, condition: Condition, name: str, resource: str, *, n
     Raises:
         Condition: nobody handles it and CICS does not ignore it.
     """
-    dispatcher = task.region.dispatcher
+    dispatcher = task._region.dispatcher
     if dispatcher.thread != get_ident():
         dispatcher.check_thread()
     condition.command, condition.resource = name, condition.resource or resource
@@ -265,16 +265,16 @@ def respond(task: TaskData, condition: Condition, name: str, resource: str, *, n
 
 def let_others_run(task: TaskData) -> None:
     """Give ready tasks their turn, when it is the program outside that issues commands."""
-    dispatcher = task.region.dispatcher
+    dispatcher = task._region.dispatcher
     if dispatcher.ready or dispatcher.deadlines:
         dispatcher.run_ready()
 
 
 def open_browses(task: TaskData) -> dict[str, Any]:
     """The browses of whoever issues the command: the task, or the region for commands outside a task."""
-    task.region.dispatcher.check_thread()
+    task._region.dispatcher.check_thread()
     if task._implicit:
-        found: dict[str, Any] = task.region.browses
+        found: dict[str, Any] = task._region.browses
     elif isinstance(task._browses, dict):
         found = task._browses
     else:
@@ -288,11 +288,11 @@ def take_syncpoint(task: TaskData) -> None:
     Raises:
         Condition: ROLLEDBACK: a participant refused or the store could not take it; it was backed out.
     """
-    region, uow = task.region, task._unit
+    region, uow = task._region, task._unit
     if region.dispatcher.thread != get_ident():
         region.dispatcher.check_thread()
     if uow is not None and (uow.ended or region.store.durable.in_doubt):
-        uow = task.region.recovery.settled(task)
+        uow = task._region.recovery.settled(task)
     if uow is None:
         return
     committed = True
@@ -326,11 +326,11 @@ def _take_last_syncpoint(task: TaskData) -> None:
 
 def take_rollback(task: TaskData) -> None:
     """Back the unit of work out."""
-    task.region.dispatcher.check_thread()
-    uow = task.region.recovery.settled(task)
+    task._region.dispatcher.check_thread()
+    uow = task._region.recovery.settled(task)
     if uow is not None:
         try:
-            task.region.recovery.back_out(uow)
+            task._region.recovery.back_out(uow)
         finally:
             if (uow.finished and (uow.told or not uow.participants)) or uow.task is not task:
                 task._unit = None
@@ -340,7 +340,7 @@ def give_up(task: TaskData) -> None:
     """Free what the unit of work holds, by assignments alone; the end of the task does what follows from that."""
     uow = task._unit
     if uow is not None and not uow.ended and not uow.participants and uow.state is Cvda.INFLIGHT:
-        durable = task.region.store.durable
+        durable = task._region.store.durable
         if not durable.in_doubt:
             uow.state, uow.ended = Cvda.BACKOUT, True
 
@@ -358,7 +358,7 @@ def to_abend(task: TaskData, error: BaseException) -> Abend:
 
 
 def _abnormal_end(task: TaskData, abend: Abend) -> None:
-    region = task.region
+    region = task._region
     region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
     region.log.warning(
         "abend", transid=task.transid, task=task.number, abcode=abend.code, cause=repr(abend.cause), exc_info=abend

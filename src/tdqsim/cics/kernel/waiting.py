@@ -50,7 +50,7 @@ def park(
         TimedOut: it has waited for ``timeout_ns``.
         Abend: the task was purged.
     """
-    region = task.region
+    region = task._region
     region.dispatcher.check_thread()
     strand = region.dispatcher.current
     before = strand.local
@@ -73,7 +73,7 @@ def park(
 def _unpark(task: TaskData, strand: Strand, before: object) -> None:
     if task.suspended is None:
         return
-    region, strand.local = task.region, before
+    region, strand.local = task._region, before
     if task._implicit and region.tasks.get(task.number) is task:
         del region.tasks[task.number]
     _unit_waits(task, Cvda.WAITING, Cvda.ACTIVE)
@@ -86,4 +86,4 @@ def _unit_waits(task: TaskData, before: Cvda, after: Cvda) -> None:
     """Its unit of work goes from one wait state to another; one that was shunted stays so."""
     uow = task._unit
     if uow is not None and uow.waitstate is before:
-        uow.waitstate, uow.since_ns = after, task.region.clock.time_ns()
+        uow.waitstate, uow.since_ns = after, task._region.clock.time_ns()

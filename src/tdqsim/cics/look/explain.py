@@ -157,7 +157,7 @@ def _remote(region: RegionData, queue: RemoteTdQueue, probe: TaskBase) -> Iterat
         yield f"There is no connection to system {queue.remotesystem}."
         return
     try:
-        there = link.foresee(probe).region
+        there = link.foresee(probe)._region
         target = final_target(there, queue.remotename)
     except Condition as condition:
         yield f"It cannot be asked there: {condition.detail}."

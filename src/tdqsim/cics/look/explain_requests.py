@@ -182,7 +182,7 @@ def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: TaskBase,
     if not isinstance(link, NearLink):  # only a region of this process can be asked
         raise _NotKnown(SHIPPED, f"queue {queue.remotename} of system {queue.remotesystem} decides")
     mirror = link.foresee(task)
-    there = mirror.region
+    there = mirror._region
     where = f"queue {queue.remotename} of region {there.applid}"
     if command == WRITEQ and queue.remotelength > 1:
         size = min(size, queue.remotelength)
@@ -214,7 +214,7 @@ def only_known_there(region: Region, queue: IntraTdQueue) -> bool:
 
 
 def _readq(task: TaskBase, queue: IntraTdQueue, _size: int) -> None:
-    if only_known_there(task.region, queue):
+    if only_known_there(task._region, queue):
         raise _NotKnown(UNKNOWN, "how many records it holds is not known from outside the region")
     try:
         record = _next_record(task, queue)
@@ -244,7 +244,7 @@ def _work(task: TaskBase, queue: IntraTdQueue) -> tuple[Any, LogicalWork | None]
 
 
 def _writeq(task: TaskBase, queue: IntraTdQueue, size: int) -> None:
-    region = task.region
+    region = task._region
     check_size(region.intra.longest, size)
     if queue.logical:
         _ask_for(queue.write_end, task)
@@ -288,7 +288,7 @@ def _limit(task: TaskBase) -> str:
 def _operator(task: TaskBase, name: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
     """The commands that the queue's type knows, and how to ask."""
     yield OPERATOR[0], lambda: _inquire(task, name)
-    queue = task.region.tdqueues.get(name)
+    queue = task._region.tdqueues.get(name)
     yield OPERATOR[1], lambda: _set(task, name, "ENABLESTATUS", Cvda.ENABLED)
     yield OPERATOR[2], lambda: _set(task, name, "ENABLESTATUS", Cvda.DISABLED)
     if isinstance(queue, ExtraTdQueue):
@@ -321,7 +321,7 @@ def _effect_of_disable(queue: TdQueue) -> str:
 
 def _discard(task: TaskBase, name: str) -> str:
     queue: TdQueue = check_discard(task, name)
-    if isinstance(queue, IntraTdQueue) and only_known_there(task.region, queue):
+    if isinstance(queue, IntraTdQueue) and only_known_there(task._region, queue):
         return "its records are lost"
     lost = queue.stored.count if isinstance(queue, IntraTdQueue) else 0
     return f"its records are lost ({lost})" if lost else ""

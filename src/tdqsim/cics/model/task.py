@@ -32,7 +32,7 @@ class TaskData:
     Attributes with an underscore are for this room only: kernel, uow, queues and what carries out commands.
 
     Attributes:
-        region: where it runs.
+        _region: where it runs, with its parts.
         number: EIBTASKN.
         transid: its transaction.
         program: the program's name.
@@ -67,13 +67,13 @@ class TaskData:
 
     __slots__ = (
         "_abprogram", "_browses", "_dtimout_ns", "_entered", "_implicit", "_outside", "_queues", "_qzero",
-        "_recorded", "_settled", "_start_data", "_unit", "_work", "abcode", "condition", "eib", "ended", "facility",
-        "handles", "level", "number", "program", "region", "request", "startcode", "storage", "strand", "suspended",
+        "_recorded", "_region", "_settled", "_start_data", "_unit", "_work", "abcode", "condition", "eib", "ended",
+        "facility", "handles", "level", "number", "program", "request", "startcode", "storage", "strand", "suspended",
         "transid", "userid",
     )  # fmt: skip
 
     _is_mirror: ClassVar[bool] = False
-    region: RegionData
+    _region: RegionData
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class TaskData:
         dtimout_ns: int | None = None,
         request: Latch | None = None,
     ) -> None:
-        self.region = region
+        self._region = region
         self.number = number
         self.transid = transid
         self.program = program or transid
@@ -122,6 +122,11 @@ class TaskData:
         return f"<Task {self.number} {self.transid}{' ended' if self.ended else ''}>"
 
     @property
+    def region(self) -> RegionData:
+        """The region in which it runs."""
+        return self._region
+
+    @property
     def has_uow(self) -> bool:
         """Whether a unit of work has begun: a recoverable request was made since the last syncpoint."""
         return self._unit is not None and not self._unit.ended
@@ -131,8 +136,8 @@ class TaskData:
         """The unit of work; it begins when it is first asked for."""
         uow = self._unit
         if uow is not None and uow.ended:
-            uow = self.region.recovery.settled(self)
-        return self.region.recovery.new(self) if uow is None else uow
+            uow = self._region.recovery.settled(self)
+        return self._region.recovery.new(self) if uow is None else uow
 
     def end(self, *, normal: bool = False) -> None:
         """See :meth:`tdqsim.cics.kernel.task.TaskBase.end`."""

@@ -133,7 +133,7 @@ class UnitOfWork:
 
     Attributes:
         id: eight bytes, unique in the region's life; INQUIRE UOW shows them.
-        region: where it runs.
+        _region: where it runs, with its parts.
         task: the task it belongs to; None once it is shunted.
         state: INFLIGHT, INDOUBT, COMMIT, BACKOUT, HEURCOMMIT or HEURBACKOUT.
         ended: whether it is over: it holds no lock any more.
@@ -157,13 +157,13 @@ class UnitOfWork:
     """
 
     __slots__ = (
-        "_due", "_facts", "_outcome", "at_commit", "at_end", "coordinator", "decision", "ended", "ends", "finished",
-        "id", "kept", "link", "participants", "physical", "qzero", "recorded", "region", "since_ns", "state", "task",
+        "_due", "_facts", "_outcome", "_region", "at_commit", "at_end", "coordinator", "decision", "ended", "ends",
+        "finished", "id", "kept", "link", "participants", "physical", "qzero", "recorded", "since_ns", "state", "task",
         "told", "waitcause", "waitstate", "works",
     )  # fmt: skip
 
     def __init__(self, region: RegionData, uow_id: bytes, task: TaskData | None = None) -> None:
-        self.region = region
+        self._region = region
         self.id = uow_id
         self.task: TaskData | None = task
         self.state: Cvda = _INFLIGHT
@@ -187,6 +187,11 @@ class UnitOfWork:
 
     def __repr__(self) -> str:
         return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
+
+    @property
+    def region(self) -> RegionData:
+        """The region in which it runs."""
+        return self._region
 
     @property
     def title(self) -> str:
@@ -305,7 +310,7 @@ class UnitOfWork:
                 works.append(work)
                 if queue.fire_at < NEVER and len(work.items) > work.own and work.count_after >= queue.fire_at:
                     by = self.facts
-                    latch = self.region.ati.due(
+                    latch = self._region.ati.due(
                         queue, work.count_after, by.taskid, by.transid, by.termid, self.id.hex().upper()
                     )
                     if latch is not None:
@@ -331,7 +336,7 @@ class UnitOfWork:
             StoreError: the store did not take note of it; it is backed out all the same, but not if it is in doubt.
         """
         meta: Meta = {}
-        if not self.region.failed:
+        if not self._region.failed:
             meta |= self._forgotten_reads()
             if self.state is _INDOUBT:
                 meta[prepared_key(self.id)] = None
@@ -343,7 +348,7 @@ class UnitOfWork:
     def _end(self, outcome: Cvda, works: list[Work], meta: Meta) -> BaseException | None:
         """End it with a commit of the store, if there is anything to commit."""
         before, late = self.state, None
-        region = self.region
+        region = self._region
         if outcome is _COMMIT and region.is_watched and region.recorder is not None:
             region.recorder.unit_of_work_ends(self)
         try:
@@ -360,7 +365,7 @@ class UnitOfWork:
 
     def _not_made(self, before: Cvda, meta: Meta, error: BaseException) -> None:
         """An exception left the commit of its end: if that was made all the same, follow it; else it goes on."""
-        self.region.hardening.settle()
+        self._region.hardening.settle()
         if self.ended:
             self.finish()
             return
@@ -372,12 +377,12 @@ class UnitOfWork:
             self.committed()
             self.finish()
             if not isinstance(error, StoreError):
-                self.region.hardening.force()
+                self._region.hardening.force()
 
     def _forget_later(self, meta: Meta) -> None:
         for key in self._forgotten_reads():
             if key in meta:
-                self.region.hardening.note(key, None)
+                self._region.hardening.note(key, None)
 
     def committed(self) -> None:
         """Its end is made. This frees its locks."""
@@ -387,7 +392,7 @@ class UnitOfWork:
         """Do what follows from its end: the account of room, cycles that begin, what others wait for."""
         if self.finished or not self.ended:
             return
-        region = self.region
+        region = self._region
         region.units.pop(self.id, None)
         if not region.failed:
             self._settle_region(committed=self.state is _COMMIT)
@@ -407,7 +412,7 @@ class UnitOfWork:
 
         A QZERO counts when the task ends; when that is over already, at once.
         """
-        region, task = self.region, self.task
+        region, task = self._region, self.task
         if region.is_watched and region.recorder is not None and not self.recorded:
             self.recorded = True
             region.recorder.unit_of_work_ended(self, committed=committed)
@@ -443,7 +448,7 @@ class UnitOfWork:
         """
         if self.state is not _INFLIGHT or self.ended:
             raise UsageError(f"{self.title} is {self.state.name}; only one that is INFLIGHT can be prepared")
-        region = self.region
+        region = self._region
         # What it read of PHYSICAL queues is final now, and it is no longer in flight.
         meta: Meta = {**(also or {}), **self._forgotten_reads(), prepared_key(self.id): region.image_of(self)}
         self.state = _INDOUBT
@@ -461,7 +466,7 @@ class UnitOfWork:
         """Wait for the coordinator without a task: locks become retained where WAITACTION(REJECT) says so."""
         if self.state is not _INDOUBT:
             raise UsageError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be shunted")
-        region = self.region
+        region = self._region
         self.link = link or self.link
         self._become_shunted(waitcause)
         late = None
@@ -479,7 +484,7 @@ class UnitOfWork:
         self.retain_locks()
 
     def _become_shunted(self, waitcause: Cvda) -> None:
-        region = self.region
+        region = self._region
         self.facts = self.facts
         self.waitstate, self.waitcause = Cvda.SHUNTED, waitcause
         self.since_ns = region.clock.time_ns()
@@ -499,7 +504,7 @@ class UnitOfWork:
         if self.state is not _INDOUBT:
             raise UsageError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be decided")
         try:
-            self.region.shunted.pop(self.id, None)
+            self._region.shunted.pop(self.id, None)
             self.waitstate, self.waitcause = _ACTIVE, Cvda.NOTAPPLIC
             if commit:
                 self.commit(also)
@@ -518,7 +523,7 @@ def facts_of(task: TaskData | None) -> Facts:
     if task is None:
         return Facts()
     facts = Facts(task.transid, task.userid, task.eib.eibtrmid, task.number)
-    transaction = task.region.transactions.get(task.transid)
+    transaction = task._region.transactions.get(task.transid)
     if transaction is None:
         return facts
     definition = transaction.definition

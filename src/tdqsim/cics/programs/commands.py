@@ -67,7 +67,7 @@ def abend_program(task: TaskBase, name: str) -> AbendExit:
 
 
 def _find(task: TaskBase, name: str) -> Program:
-    programs: Programs = task.region.programs
+    programs: Programs = task._region.programs
     found = programs.find(name)
     if found is None:
         raise Condition(Resp.PGMIDERR, 1, f"program {name} is not defined")

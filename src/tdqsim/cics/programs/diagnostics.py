@@ -144,7 +144,7 @@ def write_operator(
     if not 0 < length <= _BOUNDS["longest_operator_text"]:
         raise Condition(Resp.INVREQ, 1, f"the text has {length} characters")
     said = text[:length]
-    diagnostics = task.region.diagnostics
+    diagnostics = task._region.diagnostics
     diagnostics.operator.append(said.rstrip(" "))
     if maxlength is None and timeout is None:
         return {}
@@ -184,7 +184,7 @@ def enter_tracenum(
     if not 0 <= tracenum <= _BOUNDS["highest_trace_number"]:
         raise Condition(Resp.INVREQ, 1, f"TRACENUM is {tracenum}; allowed are 0 to {_BOUNDS['highest_trace_number']}")
     data = _cut(from_, fromlength, 4)
-    task.region.diagnostics.trace.append(TraceEntry(task.number, tracenum, data, resource, exception))
+    task._region.diagnostics.trace.append(TraceEntry(task.number, tracenum, data, resource, exception))
 
 
 @command("DUMP TRANSACTION", "INVREQ IOERR NOSPACE NOSTG NOTOPEN OPENERR SUPPRESSED", {"DUMPID": Opt("name", 9)})
@@ -215,7 +215,7 @@ def dump_transaction(
     """
     if len(dumpcode) != 4 or " " in dumpcode:
         raise Condition(Resp.INVREQ, 13, f"DUMPCODE {dumpcode!r}: 4 characters, none of them blank")
-    dumps = task.region.diagnostics.dumps
+    dumps = task._region.diagnostics.dumps
     dumps.append(Dump(task.number, dumpcode, _cut(from_, short if length is None else length, 0)))
     return f"1/{len(dumps):04d}"
 
@@ -245,7 +245,7 @@ def write_journalname(
     Raises:
         Condition: LENGERR: FLENGTH is not that of the data or less.
     """
-    journals = task.region.diagnostics.journals
+    journals = task._region.diagnostics.journals
     journals.append(JournalRecord(journal, jtypeid, _cut(from_, length, 0)))
     return len(journals)
 
@@ -283,6 +283,6 @@ def bif_deedit(
     size = len(field) if length is None else length
     if size < 1:
         raise Condition(Resp.LENGERR, 0, f"LENGTH is {size}")
-    zero = b"0" if any(0x30 <= byte <= 0x39 for byte in field[:size]) else task.region.encode("0")
+    zero = b"0" if any(0x30 <= byte <= 0x39 for byte in field[:size]) else task._region.encode("0")
     digits = bytes(byte for byte in field[:size] if zero[0] <= byte <= zero[0] + 9)
     return {"FIELD": digits.rjust(size, zero)[-size:]}

@@ -281,12 +281,12 @@ class Watched:
         return completion(DELETEQ, self.name)
 
     def _before(self, task: TaskData, command: str, arguments: Mapping[str, object]) -> None:
-        hook = task.region.hook
+        hook = task._region.hook
         if hook is not None:
             hook.before(task, command, arguments)
 
     def _after(self, task: TaskData, command: str, arguments: Mapping[str, object], outcome: object) -> None:
-        region = task.region
+        region = task._region
         if region.hook is not None:
             region.hook.after(task, command, arguments, outcome)
         if region.recorder is not None:
@@ -294,7 +294,7 @@ class Watched:
 
     def _trace(self, task: TaskData, command: str, target: RequestTarget, data: bytes) -> bool:
         """Tell a recorder that wants no more of a request that went well."""
-        region = task.region
+        region = task._region
         if region.hook is not None or region.recorder is None or region.recorder.trace is None:
             return region.hook is None and region.recorder is None
         if not _is_traced(target):

@@ -105,12 +105,12 @@ def _submit_for(task: TaskData | None, reader: InternalReader, jobuserid: str) -
     if task is None:
         return
     reader.submitter = f"{task.transid} {task.number}"
-    reader.job_user = "" if jobuserid == task.region.region_user else jobuserid
+    reader.job_user = "" if jobuserid == task._region.region_user else jobuserid
     reader.check_user = partial(_check_job_user, task)
 
 
 def _check_job_user(task: TaskData, user: str) -> None:
-    why = why_not_for(task, task.region.region_user if user == _SYSUID else user)
+    why = why_not_for(task, task._region.region_user if user == _SYSUID else user)
     if why:
         raise Condition(Resp.NOTAUTH, detail=f"user {task.userid} may not submit a job with USER={user} ({why})")
 

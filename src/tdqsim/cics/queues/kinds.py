@@ -152,7 +152,7 @@ def _target(alias: IndirectTdQueue, task: TaskData) -> TdQueue:
     Raises:
         Condition: QIDERR.
     """
-    queues = task.region.tdqueues
+    queues = task._region.tdqueues
     queue = queues.get(alias.indirectname)
     return target_of(queues, alias) if queue is None or queue.type == "INDIRECT" else queue
 
@@ -181,7 +181,7 @@ def _delete_target(alias: IndirectTdQueue, task: TaskData) -> None:
 
 
 def _link(queue: RemoteTdQueue, task: TaskData) -> RegionLink:
-    return task.region.link(queue.remotesystem)
+    return task._region.link(queue.remotesystem)
 
 
 def _read_there(queue: RemoteTdQueue, task: TaskData, busy: bool, length: int | None) -> bytes:

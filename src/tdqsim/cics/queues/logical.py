@@ -25,7 +25,7 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
     """WRITEQ TD."""
     uow = task._unit
     if uow is None:
-        uow = task.region.recovery.new(task)
+        uow = task._region.recovery.new(task)
     elif uow.ended:
         uow = task.uow
     size = len(data)
@@ -34,19 +34,19 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
         work = uow.works[queue]
     else:
         if not 0 < size <= queue.ci_left:
-            check_size(task.region.intra.longest, size, length)  # nobody waits for what is refused anyhow
+            check_size(task._region.intra.longest, size, length)  # nobody waits for what is refused anyhow
         work = uow.on(queue)
-        if not queue.write_end.take_free(uow, task.region.clock):
+        if not queue.write_end.take_free(uow, task._region.clock):
             _acquire(task, uow, queue.write_end)
     left = queue.ci_left
     try:
         if not 0 < size <= left:
-            task.region.intra.extend(queue, size, length, work)
+            task._region.intra.extend(queue, size, length, work)
         if work.left_before is None:
             work.left_before = left
         work.put(data)
     except StoreFull as error:
-        task.region.intra.refused(queue, work)
+        task._region.intra.refused(queue, work)
         _refuse_write(task, queue, work, had=had)
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
     except Condition:
@@ -60,7 +60,7 @@ def read(queue: IntraTdQueue, task: TaskData, busy: bool, _length: int | None) -
     """READQ TD."""
     uow = task._unit
     if uow is None:
-        uow = task.region.recovery.new(task)
+        uow = task._region.recovery.new(task)
     elif uow.ended:
         uow = task.uow
     if queue.read_end.taken_by is not uow:
@@ -79,7 +79,7 @@ def read(queue: IntraTdQueue, task: TaskData, busy: bool, _length: int | None) -
 
 def _read_first(queue: IntraTdQueue, task: TaskData, uow: UnitOfWork, busy: bool) -> bytes | None:
     work = uow.on(queue)
-    if not queue.read_end.take_free(uow, task.region.clock):
+    if not queue.read_end.take_free(uow, task._region.clock):
         _acquire(task, uow, queue.read_end, busy=busy)
     try:
         data = work.take()
@@ -94,7 +94,7 @@ def _read_first(queue: IntraTdQueue, task: TaskData, uow: UnitOfWork, busy: bool
 
 def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool) -> bytes | None:
     """A record of its own, or another's that is committed while it waits; None, QZERO, when nobody can commit one."""
-    task.region.hardening.settle()
+    task._region.hardening.settle()
     uow, end = task._unit, queue.write_end
     assert uow is not None  # it has taken the read end
     try:
@@ -142,7 +142,7 @@ def clear(queue: IntraTdQueue, task: TaskData) -> None:
     if work.left_before is None:
         work.left_before = queue.ci_left
     work.clear()
-    task.region.intra.forget(queue, work)
+    task._region.intra.forget(queue, work)
     uow.saw_qzero(queue)
     queue.deletes += 1
 
@@ -156,13 +156,13 @@ def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False)
     Raises:
         Condition: LOCKED when a shunted unit of work retains it; QBUSY when it would have to wait and must not.
     """
-    if lock.take_free(uow, task.region.clock):
+    if lock.take_free(uow, task._region.clock):
         return
-    task.region.hardening.settle()  # whoever has it may have ended, and not know it yet
+    task._region.hardening.settle()  # whoever has it may have ended, and not know it yet
     met = ASKED[lock.standing(uow)]
     if met is Resp.NORMAL:
         if lock.taken_by is not uow:
-            lock.take(uow, task.region.clock.time_ns())
+            lock.take(uow, task._region.clock.time_ns())
         return
     if busy and met is None:
         raise Condition(Resp.QBUSY, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
@@ -170,7 +170,7 @@ def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False)
         wait(task, lambda: _try(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
     finally:  # one that gives up may have been the last user of a queue that is being disabled
         if lock.queue.enablestatus is Cvda.DISABLING:
-            task.region.directory.settle_disable(lock.queue)
+            task._region.directory.settle_disable(lock.queue)
 
 
 def _try(task: TaskData, lock: Lock) -> WaitMark | None:
@@ -178,8 +178,8 @@ def _try(task: TaskData, lock: Lock) -> WaitMark | None:
     if met is Resp.LOCKED:
         lock.refused()
         raise Condition(Resp.LOCKED, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
-    if lock.owner is None and lock.waiting.is_first(task.region.dispatcher.current):
-        lock.take(task.uow, task.region.clock.time_ns())
+    if lock.owner is None and lock.waiting.is_first(task._region.dispatcher.current):
+        lock.take(task.uow, task._region.clock.time_ns())
         return None
     return WAIT
 
@@ -196,4 +196,4 @@ def _give_back(task: TaskData, queue: IntraTdQueue, lock: Lock) -> None:
     if lock.owner is task._unit:
         lock.give_back()
         if queue.enablestatus is Cvda.DISABLING:
-            task.region.directory.settle_disable(queue)
+            task._region.directory.settle_disable(queue)

@@ -23,7 +23,7 @@ _NO_META: Final[dict[bytes, bytes | None]] = {}
 
 def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) -> None:
     """WRITEQ TD."""
-    region, size = task.region, len(data)
+    region, size = task._region, len(data)
     hardening = region.hardening
     hardening.settle()
     if not 0 < size <= queue.ci_left:
@@ -49,7 +49,7 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
 
 def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) -> bytes | None:
     """READQ TD."""
-    region, stored = task.region, queue.durable
+    region, stored = task._region, queue.durable
     hardening = region.hardening
     hardening.settle()
     work = stored.work()
@@ -71,7 +71,7 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
 
 def clear(queue: IntraTdQueue, task: TaskData) -> None:
     """DELETEQ TD; nothing that was read is given back to the queue any more."""
-    region = task.region
+    region = task._region
     region.hardening.settle()
     work = queue.durable.work()
     work.clear()

@@ -57,7 +57,7 @@ def writeq_td(
         Condition: DISABLED, INVREQ, IOERR, ISCINVREQ, LENGERR, LOCKED, NOSPACE, NOTAUTH, NOTOPEN, QIDERR, SYSIDERR.
         UsageError: ``length`` is more than ``from_`` has: CICS would read beyond it.
     """
-    if get_ident() != task.region.dispatcher.thread:
+    if get_ident() != task._region.dispatcher.thread:
         refuse(task, _WRITEQ)
     if nohandle is not False and nohandle is not True:
         check_flag(_WRITEQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
@@ -111,7 +111,7 @@ def readq_td(
         Condition: DISABLED, INVREQ, IOERR, ISCINVREQ, LENGERR (with ``data`` and ``length``), LOCKED, NOTAUTH,
             NOTOPEN, QBUSY, QIDERR, QZERO, SYSIDERR.
     """
-    if get_ident() != task.region.dispatcher.thread:
+    if get_ident() != task._region.dispatcher.thread:
         refuse(task, _READQ)
     if nohandle is not False and nohandle is not True:
         check_flag(_READQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
@@ -157,7 +157,7 @@ def deleteq_td(task: TaskBase, queue: QueueName, *, sysid: Sysid = None, nohandl
     Raises:
         Condition: DISABLED, INVREQ (an extrapartition queue), ISCINVREQ, LOCKED, NOTAUTH, QIDERR, SYSIDERR.
     """
-    if get_ident() != task.region.dispatcher.thread:
+    if get_ident() != task._region.dispatcher.thread:
         refuse(task, _DELETEQ)
     if nohandle is not False and nohandle is not True:
         check_flag(_DELETEQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
@@ -178,9 +178,9 @@ def deleteq_td(task: TaskBase, queue: QueueName, *, sysid: Sysid = None, nohandl
 
 
 def _find(task: TaskBase, command: str, queue: object, sysid: str | None) -> RequestTarget:
-    if task.ended or task.region.closed:
+    if task.ended or task._region.closed:
         refuse(task, command)
-    return task.region.directory.find(queue, sysid)
+    return task._region.directory.find(queue, sysid)
 
 
 def _shown(queue: object) -> str:

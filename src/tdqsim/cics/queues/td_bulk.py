@@ -33,7 +33,7 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
         Condition: as READQ TD, but QZERO ends the iteration; after another condition a new call goes on.
     """
     while True:
-        task.region.dispatcher.check_thread()
+        task._region.dispatcher.check_thread()
         q = _named(task, queue)
         if isinstance(q, ExtraTdQueue) and _is_enabled(q) and q.get is not None:
             yield from _read_through(task, q)
@@ -94,7 +94,7 @@ def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
         return _write_each(task, queue, records)
     at = 0
     while at < len(records):
-        task.region.dispatcher.check_thread()
+        task._region.dispatcher.check_thread()
         q = _named(task, queue)
         some = records[at : at + _AT_ONCE]
         if isinstance(q, ExtraTdQueue) and _is_enabled(q) and q.put is not None and _are_records(some):

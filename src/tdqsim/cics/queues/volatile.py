@@ -20,21 +20,21 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
     """WRITEQ TD."""
     size = len(data)
     if not 0 < size <= queue.ci_left:
-        task.region.intra.extend(queue, size, length)
+        task._region.intra.extend(queue, size, length)
     try:
         count = queue.volatile.put(data)
     except StoreFull as error:
-        task.region.intra.refused(queue)
+        task._region.intra.refused(queue)
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
     except StoreError as error:
-        task.region.hardening.refused(task.region.store.volatile.failed, error)
+        task._region.hardening.refused(task._region.store.volatile.failed, error)
         raise
     queue.ci_left -= size
     queue.writes += 1
     if count > queue.peak:  # noqa: PLR1730  (max() costs a call)
         queue.peak = count
     if count >= queue.fire_at:
-        ati = task.region.ati
+        ati = task._region.ati
         latch = ati.due(queue, count, task.number, task.transid, task.eib.eibtrmid)
         if latch is not None:
             ati.begin(latch)
@@ -47,7 +47,7 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error)) from error
     except StoreError as error:
-        task.region.hardening.refused(task.region.store.volatile.failed, error)
+        task._region.hardening.refused(task._region.store.volatile.failed, error)
         raise
     if data is None:
         emptied(queue, task)
@@ -55,13 +55,13 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
     queue.reads += 1
     queue.taken += 1
     if queue.taken >= queue.free_at:
-        task.region.intra.freed(queue)
+        task._region.intra.freed(queue)
     return data
 
 
 def clear(queue: IntraTdQueue, task: TaskData) -> None:
     """DELETEQ TD."""
-    region = task.region
+    region = task._region
     try:
         queue.taken += queue.volatile.clear()
     except StoreError as error:
@@ -75,6 +75,6 @@ def clear(queue: IntraTdQueue, task: TaskData) -> None:
 def emptied(queue: IntraTdQueue, task: TaskData) -> None:
     """QZERO: the cycle is over, and the queue has no control interval any more."""
     if queue.latched is not None:
-        task.region.ati.emptied(queue)
+        task._region.ati.emptied(queue)
     if queue.bounds:
-        task.region.intra.settle(queue)
+        task._region.intra.settle(queue)

@@ -104,7 +104,7 @@ class Branch:
         system = self.system
         if self._lost:
             raise LinkDown(f"{system!r}: it was lost during this unit of work")
-        self.waiter = task.region.dispatcher.current
+        self.waiter = task._region.dispatcher.current
         try:
             answer = system.ask("REQUEST", {"key": self._key, **request}, data, task=task, went=self._went)
         except LinkDown:

@@ -75,7 +75,7 @@ def create_tdqueue(
         Condition: INVREQ: RESP2 has two halfwords, the lower one the fault (400 to 413), the upper one its place;
             or 500: the install failed; 7: LOGMESSAGE. LENGERR 1: ATTRLEN is negative. NOTAUTH 100, 101, 102.
     """
-    region, name = task.region, queue_name(tdqueue)
+    region, name = task._region, queue_name(tdqueue)
     check_sent(attributes, attrlen, "ATTRLEN", "ATTRIBUTES")
     may_issue(task, "TDQUEUE", Access.ALTER)
     may_see(task, name, Access.ALTER)
@@ -95,7 +95,7 @@ def create_tdqueue(
 
 def _with_syncpoint(task: TaskBase, name: str, change: Callable[[], object]) -> None:
     """Change the queue of a name and take a syncpoint, or neither."""
-    queues = task.region.tdqueues
+    queues = task._region.tdqueues
     before = queues.get(name)
     try:
         change()
@@ -141,7 +141,7 @@ def _definition(region: RegionData, name: str, text: str) -> Tdqueue:
 def _check_userid(task: TaskBase, definition: Tdqueue) -> None:
     """The issuer must be a surrogate of USERID or JOBUSERID; one that is not known fails the install later."""
     userid = getattr(definition, "userid", "") or getattr(definition, "jobuserid", "")
-    security = task.region.security
+    security = task._region.security
     if userid and security is not None and security.knows_user(userid):
         check_userid(task, userid, _CREATE)
 

@@ -139,14 +139,14 @@ def set_file(
     Raises:
         Condition: FILENOTFOUND 18. INVREQ: another CVDA. IOERR: its data set is not known, and cannot be opened.
     """
-    found = _named(task.region, file.rstrip(" ").upper())
+    found = _named(task._region, file.rstrip(" ").upper())
     if found is None:
         raise Condition(Resp.FILENOTFOUND, 18, f"file {file} is not defined")
     for word, value in (("openstatus", openstatus), ("enablestatus", enablestatus)):
         if value is not None and value not in _STATES[word]:
             allowed = " and ".join(state.name for state in _STATES[word])
             raise Condition(Resp.INVREQ, 0, f"{word.upper()}: CVDA {int(value)}; allowed are {allowed}")
-    if openstatus == Cvda.OPEN and not task.region.files.open(found):
+    if openstatus == Cvda.OPEN and not task._region.files.open(found):
         raise Condition(Resp.IOERR, 0, f"file {file}: data set {found.dsname} is not known")
     if openstatus is not None:
         found.openstatus = Cvda(openstatus).name

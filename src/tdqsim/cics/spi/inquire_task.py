@@ -104,7 +104,7 @@ def _wait(task: TaskData, region: RegionData) -> _Suspended | None:
     if strand.local is not task:  # the strand is another task's at the moment: the requester's, or its mirror's
         other: TaskBase = strand.local
         since_ns = strand.since_ns if strand.waiting_for is not None else 0
-        return None if other.region is region else _Suspended(_IRLINK, _link_to(region, other.region), since_ns)
+        return None if other._region is region else _Suspended(_IRLINK, _link_to(region, other._region), since_ns)
     if strand.waiting_for is None:
         return None
     kind, name = task.suspended or ("", "")
@@ -217,7 +217,7 @@ def inquire_task_list(
     Raises:
         Condition: NOTAUTH 100.
     """
-    region = task.region
+    region = task._region
     may_issue(task, "TASK", Access.READ)
     named = {Cvda.DISPATCHABLE: dispatchable, Cvda.RUNNING: running, Cvda.SUSPENDED: suspended}
     wanted = [kind for kind, is_named in named.items() if is_named] or list(named)
@@ -238,7 +238,7 @@ def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle
     Raises:
         Condition: TASKIDERR 1; NOTAUTH 100; INVREQ 3: another CVDA; INVREQ 5: the program outside runs it.
     """
-    region = issuer.region
+    region = issuer._region
     may_issue(issuer, "TASK", Access.UPDATE)
     found = region.tasks.get(task)
     if found is None:

@@ -62,6 +62,6 @@ def browse_tdqueue(task: TaskBase, *options: TdqueueOption) -> Iterator[TdqueueI
     Raises:
         Condition: NOTAUTH 100.
     """
-    task.region.dispatcher.check_thread()
+    task._region.dispatcher.check_thread()
     may_issue(task, "TDQUEUE", Access.READ)
-    yield from map(TdqueueInfo, all_visible(task, TDQUEUE, list(task.region.tdqueues), options))
+    yield from map(TdqueueInfo, all_visible(task, TDQUEUE, list(task._region.tdqueues), options))

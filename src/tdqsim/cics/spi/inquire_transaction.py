@@ -80,7 +80,7 @@ def inquire_transaction_start(task: TaskBase, *, at: Name4OrNone = None, nohandl
     Raises:
         Condition: ILLOGIC 1: a browse is open already; NOTAUTH 100.
     """
-    names = TRANSACTION.keys(task.region)
+    names = TRANSACTION.keys(task._region)
     browse_start(task, TRANSACTION, [name for name in names if at is None or _collated(name) >= _collated(at)])
 
 
@@ -104,7 +104,7 @@ def set_transaction(task: TaskBase, transaction: Name4, *, status: Status, nohan
         Condition: TRANSIDERR 1; INVREQ; NOTAUTH 100.
     """
     may_issue(task, "TRANSACTION", Access.UPDATE)
-    entry = task.region.transactions.get(transaction.rstrip(" "))
+    entry = task._region.transactions.get(transaction.rstrip(" "))
     if entry is None:
         raise refusal("SET TRANSACTION", "not found", f"there is no transaction {transaction}")
     wanted = to_cvda(status)

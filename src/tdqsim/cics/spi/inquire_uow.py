@@ -99,7 +99,7 @@ def inquire_uow(task: TaskBase, uow: RequiredUowId, *options: UowOption, nohandl
         Condition: UOWNOTFOUND 1; NOTAUTH 100.
     """
     may_issue(task, "UOW", Access.READ)
-    return inquire_one(task, UOW, find_uow(task.region, "INQUIRE UOW", uow).id, options)
+    return inquire_one(task, UOW, find_uow(task._region, "INQUIRE UOW", uow).id, options)
 
 
 _BROWSE: Final = BrowseCommands[UowOption, UowInfo](UOW, "units of work", __name__, receives=Opt("data", UOW_LENGTH))
@@ -121,7 +121,7 @@ def set_uow(task: TaskBase, uow: RequiredUowId, *, uowstate: Uowstate, nohandle:
         Condition: UOWNOTFOUND 1; INVREQ 3: another CVDA; INVREQ 4: it is not shunted indoubt; NOTAUTH 100.
     """
     may_issue(task, "UOW", Access.UPDATE)
-    found = find_uow(task.region, "SET UOW", uow)
+    found = find_uow(task._region, "SET UOW", uow)
     wanted = to_cvda(uowstate)
     if wanted not in (Cvda.COMMIT, Cvda.BACKOUT, Cvda.FORCE):
         raise refusal("SET UOW", "bad cvda", f"UOWSTATE must be COMMIT, BACKOUT or FORCE, not {uowstate!r}")

@@ -213,7 +213,7 @@ class _Browse(BrowseCommands[UowenqOption, UowenqInfo]):
         Raises:
             Condition: ILLOGIC 1; UOWNOTFOUND 1; NOTAUTH 100.
         """
-        region = task.region
+        region = task._region
         may_issue(task, "UOWENQ", Access.READ)
         wanted = None if uow is None else find_uow(region, "INQUIRE UOWENQ", uow)
         there = () if enqscope is not None and enqscope.strip() else enqueues(region, units_of_work(region))

@@ -173,7 +173,7 @@ def inquire_uowlink_start(task: TaskBase, uow: UowId = None, *, nohandle: Flag =
     chosen = None
     if uow is not None:
         may_issue(task, "UOWLINK", Access.READ)
-        chosen = links_of([find_uow(task.region, "INQUIRE UOWLINK", uow, "uow not found")])
+        chosen = links_of([find_uow(task._region, "INQUIRE UOWLINK", uow, "uow not found")])
     browse_start(task, UOWLINK, chosen)
 
 
@@ -200,7 +200,7 @@ def set_uowlink(task: TaskBase, uowlink: LinkToken, *, action: Action = Cvda.DEL
         Condition: UOWLNOTFOUND 1; NOTAUTH 100; INVREQ 3: the coordinator's, of a unit of work that is indoubt;
             INVREQ 5: the unit of work is active; INVREQ 6: another CVDA; INVREQ 7: there is a connection.
     """
-    region = task.region
+    region = task._region
     may_issue(task, "UOWLINK", Access.UPDATE)
     link = _with_token(region, bytes(uowlink))
     if link is None:

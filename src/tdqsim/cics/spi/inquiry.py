@@ -189,7 +189,7 @@ def inquire_one(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], key: 
         Condition: NOTAUTH 100; what the type says when there is no such thing; NOTAUTH 101; in this order.
         TdqError: there is no such option.
     """
-    region = task.region
+    region = task._region
     guarded = region.security is not None
     if guarded:
         may_issue(task, resource.name, Access.READ)
@@ -212,7 +212,7 @@ def all_visible(
     task: TaskBase, resource: ResourceType[Key, Thing, InfoT], keys: Iterable[Key], options: tuple[str, ...] = ()
 ) -> Iterator[dict[str, Value]]:
     """The values of those of the keys that are still there and that the task may see, each with its identity."""
-    region = task.region
+    region = task._region
     identity, find, visible = resource.identity, resource.find, resource.visible
     guarded = region.security is not None
     for key in keys:
@@ -233,7 +233,7 @@ def browse_start(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], keys
     browses = open_browses(task)
     if resource.name in browses:
         raise refusal(f"INQUIRE {resource.name}", "browse sequence", f"a browse of {resource.name} is open already")
-    browses[resource.name] = iter(list(resource.keys(task.region) if keys is None else keys))
+    browses[resource.name] = iter(list(resource.keys(task._region) if keys is None else keys))
 
 
 class BrowseCommands(Generic[OptionT, InfoT]):

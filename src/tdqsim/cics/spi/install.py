@@ -226,7 +226,7 @@ def install_tdqueue(task: TaskBase, definition: defs.Tdqueue, *, way: Way) -> bo
     Raises:
         InstallRefused: the queue that is there is in use, or the user id is not valid; nothing has changed.
     """
-    region = task.region
+    region = task._region
     replaced = definition.name in region.tdqueues
     _Plan(region, way, installer(region, task.userid, task.program)).commit([definition])
     _log(task, "DFHTD0403" if replaced else "DFHTD0402", definition.name)
@@ -302,7 +302,7 @@ class _Removal(KeptChange):
 
 def remove_tdqueue(task: TaskBase, queue: TdQueue) -> None:
     """Take a queue out with its records, and what the store knows of it; whether it may go was decided before."""
-    region = task.region
+    region = task._region
     change = _Removal(region, queue)
     meta: Meta = region.catalogue.no_queue(queue)
     if isinstance(queue, IntraTdQueue):
@@ -319,4 +319,4 @@ def remove_tdqueue(task: TaskBase, queue: TdQueue) -> None:
 def _log(task: TaskBase, message: str, name: str) -> None:
     """Write to the audit log which terminal, user and transaction has changed a queue's definition."""
     termid = "" if task.facility is None else task.facility.name
-    task.region.messages.write(message, termid=termid, userid=task.userid, transid=task.transid, queue=name)
+    task._region.messages.write(message, termid=termid, userid=task.userid, transid=task.transid, queue=name)

@@ -91,7 +91,7 @@ def find_queue(task: TaskBase, command: str, name: str, level: Access) -> TdQueu
         Condition: NOTAUTH 100; QIDERR; NOTAUTH 101; in this order.
     """
     may_issue(task, "TDQUEUE", level)
-    queue = task.region.tdqueues.get(name)
+    queue = task._region.tdqueues.get(name)
     if queue is None:
         raise refusal(command, "not found", f"there is no queue {name}")
     may_see(task, name, level)

@@ -73,7 +73,7 @@ class _SetRequest(KeptChange):
 
     def finish(self) -> None:
         """See the base."""
-        region, queue = self.task.region, self.queue
+        region, queue = self.task._region, self.queue
         for step in self.steps:
             step()
         if isinstance(queue, IntraTdQueue):
@@ -126,7 +126,7 @@ def set_tdqueue(
         "ENABLESTATUS": enablestatus, "OPENSTATUS": openstatus, "TRIGGERLEVEL": triggerlevel,
     }  # fmt: skip
     values = {option: value for option, value in given.items() if not _leaves_alone(option, value)}
-    change, region = check_set(task, queue_name(tdqueue), values), task.region
+    change, region = check_set(task, queue_name(tdqueue), values), task._region
     meta = region.catalogue.queue_entry(change.queue, change.attributes) if change.attributes else {}
     carry_out(region.hardening, change, meta)
     region.hardening.force()
@@ -215,7 +215,7 @@ def _plan_atitermid(change: _SetRequest, value: object) -> None:
 
 def _facility_kind(change: _SetRequest, queue: IntraTdQueue, name: str) -> str:
     """TERMINAL or SYSTEM, both a terminal to SET and INQUIRE: the one that is installed; neither or both: as it was."""
-    region = change.task.region
+    region = change.task._region
     installed = [
         kind for kind, known in (("TERMINAL", region.terminals), ("SYSTEM", region.connections)) if name in known
     ]
@@ -227,7 +227,7 @@ def _facility_kind(change: _SetRequest, queue: IntraTdQueue, name: str) -> str:
 
 def _plan_atitranid(change: _SetRequest, value: object) -> None:
     queue = _must_be_disabled(change, "ATITRANID")
-    name, region = _name(change, "ATITRANID", value), change.task.region
+    name, region = _name(change, "ATITRANID", value), change.task._region
     entry = region.transactions.get(name)
     if entry is None:
         raise change.refuse("unknown transaction", f"transaction {name} is not defined in this region")
@@ -262,7 +262,7 @@ def _plan_number(change: _SetRequest, value: object, option: str) -> None:
 
 
 def _plan_enablestatus(change: _SetRequest, value: object) -> None:
-    queue, region = change.queue, change.task.region
+    queue, region = change.queue, change.task._region
     wanted = _cvda(change, "ENABLESTATUS", value)
     if queue.enablestatus is Cvda.DISABLING:
         raise change.refuse("disable pending", "ENABLESTATUS cannot be changed while the queue is being disabled")

@@ -243,8 +243,8 @@ def extract_statistics(
     name = "" if resid is None else queue_name(resid)
     may_issue(task, "STATISTICS", Access.READ)
     if not name:
-        return global_record(task.region)
-    queue = task.region.tdqueues.get(name)
+        return global_record(task._region)
+    queue = task._region.tdqueues.get(name)
     if queue is None:
         raise refusal("EXTRACT STATISTICS", "not found", f"there is no queue {name}")
     may_see(task, name, Access.READ)
@@ -269,6 +269,6 @@ def perform_statistics(
     if not (record and tdqueue):
         raise UsageError("PERFORM STATISTICS: RECORD and TDQUEUE are the only choice there is")
     may_issue(task, "STATISTICS", Access.UPDATE)
-    task.region.statistics.record()
+    task._region.statistics.record()
     if resetnow:
-        task.region.statistics.reset()
+        task._region.statistics.reset()

@@ -35,7 +35,7 @@ MapsetName = Annotated[str | None, Opt("name", 7, "MAPSET")]
 def _screen(task: TaskBase) -> Screen:
     if task.facility is None:
         raise Condition(Resp.NOTALLOC, detail=_NO_TERMINAL)
-    screens: Screens = task.region.screens
+    screens: Screens = task._region.screens
     return screens.screen(task.facility.name)
 
 
@@ -49,7 +49,7 @@ def _bms_screen(task: TaskBase) -> Screen:
 def _map(task: TaskBase, name: str, mapset: str | None) -> tuple[Mapset, BmsMap]:
     wanted = (mapset or name).rstrip(" ").upper()
     try:
-        screens: Screens = task.region.screens
+        screens: Screens = task._region.screens
         found = screens.find_map(wanted, name.rstrip(" ").upper())
     except KeyError:
         raise Abend("APCT", detail=f"mapset {wanted} is not there") from None
@@ -122,7 +122,9 @@ def send_map(
     owner, each = _map(task, map, mapset)
     options = _options(erase=erase, eraseaup=eraseaup, freekb=freekb, alarm=alarm, frset=frset)
     record = bytes(from_ if length is None else from_[:length])
-    shown = sent(owner, each, record, task.region.screens.codepage, maponly=maponly, dataonly=dataonly, options=options)
+    shown = sent(
+        owner, each, record, task._region.screens.codepage, maponly=maponly, dataonly=dataonly, options=options
+    )
     if cursor is not None and cursor >= 0:
         shown = Sent(shown.command, shown.map, shown.mapset, shown.fields, shown.attributes, "", cursor, options)
     screen.sent.append(shown)
@@ -157,7 +159,7 @@ def receive_map(
     owner, each = _map(task, map, mapset)
     typed = _next(task, screen)
     label = _taken_by(task, typed.key, nohandle=nohandle)
-    record = received(owner, each, typed, task.region.screens.codepage)
+    record = received(owner, each, typed, task._region.screens.codepage)
     if record is None:
         raise Condition(Resp.MAPFAIL, detail=f"nothing of map {map} was received", taken_by=label)
     return record if label is None else label(record)
@@ -192,7 +194,7 @@ def send_text(
     check_sent(from_, length)
     if length is not None and length < 0:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 0 and more")
-    text = task.region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
+    text = task._region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
     options = _options(erase=erase, freekb=freekb, alarm=alarm)
     screen.sent.append(Sent("SEND TEXT", text=text, cursor=cursor, options=options))
 
@@ -250,7 +252,7 @@ def send(
         Condition: NOTALLOC: the task has no terminal.
     """
     screen = _screen(task)
-    text = task.region.screens.codepage.decode(bytes(from_ if length is None else from_[: max(length, 0)]))
+    text = task._region.screens.codepage.decode(bytes(from_ if length is None else from_[: max(length, 0)]))
     screen.sent.append(Sent("SEND", text=text, options=_options(erase=erase, fmh=fmh, last=last)))
 
 
@@ -284,7 +286,7 @@ def receive(
     screen = _screen(task)
     typed = _next(task, screen)
     label = _taken_by(task, typed.key, nohandle=nohandle)
-    page = task.region.screens.codepage
+    page = task._region.screens.codepage
     data = b"" if typed.short else page.encode(typed.text)
     most = length if maxlength is None else maxlength
     if most is not None and len(data) > most and notruncate:

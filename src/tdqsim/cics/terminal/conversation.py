@@ -66,12 +66,12 @@ def return_(
     if transid is not None:
         if task.facility is None:
             raise Condition(Resp.INVREQ, 1, "TRANSID in a task without terminal")
-        screen = task.region.screens.screen(task.facility.name)
+        screen = task._region.screens.screen(task.facility.name)
         screen.next_transid = transid.rstrip(" ")
         screen.next_commarea = bytes(commarea or b"")[:size].ljust(size, b"\0")
         screen.next_channel = given
         if immediate:
-            task.region.terminal_control.when_free(
-                screen.name, lambda _facility: task.region.screens.begin_next(screen)
+            task._region.terminal_control.when_free(
+                screen.name, lambda _facility: task._region.screens.begin_next(screen)
             )
     raise TaskReturn(value)

@@ -300,7 +300,7 @@ def _matching(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[dict[st
     """What there is that the names fit, with its values."""
     may_issue(task, kind.resource.name, Access.READ)
     pattern = _pattern(request.names[0]) if request.names else None
-    for values in all_visible(task, kind.resource, list(kind.resource.keys(task.region))):
+    for values in all_visible(task, kind.resource, list(kind.resource.keys(task._region))):
         if pattern is None or pattern.fullmatch(_name_of(kind, values)):
             yield values
 

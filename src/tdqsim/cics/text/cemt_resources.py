@@ -79,6 +79,6 @@ def set_terminal(task: Task, name: str, settings: dict[str, Any]) -> None:
         Condition: NOTAUTH 100; TERMIDERR 23: there is no such terminal.
     """
     may_issue(task, "TERMINAL", Access.UPDATE)
-    if name not in task.region.terminals:
+    if name not in task._region.terminals:
         raise refusal("INQUIRE TERMINAL", "not found", f"there is no terminal {name}")
-    task.region.terminal_control.set_terminal(name, inservice=settings["servstatus"] is Cvda.INSERVICE)
+    task._region.terminal_control.set_terminal(name, inservice=settings["servstatus"] is Cvda.INSERVICE)

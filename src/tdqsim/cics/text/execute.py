@@ -42,5 +42,5 @@ def execute(
     """
     from tdqsim.cics.text.run_text import run_text  # noqa: PLC0415  (who writes no text pays nothing for it)
 
-    task.region.dispatcher.check_thread()
+    task._region.dispatcher.check_thread()
     return run_text(task, text, {} if variables is None else variables, labels=labels)

@@ -45,7 +45,7 @@ def run_text(
         TranslationError: the text is no command, or a host variable is missing or unfit; nothing was executed.
         Condition: as the command does, unless NOHANDLE, RESP or RESP2 is given.
     """
-    page = task.region.codepage
+    page = task._region.codepage
     known = statement(text, page, bare=bare)
     host = HostVariables(variables, page)
     keywords = known.arguments(variables, host)

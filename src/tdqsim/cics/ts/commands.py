@@ -60,7 +60,7 @@ def _enqueue(task: TaskBase, queue: str) -> None:
     Raises:
         Condition: LOCKED: that unit of work is in doubt.
     """
-    ts: TemporaryStorage = task.region.ts
+    ts: TemporaryStorage = task._region.ts
     if not ts.recoverable(queue):
         return
     uow = task.uow
@@ -79,7 +79,7 @@ def _enqueue(task: TaskBase, queue: str) -> None:
 
 
 def _check_system(task: TaskBase, sysid: str | None) -> None:
-    if sysid is not None and sysid.rstrip(" ") != task.region.sysid:
+    if sysid is not None and sysid.rstrip(" ") != task._region.sysid:
         raise Condition(Resp.SYSIDERR, detail=f"temporary storage of system {sysid} cannot be reached from here")
 
 
@@ -125,7 +125,7 @@ def writeq_ts(
     if length is not None and length <= 0:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 and more")
     data = bytes(from_[:length])
-    ts: TemporaryStorage = task.region.ts
+    ts: TemporaryStorage = task._region.ts
     _enqueue(task, queue)
     number = ts.rewrite(queue, data, item or 0) if rewrite else ts.write(queue, data, main=main)
     return TsWritten(number, len(ts.find(queue).items))
@@ -161,7 +161,7 @@ def readq_ts(
         Condition: INVREQ, ITEMERR, LENGERR (with ``data`` and ``length``), QIDERR, SYSIDERR.
     """
     _check_system(task, sysid)
-    data, numitems = task.region.ts.read(queue, None if next else item)
+    data, numitems = task._region.ts.read(queue, None if next else item)
     most = len(data) if length is None else max(length, 0)
     if most < len(data):
         raise Condition(
@@ -193,4 +193,4 @@ def deleteq_ts(
     """
     _check_system(task, sysid)
     _enqueue(task, queue)
-    task.region.ts.delete(queue)
+    task._region.ts.delete(queue)

@@ -119,9 +119,9 @@ class Subordinate:
         uow.link = link
 
     @property
-    def region(self) -> Region:
+    def _region(self) -> Region:
         """Where it is."""
-        return self.uow.region
+        return self.uow._region
 
     @property
     def state(self) -> Cvda:
@@ -148,8 +148,8 @@ class Subordinate:
         try:
             uow.prepare(_undecided(uow) if uow.decision else None)
         except StoreError as error:
-            self.region.log.warning("prepare_failed", uow=uow.id.hex().upper(), reason=str(error))
-            self.region.shunted.pop(uow.id, None)  # the link may have gone meanwhile; there is no promise to keep
+            self._region.log.warning("prepare_failed", uow=uow.id.hex().upper(), reason=str(error))
+            self._region.shunted.pop(uow.id, None)  # the link may have gone meanwhile; there is no promise to keep
             _back_out_anyhow(uow)
             return False
         return True
@@ -180,7 +180,7 @@ class Subordinate:
         uow = self.uow
         self._check_open("commit" if commit else "back_out")
         if uow.state in (Cvda.HEURCOMMIT, Cvda.HEURBACKOUT):
-            _compare(self.region, uow.id, commit=commit)
+            _compare(self._region, uow.id, commit=commit)
             return
         if not uow.ended:
             _decide(uow, commit=commit)
@@ -189,8 +189,8 @@ class Subordinate:
             raise UsageError(f"{uow.title} was {done}; it cannot be {wanted} any more")
 
     def _check_open(self, what: str) -> None:
-        if self.region.closed:
-            raise RegionClosed(f"{what}: the region {self.region.applid} is closed")
+        if self._region.closed:
+            raise RegionClosed(f"{what}: the region {self._region.applid} is closed")
 
     def forget(self) -> None:
         """The coordinator needs to know no more: a heuristic decision is no longer kept.
@@ -201,7 +201,7 @@ class Subordinate:
         self._check_open("forget")
         if not self.uow.ended:
             raise UsageError(f"{self.uow.title} is {self.state.name}; only one that has been decided can be forgotten")
-        _forget(self.region, self.uow.id)
+        _forget(self._region, self.uow.id)
 
     def lose_coordinator(self) -> Abend | None:
         """The coordinator cannot be asked any more: back out when INFLIGHT, else as the table says.
@@ -229,7 +229,7 @@ def hand_over(task: TaskData, name: str) -> Subordinate:
     Raises:
         UsageError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
     """
-    region = task.region
+    region = task._region
     if task.ended:
         raise UsageError(f"task {task.number} {task.transid} has ended; it has no unit of work to hand over")
     if not name:
@@ -248,7 +248,7 @@ def tell_participants(uow: UnitOfWork, *, commit: bool) -> None:
 
     A region that has failed tells nobody anything.
     """
-    if uow.region.failed:
+    if uow._region.failed:
         uow.told = True
         return
     late: BaseException | None = None
@@ -289,7 +289,7 @@ def _decide(uow: UnitOfWork, *, commit: bool, also: Meta | None = None) -> None:
     meta: Meta = dict(also or {})
     if uow.decision and not commit:
         meta[_UNDECIDED + uow.id] = None
-    with uow.region.hardening.at_once() if uow.waitstate is Cvda.SHUNTED else nullcontext():
+    with uow._region.hardening.at_once() if uow.waitstate is Cvda.SHUNTED else nullcontext():
         _end_together(uow, partial(uow.decide, commit=commit, also=meta))
 
 
@@ -309,7 +309,7 @@ def _back_out_anyhow(uow: UnitOfWork) -> None:
     try:
         back_out_together(uow)
     except StoreError as error:
-        uow.region.log.warning("backout_not_recorded", uow=uow.id.hex().upper(), reason=str(error))
+        uow._region.log.warning("backout_not_recorded", uow=uow.id.hex().upper(), reason=str(error))
 
 
 def _prepare_participants(uow: UnitOfWork) -> bool:
@@ -343,7 +343,7 @@ def commit_together(uow: UnitOfWork) -> bool:
 
 def coordinator_lost(uow: UnitOfWork) -> Abend:
     """End or shunt an indoubt unit of work by the table; the abend that its task gets."""
-    region = uow.region
+    region = uow._region
     all_wait = all(lock.queue.wait == "YES" for lock in uow.locks)  # a request that was refused has left none
     outcome = OUTCOMES["YES" if uow.wait else "NO", all_wait]
     code, message = _ABENDS[outcome, uow.action]
@@ -371,14 +371,14 @@ def _start_waittime(uow: UnitOfWork) -> None:
         return
 
     def over() -> None:
-        if not uow.ended and uow.waitstate is Cvda.SHUNTED and not uow.region.closed:
-            uow.region.log.info("waittime_over", uow=uow.id.hex().upper(), action=uow.action)
+        if not uow.ended and uow.waitstate is Cvda.SHUNTED and not uow._region.closed:
+            uow._region.log.info("waittime_over", uow=uow.id.hex().upper(), action=uow.action)
             try:
                 _decide_alone(uow, uow.action)
             except StoreError as error:  # it waits on: SET UOW, or the coordinator, can end that
-                uow.region.log.warning("waittime_not_carried_out", uow=uow.id.hex().upper(), reason=str(error))
+                uow._region.log.warning("waittime_not_carried_out", uow=uow.id.hex().upper(), reason=str(error))
 
-    uow.region.dispatcher.call_at(uow.since_ns + uow.waittime * 10**9, over, passive=True)
+    uow._region.dispatcher.call_at(uow.since_ns + uow.waittime * 10**9, over, passive=True)
 
 
 def force(uow: UnitOfWork, how: str) -> None:
@@ -398,7 +398,7 @@ def force(uow: UnitOfWork, how: str) -> None:
 
 def _decide_alone(uow: UnitOfWork, how: str) -> None:
     """Decide, and keep the decision for the coordinator's questions, in one transaction of the store."""
-    region = uow.region
+    region = uow._region
     also: Meta = {}
     if uow.coordinator:  # otherwise nobody will ever say what it should have been
         record = {"state": how, "coordinator": uow.coordinator, "link": uow.link, **_whose(uow)}
@@ -429,7 +429,7 @@ _OF_A_UNIT: Final = ("transid", "userid", "termid", "taskid")
 
 def _whose(uow: UnitOfWork) -> Record:
     """Whose unit of work it was, and since when it waits for others."""
-    return {"since": uow.region.clock.time_ns(), **{name: getattr(uow, name) for name in _OF_A_UNIT}}
+    return {"since": uow._region.clock.time_ns(), **{name: getattr(uow, name) for name in _OF_A_UNIT}}
 
 
 def decision_kept(uow: UnitOfWork) -> Meta:

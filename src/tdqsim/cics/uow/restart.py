@@ -379,7 +379,7 @@ def image_of(uow: UnitOfWork) -> bytes:
         "transid": uow.transid, "userid": uow.userid, "termid": uow.termid, "taskid": uow.taskid,
         "link": uow.link, "coordinator": uow.coordinator, "decision": uow.decision,
         "wait": uow.wait, "waittime": uow.waittime, "action": uow.action, "since": uow.since_ns,
-        "cycle": uow.region.ati.cycle_of(uow),
+        "cycle": uow._region.ati.cycle_of(uow),
         "kept": [[whose, kept] for whose, image in uow.kept if (kept := image()) is not None],
     }  # fmt: skip
     text = _json(head)
