@@ -489,24 +489,24 @@ def test_blanks_at_the_end_of_a_text_count_in_its_length(workshop, written):
     assert workshop.region.peek("NEWQ") == [b"READY   "]
 
 
-def test_without_ssrange_a_subscript_of_nought_is_let_be_and_bad_digits_are_not(workshop):
+def test_without_ssrange_a_subscript_of_zero_is_taken_and_bad_digits_are_not(workshop):
     workshop.program(
         "NOUGHT",
         "01 G.\n05 AHEAD PIC X VALUE 'A'.\n05 T PIC X OCCURS 3.\n01 I PIC 9 VALUE 0.",
         "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(T(I)) END-EXEC\nMOVE T(I) TO T(1)\nGOBACK.",
     )
     workshop.program("DIGITS", "01 P PIC X(3) VALUE 'ABC'.\n01 N REDEFINES P PIC S9(5) COMP-3.", "ADD 1 TO N\nGOBACK.")
-    with pytest.raises(Abend, match="subscript of 'T' out of bounds"):
-        workshop.run("NOUGHT")
-    free = CobolPrograms(workshop.region, sources=[workshop.folder], cache=workshop.folder / "free", ssrange=False)
-    workshop.region.start(free.handler("NOUGHT"))
-    workshop.region.run()
+    workshop.run("NOUGHT")
     assert workshop.out() == [b"A"]
-    spoilt = workshop.region.start(free.handler("DIGITS"))
-    workshop.region.run()
     with pytest.raises(Abend) as met:
-        spoilt.result()
+        workshop.run("DIGITS")
     assert met.value.code == "ASRA"
+    cache = workshop.folder / "checked"
+    checked = CobolPrograms(workshop.region, sources=[workshop.folder], cache=cache, ssrange="abend")
+    handle = workshop.region.start(checked.handler("NOUGHT"))
+    workshop.region.run()
+    with pytest.raises(Abend, match="subscript of 'T' out of bounds"):
+        handle.result()
 
 
 def test_channels_go_down_and_come_back(workshop):

@@ -15,13 +15,14 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Final, Protocol
 
 from tdqsim.cobol.toolchain import CobolMissing, c_compiler, compiler_release, private_folder
+from tdqsim.core.codepage import codepage
 from tdqsim.core.process import run_program
 
 __all__ = [
@@ -47,6 +48,8 @@ INTERRUPTED: Final = 5
 RUNAWAY: Final = 6
 HEADING: Final = 4
 _TABLE: Final = 64 * 5 + HEADING
+_SHIM: Final = ("_shim.c", "_instead.c")
+"""The text of the shim, and what it includes."""
 _LINE_BITS: Final = 20
 """The compiler marks a statement by a number: the file in the bits above these, the line in these."""
 
@@ -58,6 +61,12 @@ _CONVERT = ctypes.PYFUNCTYPE(
     ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t
 )
 _STATEMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint)
+_WARNED = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p)
+_NAMED = ctypes.PYFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t
+)
+_DISPLAYED = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+_MOMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 class Callbacks(Protocol):
@@ -85,6 +94,22 @@ class Callbacks(Protocol):
         CCSID 0 stands for the characters in which programs run here; -1 says that the level is over.
         """
 
+    def warned(self, module: int, text: bytes) -> int:
+        """A check whose policy is ``warn`` has found something in a program; gives DONE or LEFT."""
+
+    def named(self, data: int, size: int, kind: int, to: int, room: int) -> int:
+        """Put the name of the item with this storage into so much room, ended by a zero byte; gives DONE or LEFT.
+
+        The compiler's own name for it is there already, or nothing. ``kind`` is libcob's type, with the flags above 16
+        bits.
+        """
+
+    def displayed(self, data: int, size: int, newline: int) -> int:
+        """DISPLAY of some text, with the end of the line or without; gives DONE or LEFT."""
+
+    def moment(self, to: int) -> int:
+        """Put CURRENT-DATE, the day of the year and that of the week there, ended by a zero byte; DONE or LEFT."""
+
 
 class Libcob:
     """The run-time and its shim.
@@ -99,7 +124,7 @@ class Libcob:
         spoken = locale.setlocale(locale.LC_ALL)
         library = self._library = ctypes.PyDLL(str(shim), mode=ctypes.RTLD_GLOBAL)
         pointer = ctypes.c_void_p
-        library.dfh_run.argtypes = (pointer, pointer, pointer, ctypes.c_long, ctypes.c_char_p, ctypes.c_int)
+        library.dfh_run.argtypes = (pointer, pointer, pointer, ctypes.c_long, ctypes.c_char_p, *2 * (ctypes.c_int,))
         library.dfh_failing_at.restype = library.dfh_statement_of.restype = ctypes.c_uint
         library.dfh_statement_of.argtypes = (ctypes.c_size_t,)
         for function in (
@@ -121,8 +146,16 @@ class Libcob:
             _CONVERT(callbacks.convert),
         )
         library.dfh_start(*self._kept)
+        self._instead = (
+            _WARNED(callbacks.warned),
+            _NAMED(callbacks.named),
+            _DISPLAYED(callbacks.displayed),
+            _MOMENT(callbacks.moment),
+        )
+        library.dfh_instead(*self._instead)
+        library.dfh_characters(_ebcdic())
         locale.setlocale(locale.LC_ALL, spoken)  # else files are read in ASCII from here on
-        self.run: Callable[[int, int, int | None, int, bytes, int], int] = library.dfh_run
+        self.run: Callable[[int, int, int | None, int, bytes, int, int], int] = library.dfh_run
         self.number: Callable[[int], int] = library.dfh_number
         library.dfh_number.argtypes = (ctypes.c_void_p,)
         library.dfh_table.restype = ctypes.c_void_p
@@ -174,6 +207,12 @@ class Libcob:
         return list(lines)
 
 
+def _ebcdic() -> bytes:
+    """The EBCDIC byte for each byte of a program, by which the zones of its digits are known."""
+    page = codepage(37)
+    return b"".join(page.encode(chr(byte)) for byte in range(256))
+
+
 @cache
 def libcob(callbacks: Callbacks) -> Libcob:
     """The process's run-time; the shim is compiled for it.
@@ -192,14 +231,14 @@ def _shim() -> Path:
 
     It is made under another name and then renamed, so that two processes may make it at once.
     """
-    source = resources.files("tdqsim.cobol").joinpath("_shim.c").read_bytes()
+    folder_of_c = resources.files("tdqsim.cobol")
+    texts = {name: folder_of_c.joinpath(name).read_bytes() for name in _SHIM}
     made_for = "\0".join((compiler_release(), platform.machine(), *platform.libc_ver()))
-    shim = (private_folder("shim") or _folder_of_the_process()) / (
-        f"shim-{hashlib.sha256(source + made_for.encode()).hexdigest()[:32]}.so"
-    )
+    digest = hashlib.sha256(b"".join(texts.values()) + made_for.encode()).hexdigest()
+    shim = (private_folder("shim") or _folder_of_the_process()) / f"shim-{digest[:32]}.so"
     if not shim.is_file():
         with tempfile.TemporaryDirectory(prefix="new-", dir=shim.parent) as folder:
-            _compile(source, Path(folder) / shim.name).replace(shim)
+            _compile(texts, Path(folder) / shim.name).replace(shim)
     return shim
 
 
@@ -211,11 +250,12 @@ def _folder_of_the_process() -> Path:
     return folder
 
 
-def _compile(source: bytes, shim: Path) -> Path:
+def _compile(texts: Mapping[str, bytes], shim: Path) -> Path:
     compiler = c_compiler()
-    text = shim.with_suffix(".c")
-    text.write_bytes(source)
-    command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(shim), str(text), "-lcob", "-ldl", "-lrt"]
+    for name, text in texts.items():
+        (shim.parent / name).write_bytes(text)
+    command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(shim), str(shim.parent / _SHIM[0])]
+    command += ["-lcob", "-ldl", "-lrt"]
     done = run_program(command)
     if done.returncode:
         raise CobolMissing(f"the shim for GnuCOBOL cannot be compiled: {done.stderr.strip()}")

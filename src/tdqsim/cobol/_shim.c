@@ -45,7 +45,7 @@ struct level {
     struct frame frames[16];
     unsigned char *eib;
     unsigned frame; /* of the last command */
-    int begun_count, begun_room, depth;
+    int begun_count, begun_room, depth, checks;
     jmp_buf env;
 };
 
@@ -141,6 +141,28 @@ static int stopped(void) {
     if (current != NULL)
         leave(STOPPED);
     return 0;
+}
+
+/* Python is called from a program: what it may change of libcob is put back, or the level is left. */
+struct pause {
+    struct level *level;
+    cob_module *module;
+    int params;
+};
+
+static struct pause to_python(void) {
+    struct pause pause = {current, global->cob_current_module, global->cob_call_params};
+    out_of_program();
+    return pause;
+}
+
+static void into_cobol(struct pause pause, int left) {
+    current = pause.level;
+    global->cob_current_module = pause.module;
+    global->cob_call_params = pause.params;
+    if (left)
+        leave(LEAVE);
+    into_program();
 }
 
 /* -- signals ------------------------------------------------------------------------------------------------------ */
@@ -427,18 +449,9 @@ void cob_cancel_field(const cob_field *field, const struct cob_call_struct *nest
 }
 
 static void *resolved(const char *name) {
-    struct level *mine = current;
-    cob_module *module = global->cob_current_module;
-    int params = global->cob_call_params;
-    void *found;
-    out_of_program();
-    found = PyErr_CheckSignals() ? (void *)-1 : resolver(name);
-    current = mine;
-    global->cob_current_module = module;
-    global->cob_call_params = params;
-    if (found == (void *)-1)
-        leave(LEAVE);
-    into_program();
+    struct pause pause = to_python();
+    void *found = PyErr_CheckSignals() ? (void *)-1 : resolver(name);
+    into_cobol(pause, found == (void *)-1);
     return found;
 }
 
@@ -480,34 +493,35 @@ void *cob_call_field(const cob_field *field, const struct cob_call_struct *neste
  * two literals more, which say so. Python knows the code pages. */
 #define RESULTS 32
 
-static cob_field *national(int how, cob_field *from, int ccsid, int offset, int length) {
+static cob_field *new_result(size_t room) {
     static cob_field results[RESULTS];
     static const cob_field_attr text_attr = {COB_TYPE_ALPHANUMERIC, 0, 0, 0, NULL};
     static int last;
-    struct level *mine = current;
-    cob_module *module = global->cob_current_module;
-    int params = global->cob_call_params;
     cob_field *result = &results[last = (last + 1) % RESULTS];
-    size_t room = from->size * 4 + 4;
-    ssize_t found;
     free(result->data);
     result->data = malloc(room);
     result->attr = &text_attr;
-    out_of_program();
-    found = PyErr_CheckSignals() ? -1 : convert(how, from->data, from->size, ccsid, result->data, room);
-    current = mine;
-    global->cob_current_module = module;
-    global->cob_call_params = params;
-    if (found < 0)
-        leave(LEAVE);
-    into_program();
-    result->size = (size_t)found;
+    return result;
+}
+
+/* Reference modification of a function's result. */
+static cob_field *part_of(cob_field *result, int offset, int length) {
     if (offset > 0 && (size_t)offset <= result->size) {
         size_t rest = result->size - (size_t)(offset - 1);
         result->size = length > 0 && (size_t)length < rest ? (size_t)length : rest;
         memmove(result->data, result->data + offset - 1, result->size);
     }
     return result;
+}
+
+static cob_field *national(int how, cob_field *from, int ccsid, int offset, int length) {
+    size_t room = from->size * 4 + 4;
+    cob_field *result = new_result(room);
+    struct pause pause = to_python();
+    ssize_t found = PyErr_CheckSignals() ? -1 : convert(how, from->data, from->size, ccsid, result->data, room);
+    into_cobol(pause, found < 0);
+    result->size = (size_t)found;
+    return part_of(result, offset, length);
 }
 
 cob_field *cob_intr_concatenate(const int offset, const int length, const int params, ...) {
@@ -608,21 +622,16 @@ void cob_trace_stmt(const char *what) {
         return;
     reach(reached_by(module), module->module_stmt);
     if (watching > 1) {
-        struct level *mine = current;
-        int params = global->cob_call_params, how;
-        out_of_program();
-        how = PyErr_CheckSignals() || statement(module, what, module->module_stmt);
-        current = mine;
-        global->cob_current_module = module;
-        global->cob_call_params = params;
-        if (how)
-            leave(LEAVE);
-        if (unheard) {
+        struct pause pause = to_python();
+        int left = PyErr_CheckSignals() || statement(module, what, module->module_stmt);
+        if (!left && unheard) {
+            current = pause.level;
+            global->cob_current_module = module;
             unheard = 0;
             if (ran_away())
                 leave(RUNAWAY);
         }
-        into_program();
+        into_cobol(pause, left);
     }
 }
 
@@ -647,6 +656,8 @@ void dfh_forget_reached(void) {
 }
 
 void dfh_watch(int how) { watching = how; }
+
+#include "_instead.c"
 
 /* -- what Python calls ---------------------------------------------------------------------------------------------- */
 
@@ -799,13 +810,14 @@ static void pack(unsigned char *to, int number) {
 
 /* Runs a program: its EIB is filled with what is given, and the number of the task as packed digits. */
 int dfh_run(int (*program)(void *, void *), unsigned char *eib, void *commarea, long runaway, const char *filled,
-            int task) {
+            int task, int checks) {
     struct level here;
     volatile int why, tries = 0;
     here.module = global->cob_current_module;
     here.begun = NULL;
     here.eib = eib;
     here.frame = 0;
+    here.checks = checks;
     here.begun_count = here.begun_room = here.depth = 0;
     if (runs == 0 || runner != this_thread()) {
         guard();

@@ -38,11 +38,10 @@ __all__ = [
     "compiler_path",
     "entry_symbol",
     "expand",
-    "unchecked",
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "17"
+_FORMAT: Final = "18"
 _LONGEST: Final = 600
 """Seconds: a compiler that has crashed may hang, and hears no SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -50,6 +49,7 @@ _INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXE
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
 _WORD: Final = re.compile(rb"[A-Z0-9@#$_-]+", re.IGNORECASE)
 _ITEM: Final = re.compile(r"^(static cob_u8_t\s+b_\d+)\[(\d+)\]", re.MULTILINE)
+_COMPARISON: Final = re.compile(r"^cob_cmp_packed_int \(const cob_field \*f, [^)]*\)\s*\{", re.MULTILINE)
 _DOUBLEWORD: Final = 8
 _SHELVES: Final = 64
 """Lists of copybooks that are kept."""
@@ -62,12 +62,10 @@ class Options:
 
     Attributes:
         copybooks: folders in which COPY looks, in order.
-        debug: whether bad data and bad addresses are errors (``-debug``) rather than wrong results.
         flags: further options of ``cobc``.
     """
 
     copybooks: tuple[Path, ...] = ()
-    debug: bool = True
     flags: tuple[str, ...] = ()
 
     def arguments(self) -> list[str]:
@@ -149,7 +147,7 @@ def _stamps(module: Module, options: Options) -> tuple[object, ...]:
 
 def _compiled(source: Path, options: Options, cache: Path) -> Module:
     text = expand(source, options)
-    made_by = (_FORMAT, compiler_release(), *options.arguments(), str(options.debug))
+    made_by = (_FORMAT, compiler_release(), *options.arguments())
     key = hashlib.sha256("\0".join((*made_by, str(source), text)).encode())
     place = cache.absolute() / key.hexdigest()[:32]  # the compiler works in a folder of its own
     kept = place / "program.json"
@@ -304,11 +302,10 @@ def _make_one(
     stem = translation.program
     unit = folder / f"{stem}.i"
     unit.write_text(translation.text, "utf-8", errors="surrogateescape")
-    debug = ["-debug"] if options.debug else []
     # without the source, over which the compiler crashes, or hangs, when a program is long
     listing = ["-t", f"{stem}.lst", "--tsymbols", "-fno-tsource"]
-    _step([cobc, "-C", *debug, *options.arguments(), *listing, "-o", f"{stem}.c", str(unit)], unit, source)
-    _on_doublewords(folder, stem)
+    _step([cobc, "-C", "-debug", *options.arguments(), *listing, "-o", f"{stem}.c", str(unit)], unit, source)
+    _prepare(folder, stem)
     _step([cobc, "-m", *options.arguments(), "-o", f"{stem}.so", f"{stem}.c"], unit, source)
     symbols = read_symbols(folder, stem, entry_symbol(stem), translation.using)
     (folder / f"{stem}.so").rename(ready / f"{stem}.so")
@@ -321,26 +318,24 @@ def _make_one(
     }
 
 
-def unchecked(*, ssrange: bool) -> tuple[str, ...]:
-    """The options of ``cobc`` for programs that are compiled with SSRANGE, or with NOSSRANGE."""
-    return () if ssrange else tuple(_FACTS["nossrange_flags"].split())
-
-
 def _step(command: Sequence[str], unit: Path, source: Path) -> None:
     done = _run(command, str(unit.parent))
     if done.returncode:
         raise CobolError(_problems(done.stderr, str(unit), source))
 
 
-def _on_doublewords(folder: Path, stem: str) -> None:
-    """Give each 01 and 77 whole doublewords, as Enterprise COBOL does.
+def _prepare(folder: Path, stem: str) -> None:
+    """Change what the compiler has written: storage on whole doublewords, and packed items checked when compared.
 
-    CICS writes eight bytes where a program has declared a fullword for an ABSTIME, and programs live by the slack
-    bytes behind it; the C compiler puts variables of its own there.
+    Each 01 and 77 has whole doublewords, as in Enterprise COBOL. CICS writes eight bytes where a program has declared a
+    fullword for an ABSTIME, and programs live by the slack bytes behind it; the C compiler puts variables of its own
+    there. The comparison of a packed item with a number is a function of the program's own, so it cannot be replaced
+    like the others in ``_instead.c``.
     """
     for path in folder.glob(f"{stem}.c*.h"):
         text = path.read_text("utf-8", "surrogateescape")
-        path.write_text(_ITEM.sub(_widened, text), "utf-8", "surrogateescape")
+        text = _COMPARISON.sub(r"\g<0> cob_check_numeric (f, NULL);", _ITEM.sub(_widened, text))
+        path.write_text(text, "utf-8", "surrogateescape")
 
 
 def _widened(found: re.Match[str]) -> str:

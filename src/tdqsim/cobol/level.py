@@ -35,6 +35,7 @@ from tdqsim.cobol._libcob import DONE, FAILED, HEADING, INTERRUPTED, LEFT, RUNAW
 from tdqsim.cobol.calls import Plan, plans_of
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.copies import copies_of, loaded_modules
+from tdqsim.cobol.display import DisplayLines, current_date
 from tdqsim.cobol.eib_area import EibArea
 from tdqsim.cobol.pages import converted
 from tdqsim.cobol.settings import Settings, Verb
@@ -49,6 +50,10 @@ _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """What libcob puts before its messages; the line in it is not always the statement's."""
 _GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET", "IF")
 _WELL: Final = (DONE, LEFT)
+_TYPE: Final = 0xFFFF
+_FLAGS: Final = 16
+_PACKED: Final = 0x12
+_SIGNED: Final = 0x01
 _ROWS: Final = HEADING * 8
 _RUNS: Final = count(1)
 _NO_TASK: Final[Any] = None
@@ -225,12 +230,14 @@ class Level:
         before, _CURRENT.level = _CURRENT.level, self
         storage.levels.append(self)
         try:
-            why = library.run(entry, self.eib_address, commarea, settings.runaway_ms, eib, task.number)
+            why = library.run(entry, self.eib_address, commarea, settings.runaway_ms, eib, task.number, settings.checks)
             if why not in _WELL and self.error is None and not (why == STOPPED and not library.message):
                 self.error = self._ended_by(why)
         finally:
             _CURRENT.level = before
             storage.levels.remove(self)
+            if storage.page is not None and not storage.levels:
+                storage.page.close()
             self._copies.give_back(entry)
             for module, called in self.called.values():
                 copies_of(module).give_back(called)
@@ -379,6 +386,25 @@ class Level:
         """Where the task's work area is; None for none."""
         return self.storage.twa(self.task.assign("TWALENG"))
 
+    def name_at(self, address: int, size: int, given: str, kind: int) -> str:
+        """The name of the number with this storage, with its subscripts.
+
+        Args:
+            address: where it is.
+            size: its bytes.
+            given: its name as far as the compiler has told it.
+            kind: libcob's type, with the flags above 16 bits.
+        """
+        packed, signed = kind & _TYPE == _PACKED, bool(kind >> _FLAGS & _SIGNED)
+        for program in self.programs():
+            found = program.numbers_at(address, size)
+            if given:
+                found = {name: item for name, item in found.items() if item.name == given.upper()}
+            for name, item in found.items():
+                if item.is_packed is packed and item.is_signed is signed:
+                    return name
+        return given or "a number"
+
     def generated(self, verb: str, place: str) -> bool:
         """Whether a statement is one of those that stand for a command."""
         if self._commands is None:
@@ -452,6 +478,53 @@ class _Callbacks:
             _kept(level, error)
             return -1
         return len(found)
+
+    def warned(self, module: int, text: bytes) -> int:
+        level = _CURRENT.level
+        try:
+            assert level is not None
+            place, message = level.libcob.place(module), text.decode("latin-1")
+            if (place, message) not in level.settings.warned:
+                level.settings.warned.add((place, message))
+                level.settings.on_warning(f"{place}: {message}")
+        except BaseException as error:  # noqa: BLE001
+            return -_kept(level, error)
+        return DONE
+
+    def named(self, data: int, size: int, kind: int, to: int, room: int) -> int:
+        level = _CURRENT.level
+        try:
+            assert level is not None
+            given = ctypes.string_at(to).decode("latin-1")
+            name = level.name_at(data, size, given, kind).encode("latin-1")[: room - 1]
+            ctypes.memmove(to, name + b"\0", len(name) + 1)
+        except BaseException as error:  # noqa: BLE001
+            return -_kept(level, error)
+        return DONE
+
+    def displayed(self, data: int, size: int, newline: int) -> int:
+        level = _CURRENT.level
+        try:
+            assert level is not None
+            storage = level.storage
+            if storage.page is None:
+                storage.page = DisplayLines(level.task)
+            storage.page.display(ctypes.string_at(data, size), end=bool(newline))
+        except BaseException as error:  # noqa: BLE001
+            return -_kept(level, error)
+        finally:
+            _CURRENT.level = level
+        return DONE
+
+    def moment(self, to: int) -> int:
+        level = _CURRENT.level
+        try:
+            assert level is not None
+            text = current_date(level.task)
+            ctypes.memmove(to, text + b"\0", len(text) + 1)
+        except BaseException as error:  # noqa: BLE001
+            return -_kept(level, error)
+        return DONE
 
 
 def _kept(level: Level | None, error: BaseException) -> int:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim.cics import Region, Task
-from tdqsim.cobol.compiler import Module, Options, compile_program, unchecked
+from tdqsim.cobol.compiler import Module, Options, compile_program
 from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.cobol.level import Level
 from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages, Conversion
-from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning
+from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, policies
 from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
 
@@ -33,9 +33,11 @@ class CobolPrograms:
         sources: folders of sources.
         copybooks: folders of copybooks.
         cache: the folder for compiled modules.
-        debug: whether bad data and bad addresses are errors rather than wrong results.
-        ssrange: whether subscripts, reference modification and OCCURS DEPENDING ON are checked, as Enterprise COBOL
-            does with SSRANGE; bad data and addresses are found without it too.
+        ssrange: what to do about a subscript, reference modification or OCCURS DEPENDING ON that is out of range:
+            ``off`` (as compiled with NOSSRANGE), ``warn`` (a CobolWarning) or ``abend`` (ASRA).
+        numcheck: the same for an item of arithmetic or a comparison that holds no number of its class (NUMCHECK).
+            What the machine's instructions refuse is abend ASRA (S0C7) whatever this is.
+        zoned_move: the same for a zoned sender of MOVE (NUMCHECK(ZON) on the mainframe).
         flags: further options of ``cobc``.
         verbs: functions for EXEC CICS verbs that the simulator does not have.
         code_pages: the code page of the records of a queue or file by its name, or a Conversion with a layout too;
@@ -57,8 +59,9 @@ class CobolPrograms:
         sources: Iterable[Path | str],
         cache: Path | str,
         copybooks: Iterable[Path | str] = (),
-        debug: bool = True,
-        ssrange: bool = True,
+        ssrange: str = "off",
+        numcheck: str = "off",
+        zoned_move: str = "off",
         flags: Iterable[str] = (),
         verbs: Mapping[str, Verb] | None = None,
         code_pages: Mapping[str, Conversion | str | int] | None = None,
@@ -69,10 +72,11 @@ class CobolPrograms:
     ) -> None:
         self._sources = [Path(folder) for folder in sources]
         self._cache = Path(cache)
-        self._options = Options(tuple(map(Path, copybooks)), debug, (*unchecked(ssrange=ssrange), *flags))
+        self._options = Options(tuple(map(Path, copybooks)), tuple(flags))
         self._modules: dict[str, Module | None] = {}
         self._behind: dict[str, Module] = {}
         self.settings = Settings(self._called)
+        self.settings.checks = policies(ssrange=ssrange, numcheck=numcheck, zoned_move=zoned_move)
         self.settings.runaway_ms = round(runaway * 1000)
         self.settings.cwa = ctypes.create_string_buffer(cwa) if cwa else None
         self.settings.on_statement, self.settings.on_warning = on_statement, on_warning

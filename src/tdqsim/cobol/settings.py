@@ -6,7 +6,7 @@ import ctypes
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics import Condition
 from tdqsim.cobol.compiler import Module
@@ -15,11 +15,15 @@ from tdqsim.cobol.mismatch import CobolWarning
 from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.core.dispatch import WaitQueue
+from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["Settings", "Verb", "Watcher", "issue_warning"]
+__all__ = ["POLICIES", "Settings", "Verb", "Watcher", "issue_warning", "policies"]
+
+POLICIES: Final = ("off", "warn", "abend")
+"""What may be done about what a check finds, by the number that the shim knows."""
 
 Verb = Callable[[Mapping[str, Area | None], "Level"], Condition | None]
 """A user's function for a verb: takes the options with their areas, and the level; a Condition that it returns is
@@ -33,6 +37,20 @@ def issue_warning(text: str) -> None:
     warnings.warn(text, CobolWarning, stacklevel=2)
 
 
+def policies(*, ssrange: str, numcheck: str, zoned_move: str) -> int:
+    """The policies of the three checks as the shim takes them, two bits for each.
+
+    Raises:
+        UsageError: one of them is none.
+    """
+    found = 0
+    for name, policy in (("zoned_move", zoned_move), ("numcheck", numcheck), ("ssrange", ssrange)):
+        if policy not in POLICIES:
+            raise UsageError(f"{name} is {policy!r}; it may be {', '.join(POLICIES)}")
+        found = found << 2 | POLICIES.index(policy)
+    return found
+
+
 @dataclass(slots=True)
 class Settings:
     """How the programs of one region run.
@@ -42,6 +60,7 @@ class Settings:
         verbs: functions for verbs that the simulator does not have.
         on_statement: called with each statement, or None.
         on_warning: called with the text of each warning about an area that does not fit.
+        checks: the policies of the checks, see :func:`policies`.
         runaway_ms: milliseconds of processor time without a command after which a task is abend AICA; 0 for never.
         pages: the conversions between the programs' characters and those of records.
         cwa: the common work area, or None.
@@ -55,6 +74,7 @@ class Settings:
     verbs: dict[str, Verb] = field(default_factory=dict)
     on_statement: Watcher | None = None
     on_warning: Callable[[str], object] = issue_warning
+    checks: int = 0
     runaway_ms: int = 0
     pages: CodePages = NO_CODE_PAGES
     cwa: ctypes.Array[ctypes.c_char] | None = None

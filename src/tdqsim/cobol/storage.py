@@ -14,6 +14,7 @@ from tdqsim.cobol.view import ProgramStorage
 from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
+    from tdqsim.cobol.display import DisplayLines
     from tdqsim.core.dispatch import Timer
 
     Buffer = ctypes.Array[ctypes.c_char]
@@ -34,16 +35,18 @@ class TaskStorage:
     Attributes:
         levels: the levels of COBOL programs, the lowest last.
         timer: the timer of its POST that has not expired, or None.
+        page: its DISPLAY output; None before the first line.
         loaded: the names of the tables it has loaded without HOLD.
     """
 
-    __slots__ = ("_got", "_held", "_twa", "levels", "loaded", "timer")
+    __slots__ = ("_got", "_held", "_twa", "levels", "loaded", "page", "timer")
 
     def __init__(self) -> None:
         self.levels: list[RunningLevel] = []
         self._got: dict[int, Buffer] | None = None
         self._held: dict[object, Any] | None = None
         self._twa: Buffer | None = None
+        self.page: DisplayLines | None = None
         self.timer: Timer | None = None
         self.loaded: set[str] = set()
 

@@ -87,7 +87,7 @@ def survey(
     Raises:
         CobolMissing: there is no compiler.
     """
-    options = Options((*copybooks, *_libraries(folder)), debug=True)
+    options = Options((*copybooks, *_libraries(folder)))
     with tempfile.TemporaryDirectory(prefix="tdqsim-survey-") as temporary:
         for source in sources_in(folder):
             yield _one(source, options, cache or Path(temporary), folder if run else None, seconds)

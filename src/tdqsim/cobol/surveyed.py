@@ -52,7 +52,7 @@ def main() -> None:
 def _run(asked: Mapping[str, Any]) -> tuple[str, str]:
     source, cache = Path(asked["source"]), Path(asked["cache"])
     copybooks = tuple(map(Path, asked["copybooks"]))
-    module = compile_program(source, Options(copybooks, debug=True), cache)
+    module = compile_program(source, Options(copybooks), cache)
     names = sorted(set(_queues(module.commands)))
     region = Region([*(define_tdqueue(name=name, type="INTRA") for name in names), define_terminal(name="T001")])
     with region:

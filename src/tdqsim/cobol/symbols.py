@@ -27,6 +27,8 @@ _PASSED: Final = re.compile(r"^static unsigned char\s*\*(last_b_\d+);", re.MULTI
 _MARK: Final = re.compile(r"module->module_stmt = 0x([0-9A-F]+);|(cob_trace_stmt) ?\(")
 _SOURCES: Final = re.compile(r"st_source_files\[\]\s*=\s*\{(.*?)\};", re.DOTALL)
 _NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_PACKED: Final = re.compile(r"COMP(UTATIONAL)?-3|PACKED", re.IGNORECASE)
+_SIGNED: Final = re.compile(r"S[9V(P]", re.IGNORECASE)
 _TOP: Final = (1, 77)
 _SHOWN: Final = ("WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE")
 _OWN: Final = ("DFHEI-CONTROL", "DFHEI-LOCAL-BASE")
@@ -62,6 +64,16 @@ class Item:
     above: tuple[str, ...]
     dimensions: tuple[tuple[int, int], ...]
     root: str
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is a number with USAGE COMP-3."""
+        return _PACKED.search(self.picture) is not None
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether its picture has a sign."""
+        return _SIGNED.match(self.picture) is not None
 
 
 @dataclass(frozen=True, slots=True)

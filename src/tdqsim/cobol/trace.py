@@ -4,8 +4,6 @@
 >>> trace = Trace()   # CobolPrograms(..., on_statement=trace)
 >>> trace.lines
 []
-
-Programs must be compiled with ``debug``, which is the default.
 """
 
 from __future__ import annotations

@@ -101,6 +101,32 @@ class ProgramStorage:
                 return start + size - address
         return 0
 
+    def numbers_at(self, address: int, size: int) -> dict[str, Item]:
+        """The numbers with this storage by their names, with subscripts."""
+        found = {}
+        for item in self._symbols.items:
+            at = address - self._start(item.root) - item.offset
+            if item.kind != "NUMERIC" or item.name == "FILLER" or item.size != size or at < 0:
+                continue
+            subscripts = []
+            for count, step in item.dimensions:
+                at, inside = at % step, at // step
+                subscripts.append(str(inside + 1))
+                if inside >= count:
+                    break
+            else:
+                if at == 0:
+                    found[item.name + (f" ({', '.join(subscripts)})" if subscripts else "")] = item
+        return found
+
+    def _start(self, root: str) -> int:
+        """Where an 01 or 77 is; an address beyond all others where it has no storage."""
+        names = (root, _redefined(self._symbols, root))
+        for variable in self._symbols.variables:
+            if variable.name in names:
+                return (self._pointed(variable) if variable.linkage else self._base + variable.offset) or sys.maxsize
+        return sys.maxsize
+
     def _pointed(self, variable: Variable) -> int:
         """The address of an item that the program has by a pointer; 0 when it has none now."""
         address = ctypes.c_size_t.from_address(self._base + variable.offset).value

@@ -241,6 +241,9 @@ class Security(_Strict):
     users: tuple[_Who, ...] | None = None
 
 
+_Policy = Annotated[Literal["OFF", "WARN", "ABEND"], Keyword()]
+
+
 class Cobol(_Strict):
     """Where a region's COBOL programs are.
 
@@ -248,8 +251,9 @@ class Cobol(_Strict):
         sources: folders of sources; a program is the file that is called as it is.
         copybooks: folders of copybooks, and of BMS sources, which are their symbolic maps.
         cache: the folder for compiled programs; the user's own when empty.
-        debug: YES has bad data and bad addresses found; NO runs faster.
-        ssrange: NO lets subscripts and reference modification go beyond their items, as NOSSRANGE does.
+        ssrange: OFF, WARN or ABEND: what to do about a subscript or reference modification that is out of range.
+        numcheck: the same for an item of arithmetic or a comparison that holds no number of its class.
+        zoned_move: the same for a zoned sender of MOVE.
         code_pages: the code page of the records of a queue or file by its name, or of all others (``*``).
         layouts: copybooks of those whose records have fields that are no text.
         runaway: milliseconds of processor time without a command after which a task abends; 0 for never.
@@ -259,8 +263,9 @@ class Cobol(_Strict):
     sources: tuple[Annotated[str, _PATH], ...] = ()
     copybooks: tuple[Annotated[str, _PATH], ...] = ()
     cache: Annotated[str, _PATH] = ""
-    debug: YesNo = "YES"
-    ssrange: YesNo = "YES"
+    ssrange: _Policy = "OFF"
+    numcheck: _Policy = "OFF"
+    zoned_move: _Policy = "OFF"
     code_pages: Mapping[str, Annotated[str, Text(12), AfterValidator(_check_code_page)]] = Field(default_factory=dict)
     layouts: Mapping[str, Annotated[str, _PATH]] = Field(default_factory=dict)
     runaway: Annotated[int, Number(0, 3_600_000)] = 5000

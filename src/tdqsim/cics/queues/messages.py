@@ -57,27 +57,37 @@ class Messages:
         now = local_time(abstime(region.clock.time_ns(), region.zone))
         self.text(row["destination"], f"{message} {now:%m/%d/%Y %H:%M:%S} {region.applid} {text}")
 
-    def text(self, destination: str, text: str) -> None:
-        """Write a line of text to the console, or to a queue in pieces when it is longer than the queue's records."""
+    def text(self, destination: str, text: str, prefix: str = "") -> bool:
+        """Write a line of text to the console, or to a queue in pieces when it is longer than the queue's records.
+
+        Args:
+            destination: the queue, or Console.
+            text: the line.
+            prefix: what stands before each piece.
+
+        Returns:
+            Whether the line was written.
+        """
         if destination == _CONSOLE:
-            self._region.diagnostics.operator.append(text)
-            return
+            self._region.diagnostics.operator.append(prefix + text)
+            return True
         if self._busy or self._region.closed:
-            return  # a message about a message would never end
+            return False  # a message about a message would never end
         self._busy = True
         try:
-            self._put(destination, text)
+            self._put(destination, self._region.encode(text), self._region.encode(prefix))
         except TdqError as error:
             self._region.log.warning("message_lost", destination=destination, text=text, reason=str(error))
+            return False
         finally:
             self._busy = False
+        return True
 
-    def _put(self, destination: str, text: str) -> None:
+    def _put(self, destination: str, data: bytes, prefix: bytes) -> None:
         queue = final_target(self._region, destination)
-        data = self._region.encode(text)
-        line = _line_length(queue)
-        for start in range(0, len(data), line):
-            self._put_record(queue, data[start : start + line])
+        line = max(1, _line_length(queue) - len(prefix))
+        for start in range(0, max(len(data), bool(prefix)), line):
+            self._put_record(queue, prefix + data[start : start + line])
 
     def _put_record(self, queue: TdQueue, record: bytes) -> None:
         if isinstance(queue, ExtraTdQueue):

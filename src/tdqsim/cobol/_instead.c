@@ -1,0 +1,354 @@
+/* Checks of data, the clock and DISPLAY, in place of libcob's functions of the same names. Part of _shim.c.
+ *
+ * A program is compiled with all checks of the compiler. Here each is done as the mainframe does it:
+ *
+ * - The machine's decimal instructions find a data exception (S0C7) in arithmetic and in comparisons of numbers: in a
+ *   packed item any half byte that is no digit, and a sign that is none; in a zoned item the same after PACK, which takes
+ *   the right half of each byte and the sign from the last one. So blanks before the last digit are zeros. A MOVE of a
+ *   zoned item finds nothing; what it moves are the right halves of the bytes.
+ * - What Enterprise COBOL checks only on request (SSRANGE, NUMCHECK) is let be, warned of, or ends the program.
+ *
+ * The zones of characters are those of the EBCDIC characters for which ours stand.
+ */
+
+enum { LET_BE = 0, WARN = 1, ABEND = 2 };
+enum { SSRANGE = 0, NUMCHECK = 2, ZONED_MOVE = 4 }; /* the places of the three in what a level checks */
+
+static unsigned char ebcdic[256];
+static int (*warned)(cob_module *, const char *);
+static int (*named)(const void *, size_t, int, char *, size_t);
+static int (*displayed)(const char *, size_t, int);
+static int (*moment)(char *);
+
+#define REAL(type, name, ...) \
+    static type (*real)(__VA_ARGS__); \
+    if (real == NULL) \
+        real = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
+
+static int wanted(int check) { return current == NULL ? LET_BE : current->checks >> check & 3; }
+
+static void warn(const char *text) {
+    struct pause pause = to_python();
+    into_cobol(pause, PyErr_CheckSignals() || warned(pause.module, text));
+}
+
+/* -- numbers as the machine has them ------------------------------------------------------------------------------ */
+
+#define DIGITS 64
+
+static int is_zoned(const cob_field *field) {
+    return field->attr->type == COB_TYPE_NUMERIC_DISPLAY && field->size <= DIGITS;
+}
+
+/* The byte whose left half is the sign; -1 where the sign is a byte of its own. */
+static int sign_at(const cob_field *field) {
+    if (COB_FIELD_SIGN_SEPARATE(field))
+        return -1;
+    return COB_FIELD_HAVE_SIGN(field) && COB_FIELD_SIGN_LEADING(field) ? 0 : (int)field->size - 1;
+}
+
+/* Whether libcob reads a zoned item as the machine does: all digits, and a sign that the picture has. */
+static int is_plain(const cob_field *field) {
+    const unsigned char *digits = COB_FIELD_DATA(field);
+    int at, count = (int)COB_FIELD_SIZE(field), sign = sign_at(field);
+    for (at = 0; at < count; at++)
+        if ((digits[at] < '0' || digits[at] > '9') &&
+            !(at == sign && COB_FIELD_HAVE_SIGN(field) && digits[at] && strchr("{ABCDEFGHI}JKLMNOPQR", digits[at])))
+            return 0;
+    return 1;
+}
+
+/* What PACK makes of a zoned item, as a zoned item; whether the half bytes are digits and a sign. */
+static int as_packed(const cob_field *field, unsigned char *to) {
+    int at, count = (int)COB_FIELD_SIZE(field), sign = sign_at(field), good = 1;
+    const unsigned char *from = COB_FIELD_DATA(field);
+    memcpy(to, field->data, field->size);
+    to += from - field->data;
+    for (at = 0; at < count; at++) {
+        int digit = ebcdic[from[at]] & 15, zone = ebcdic[from[at]] >> 4;
+        if (digit > 9)
+            good = digit = 0;
+        to[at] = (unsigned char)('0' + digit);
+        if (at == sign) {
+            if (zone < 10)
+                good = 0;
+            else if (COB_FIELD_HAVE_SIGN(field) && (zone == 0xB || zone == 0xD))
+                to[at] = (unsigned char)"}JKLMNOPQR"[digit];
+        }
+    }
+    return good;
+}
+
+static int is_packed_number(const cob_field *field) {
+    int with_sign = !COB_FIELD_NO_SIGN_NIBBLE(field);
+    size_t at;
+    for (at = 0; at < field->size; at++) {
+        int left = field->data[at] >> 4, right = field->data[at] & 15;
+        if (left > 9 || (with_sign && at == field->size - 1 ? right < 10 : right > 9))
+            return 0;
+    }
+    return 1;
+}
+
+/* A message about an item that holds no number: its name (known for arithmetic, looked up for comparisons), what it holds as text, and its bytes. */
+static const char *not_numeric(const cob_field *field, const char *name, const char *what) {
+    static char said[400];
+    char found[160], hex[2 * 32 + 1] = "", shown[34] = "";
+    size_t at, count = field->size < 32 ? field->size : 32;
+    struct pause pause = to_python();
+    snprintf(found, sizeof found, "%s", name == NULL ? "" : name);
+    into_cobol(pause, named(field->data, field->size, field->attr->type | field->attr->flags << 16, found, sizeof found));
+    for (at = 0; at < count; at++) {
+        snprintf(hex + 2 * at, 3, "%02X", field->data[at]);
+        shown[at] = field->data[at] >= ' ' && field->data[at] < 127 ? (char)field->data[at] : '.';
+    }
+    snprintf(said, sizeof said, "%s: '%s' not numeric: '%s' X'%s'%s", what, found, shown, hex, field->size > count ? "..." : "");
+    return said;
+}
+
+static void data_exception(const cob_field *field, const char *name) {
+    failed((char *)not_numeric(field, name, "data exception (S0C7)"));
+}
+
+/* NUMCHECK of a sender; the real class test knows what a number of this usage is. */
+static void check_class(const cob_field *field, const char *name, int check) {
+    int how = wanted(check);
+    if (how == LET_BE || cob_is_numeric(field))
+        return;
+    if (how == ABEND)
+        failed((char *)not_numeric(field, name, "NUMCHECK"));
+    warn(not_numeric(field, name, "NUMCHECK"));
+}
+
+/* An item that a decimal instruction works with: nothing comes back for one that holds no number. Of a zoned one that
+ * libcob would read otherwise a copy in ``plain`` is used, whose digits are in ``digits``. */
+static cob_field *operand(cob_field *field, cob_field *plain, unsigned char *digits, const char *name) {
+    if (current == NULL || field == NULL || field->attr == NULL || (size_t)field->data < 65536)
+        return field;
+    if (field->attr->type == COB_TYPE_NUMERIC_PACKED) {
+        check_class(field, name, NUMCHECK);
+        if (!is_packed_number(field))
+            data_exception(field, name);
+    } else if (is_zoned(field) && !is_plain(field)) {
+        check_class(field, name, NUMCHECK);
+        if (!as_packed(field, digits))
+            data_exception(field, name);
+        *plain = *field;
+        plain->data = digits;
+        return plain;
+    }
+    return field;
+}
+
+#define COPY_OF(field) \
+    cob_field copy_##field; \
+    unsigned char digits_##field[DIGITS]; \
+    field = operand(field, &copy_##field, digits_##field, NULL)
+
+/* Stands before statements that take a number from an item. */
+void cob_check_numeric(const cob_field *field, const char *name) {
+    cob_field plain;
+    unsigned char digits[DIGITS];
+    if (strcmp(last_statement, "MOVE") != 0 && strcmp(last_statement, "SET") != 0)
+        operand((cob_field *)field, &plain, digits, name);
+    else if (field->attr->type == COB_TYPE_NUMERIC_PACKED)
+        operand((cob_field *)field, &plain, digits, name);
+    else
+        check_class(field, name, ZONED_MOVE);
+}
+
+void cob_move(cob_field *from, cob_field *to) {
+    cob_field plain;
+    unsigned char digits[DIGITS];
+    REAL(void, cob_move, cob_field *, cob_field *);
+    if (current != NULL && from->attr != NULL && is_zoned(from) && (size_t)from->data >= 65536 && to->attr != NULL &&
+        (COB_FIELD_IS_NUMERIC(to) || to->attr->type == COB_TYPE_NUMERIC_EDITED) && !is_plain(from)) {
+        as_packed(from, digits);
+        plain = *from;
+        plain.data = digits;
+        from = &plain;
+    }
+    real(from, to);
+}
+
+void cob_decimal_set_field(void *number, cob_field *field) {
+    REAL(void, cob_decimal_set_field, void *, cob_field *);
+    COPY_OF(field);
+    real(number, field);
+}
+
+int cob_get_int(cob_field *field) {
+    REAL(int, cob_get_int, cob_field *);
+    COPY_OF(field);
+    return real(field);
+}
+
+cob_s64_t cob_get_llint(cob_field *field) {
+    REAL(cob_s64_t, cob_get_llint, cob_field *);
+    COPY_OF(field);
+    return real(field);
+}
+
+/* The result takes the item's place, so that its digits may. */
+int cob_add_int(cob_field *field, const int number, const int options) {
+    cob_field plain;
+    unsigned char digits[DIGITS];
+    REAL(int, cob_add_int, cob_field *, const int, const int);
+    if (operand(field, &plain, digits, NULL) != field)
+        memcpy(field->data, digits, field->size);
+    return real(field, number, options);
+}
+
+int cob_cmp_numdisp(const unsigned char *data, const size_t length, const cob_s64_t number, const cob_u32_t has_sign) {
+    static const cob_field_attr with_sign = {COB_TYPE_NUMERIC_DISPLAY, 0, 0, COB_FLAG_HAVE_SIGN, NULL},
+                                without = {COB_TYPE_NUMERIC_DISPLAY, 0, 0, 0, NULL};
+    cob_field item = {length, (unsigned char *)data, has_sign ? &with_sign : &without}, *field = &item;
+    REAL(int, cob_cmp_numdisp, const unsigned char *, const size_t, const cob_s64_t, const cob_u32_t);
+    COPY_OF(field);
+    return real(field->data, length, number, has_sign);
+}
+
+int cob_cmp_packed(cob_field *field, const cob_s64_t number) {
+    REAL(int, cob_cmp_packed, cob_field *, const cob_s64_t);
+    COPY_OF(field);
+    return real(field, number);
+}
+
+int cob_cmp_llint(cob_field *field, const cob_s64_t number) {
+    REAL(int, cob_cmp_llint, cob_field *, const cob_s64_t);
+    COPY_OF(field);
+    return real(field, number);
+}
+
+int cob_numeric_cmp(cob_field *one, cob_field *other) {
+    REAL(int, cob_numeric_cmp, cob_field *, cob_field *);
+    COPY_OF(one);
+    COPY_OF(other);
+    return real(one, other);
+}
+
+/* -- subscripts and reference modification ------------------------------------------------------------------------- */
+
+/* What libcob checks ends the program where that is wanted; here what is out of range is warned of. */
+static int ends(int out_of_range, const char *what, const char *name, int value) {
+    int how = wanted(SSRANGE);
+    char text[200];
+    if (!out_of_range || how == LET_BE)
+        return 0;
+    if (how == ABEND)
+        return 1;
+    snprintf(text, sizeof text, "SSRANGE: %s of '%s' out of bounds: %d", what, name, value);
+    warn(text);
+    return 0;
+}
+
+void cob_check_subscript(const int at, const int most, const char *name, const int depending) {
+    REAL(void, cob_check_subscript, const int, const int, const char *, const int);
+    if (ends(at < 1 || at > most, "subscript", name, at))
+        real(at, most, name, depending);
+}
+
+void cob_check_odo(const int count, const int least, const int most, const char *name, const char *object) {
+    REAL(void, cob_check_odo, const int, const int, const int, const char *, const char *);
+    if (ends(count < least || count > most, "OCCURS DEPENDING ON", object, count))
+        real(count, least, most, name, object);
+}
+
+void cob_check_ref_mod_detailed(const char *name, const int abend, const int zero, const int length, const int offset,
+                                const int wanted_length) {
+    REAL(void, cob_check_ref_mod_detailed, const char *, const int, const int, const int, const int, const int);
+    int out = offset < 1 || offset > length || wanted_length < !zero || offset + wanted_length - 1 > length;
+    if (ends(out, "reference modification", name, offset < 1 || offset > length ? offset : wanted_length))
+        real(name, abend, zero, length, offset, wanted_length);
+}
+
+void cob_check_ref_mod_minimal(const char *name, const int offset, const int length) {
+    REAL(void, cob_check_ref_mod_minimal, const char *, const int, const int);
+    if (ends(offset < 1 || length < 1, "reference modification", name, offset < 1 ? offset : length))
+        real(name, offset, length);
+}
+
+void cob_check_ref_mod(const int offset, const int wanted_length, const int length, const char *name) {
+    REAL(void, cob_check_ref_mod, const int, const int, const int, const char *);
+    int out = offset < 1 || offset > length || wanted_length < 1 || offset + wanted_length - 1 > length;
+    if (ends(out, "reference modification", name, offset < 1 || offset > length ? offset : wanted_length))
+        real(offset, wanted_length, length, name);
+}
+
+/* -- the clock of the region ---------------------------------------------------------------------------------------- */
+
+/* CURRENT-DATE (21 characters), the day of the year (3) and of the week (1, Monday is 1). */
+static void now(char *text) {
+    struct pause pause = to_python();
+    into_cobol(pause, PyErr_CheckSignals() || moment(text));
+}
+
+static void accept_digits(cob_field *to, const char *first, size_t count, const char *then, size_t more) {
+    static const cob_field_attr text_attr = {COB_TYPE_ALPHANUMERIC, 0, 0, 0, NULL};
+    unsigned char digits[16];
+    cob_field from = {count + more, digits, &text_attr};
+    memcpy(digits, first, count);
+    memcpy(digits + count, then, more);
+    cob_move(&from, to);
+}
+
+#define ACCEPT(name, first, count, then, more) \
+    void name(cob_field *to) { \
+        char text[32]; \
+        now(text); \
+        accept_digits(to, text + (first), count, text + (then), more); \
+    }
+
+ACCEPT(cob_accept_date, 2, 6, 0, 0)
+ACCEPT(cob_accept_date_yyyymmdd, 0, 8, 0, 0)
+ACCEPT(cob_accept_day, 2, 2, 21, 3)
+ACCEPT(cob_accept_day_yyyyddd, 0, 4, 21, 3)
+ACCEPT(cob_accept_day_of_week, 24, 1, 0, 0)
+ACCEPT(cob_accept_time, 8, 8, 0, 0)
+
+cob_field *cob_intr_current_date(const int offset, const int length) {
+    cob_field *result = new_result(32);
+    now((char *)result->data);
+    result->size = 21;
+    return part_of(result, offset, length);
+}
+
+/* -- DISPLAY ------------------------------------------------------------------------------------------------------- */
+
+/* libcob writes to stdout, which is ours for so long; each item alone, because arguments cannot be handed on. */
+void cob_display(const int device, const int newline, const int count, ...) {
+    static FILE *page;
+    static char *line;
+    static size_t length;
+    FILE *before = stdout;
+    struct pause pause;
+    va_list given;
+    int at;
+    REAL(void, cob_display, const int, const int, const int, ...);
+    (void)device;
+    if (page == NULL)
+        page = open_memstream(&line, &length);
+    if (page == NULL)
+        return;
+    rewind(page);
+    stdout = page;
+    va_start(given, count);
+    for (at = 0; at < count; at++)
+        real(0, 0, 1, va_arg(given, cob_field *));
+    va_end(given);
+    stdout = before;
+    fflush(page);
+    pause = to_python();
+    into_cobol(pause, PyErr_CheckSignals() || displayed(line, (size_t)ftell(page), newline));
+}
+
+void dfh_characters(const unsigned char *to_ebcdic) { memcpy(ebcdic, to_ebcdic, sizeof ebcdic); }
+
+void dfh_instead(int (*on_warning)(cob_module *, const char *),
+                 int (*on_name)(const void *, size_t, int, char *, size_t), int (*on_display)(const char *, size_t, int),
+                 int (*on_clock)(char *)) {
+    warned = on_warning;
+    named = on_name;
+    displayed = on_display;
+    moment = on_clock;
+}

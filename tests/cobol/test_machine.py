@@ -1,0 +1,247 @@
+"""What programs meet in the machine and in Language Environment: data exceptions, checks, the clock, DISPLAY."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from freezegun import freeze_time
+
+from tdqsim import Abend, Region, define_tdqueue
+from tdqsim.cobol import CobolPrograms, CobolWarning
+from tdqsim.errors import DefinitionError, UsageError
+from tdqsim.facts import Cvda
+
+pytestmark = pytest.mark.cobc
+
+ZONED = """
+01 X PIC X(4) VALUE {value}.
+01 D REDEFINES X PIC 9(4).
+01 S REDEFINES X PIC S9(4).
+01 P REDEFINES X PIC S9(7) COMP-3.
+01 N PIC 9(6) VALUE 999999.
+01 Q PIC S9(7) COMP-3 VALUE 1.
+01 T.
+   05 E PIC 9(4) OCCURS 3.
+01 I PIC 9 VALUE 2.
+"""
+SHOW = "\nEXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC\nGOBACK."
+
+
+def run(workshop, value: str, statements: str, **checks: str) -> list[bytes]:
+    """Run statements on an item of four bytes; returns what N held."""
+    workshop.program("PROBE", ZONED.format(value=value), statements + SHOW)
+    programs = CobolPrograms(workshop.region, sources=[workshop.folder], cache=workshop.folder / "compiled", **checks)
+    handle = workshop.region.start(programs.handler("PROBE"))
+    workshop.region.run()
+    handle.result()
+    return workshop.out()
+
+
+@pytest.mark.parametrize(
+    ("value", "statement", "moved"),
+    [
+        ("SPACES", "MOVE D TO N", b"000000"),
+        ("LOW-VALUES", "MOVE D TO N", b"000000"),
+        ("'AB12'", "MOVE D TO N", b"001212"),  # UNPK of PACK: the right halves of C1 C2 F1 F2
+        ("'  12'", "ADD D TO 1 GIVING N", b"000013"),
+        ("'12 4'", "COMPUTE N = D * 1", b"001204"),
+        ("'  1}'", "IF S = -10 MOVE 1 TO N END-IF", b"000001"),
+        ("'  12'", "IF D = 12 MOVE 1 TO N END-IF", b"000001"),
+        ("'  12'", "ADD 1 TO D MOVE D TO N", b"000013"),
+        ("SPACES", "IF D = SPACES MOVE 1 TO N END-IF", b"000001"),
+        ("SPACES", "IF D NOT NUMERIC MOVE 1 TO N END-IF", b"000001"),
+    ],
+)
+def test_zoned_items_without_digits_are_read_as_pack_reads_them(workshop, value, statement, moved):
+    assert run(workshop, value, statement) == [moved]
+
+
+@pytest.mark.parametrize(
+    ("value", "statement", "said"),
+    [
+        ("SPACES", "ADD 1 TO D", "'D' not numeric: '    ' X'20202020'"),
+        ("SPACES", "COMPUTE N = S + 1", "'S' not numeric: '    ' X'20202020'"),
+        ("LOW-VALUES", "ADD D TO N", "'D' not numeric: '....' X'00000000'"),
+        ("'1,23'", "ADD D TO N", "'D' not numeric: '1,23' X'312C3233'"),
+        ("SPACES", "IF D = 5 MOVE 1 TO N END-IF", "'D' not numeric"),
+        ("SPACES", "IF S > N MOVE 1 TO N END-IF", "'S' not numeric"),
+        ("SPACES", "IF P = 0 MOVE 1 TO N END-IF", "'P' not numeric"),
+        ("SPACES", "IF P > Q MOVE 1 TO N END-IF", "'P' not numeric"),
+        ("SPACES", "PERFORM D TIMES ADD 1 TO N END-PERFORM", "'D' not numeric"),
+        ("SPACES", "MOVE P TO N", "'P' not numeric"),
+        ("X'12345678'", "MOVE P TO Q", "'P' not numeric: '.4Vx' X'12345678'"),
+        ("SPACES", "MOVE SPACES TO T IF E (I) = 7 MOVE 1 TO N END-IF", "'E (2)' not numeric"),
+    ],
+)
+def test_decimal_instructions_refuse_what_is_no_number(workshop, value, statement, said):
+    with pytest.raises(Abend) as met:
+        run(workshop, value, statement)
+    assert met.value.code == "ASRA"
+    reason = str(met.value.cause)
+    assert "data exception (S0C7)" in reason
+    assert said in reason
+    assert "PROBE.cbl:15" in reason
+
+
+def test_a_handle_abend_label_takes_a_data_exception_of_a_comparison(workshop):
+    workshop.program(
+        "HANDLED",
+        "01 X PIC X(4) VALUE SPACES.\n01 D REDEFINES X PIC 9(4).",
+        """
+        EXEC CICS HANDLE ABEND LABEL(FAILED) END-EXEC
+        IF D = 1 EXEC CICS WRITEQ TD QUEUE('OUT') FROM('ONE') END-EXEC END-IF
+        GOBACK.
+        FAILED.
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM('HANDLED') END-EXEC
+        GOBACK.
+        """,
+    )
+    workshop.run("HANDLED")
+    assert workshop.out() == [b"HANDLED"]
+
+
+OUT_OF_RANGE = [
+    ("MOVE 4 TO I MOVE E (I) TO N", "subscript of 'E' out of bounds: 4"),
+    ("MOVE 3 TO I MOVE X (I:3) TO X", "reference modification of 'X' out of bounds"),
+]
+
+
+@pytest.mark.parametrize(("statement", "said"), OUT_OF_RANGE)
+def test_subscripts_are_checked_only_when_that_is_asked_for(workshop, statement, said):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(run(workshop, "'1234'", statement)) == 1
+    with pytest.warns(CobolWarning, match=said):
+        run(workshop, "'1234'", statement, ssrange="warn")
+    with pytest.raises(Abend) as met:
+        run(workshop, "'1234'", statement, ssrange="abend")
+    assert "out of bounds" in str(met.value.cause)
+
+
+def test_zoned_senders_of_move_are_checked_only_when_that_is_asked_for(workshop):
+    said = r"PROBE.cbl:15: NUMCHECK: 'D' not numeric: '    ' X'20202020'"
+    with pytest.warns(CobolWarning, match=said):
+        assert run(workshop, "SPACES", "MOVE D TO N", zoned_move="warn") == [b"000000"]
+    with pytest.raises(Abend) as met:
+        run(workshop, "SPACES", "MOVE D TO N", zoned_move="abend")
+    assert "NUMCHECK" in str(met.value.cause)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(workshop, "SPACES", "MOVE D TO N", numcheck="abend", ssrange="abend")
+
+
+def test_numcheck_finds_what_the_machine_takes(workshop):
+    with pytest.warns(CobolWarning, match="NUMCHECK: 'D' not numeric: '  12'"):
+        assert run(workshop, "'  12'", "ADD 1 TO D MOVE D TO N", numcheck="warn") == [b"000013"]
+    with pytest.raises(Abend):
+        run(workshop, "'  12'", "ADD 1 TO D", numcheck="abend")
+
+
+def test_a_policy_is_one_of_three(workshop):
+    with pytest.raises(UsageError, match="ssrange is 'maybe'; it may be off, warn, abend"):
+        run(workshop, "SPACES", "MOVE D TO N", ssrange="maybe")
+
+
+DATES = """
+01 DATE-6 PIC 9(6).
+01 DATE-8 PIC 9(8).
+01 DAY-5 PIC 9(5).
+01 DAY-7 PIC 9(7).
+01 WEEKDAY PIC 9.
+01 TIME-8 PIC 9(8).
+01 NOW PIC X(21).
+"""
+
+
+@freeze_time("2024-03-09 22:15:30")
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [
+        ("UTC", "240310 20240310 24070 2024070 7 22153000 2024031022153000+0000 10"),
+        ("Asia/Kolkata", "240311 20240311 24071 2024071 1 03453000 2024031103453000+0530 11"),
+    ],
+)
+def test_dates_follow_the_clock_of_the_region(tmp_path, zone, shown):
+    with Region([define_tdqueue(name="OUT", type="INTRA")], timezone=zone) as region:
+        (tmp_path / "DATES.cbl").write_text(
+            "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. DATES.\n       DATA DIVISION.\n"
+            "       WORKING-STORAGE SECTION.\n"
+            + "".join(f"       {line}\n" for line in DATES.strip().splitlines())
+            + "       01 LINE-1 PIC X(80).\n       PROCEDURE DIVISION.\n"
+            "           EXEC CICS DELAY FOR HOURS(24) END-EXEC\n"
+            "           ACCEPT DATE-6 FROM DATE\n           ACCEPT DATE-8 FROM DATE YYYYMMDD\n"
+            "           ACCEPT DAY-5 FROM DAY\n           ACCEPT DAY-7 FROM DAY YYYYDDD\n"
+            "           ACCEPT WEEKDAY FROM DAY-OF-WEEK\n           ACCEPT TIME-8 FROM TIME\n"
+            "           MOVE FUNCTION CURRENT-DATE TO NOW\n"
+            "           STRING DATE-6 ' ' DATE-8 ' ' DAY-5 ' ' DAY-7 ' ' WEEKDAY ' '\n"
+            "             TIME-8 ' ' NOW ' ' FUNCTION CURRENT-DATE(7:2)\n"
+            "             DELIMITED BY SIZE INTO LINE-1\n"
+            "           EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LINE-1) END-EXEC\n           GOBACK.\n"
+        )
+        programs = CobolPrograms(region, sources=[tmp_path], cache=tmp_path / "compiled")
+        handle = region.start(programs.handler("DATES"))
+        region.run()
+        handle.result()
+        assert region.peek("OUT")[0].decode().rstrip() == shown
+
+
+@freeze_time("2024-03-09 22:15:30")
+def test_display_writes_to_cese_with_the_prefix_of_language_environment(workshop):
+    workshop.program(
+        "SAYS",
+        "01 N PIC S9(3) COMP-3 VALUE -7.\n01 L PIC X(140) VALUE ALL '0123456789'.",
+        """
+        DISPLAY 'N IS ' N
+        DISPLAY 'ONE, ' WITH NO ADVANCING
+        DISPLAY 'TWO' UPON CONSOLE
+        DISPLAY L
+        DISPLAY 'THE END' WITH NO ADVANCING
+        EXEC CICS ABEND ABCODE('OOPS') END-EXEC.
+        """,
+    )
+    handle = workshop.region.start(workshop.programs.handler("SAYS"), transid="SAYT")
+    workshop.region.run()
+    with pytest.raises(Abend, match="OOPS"):
+        handle.result()
+    prefix = "     SAYT 20240309221530 "
+    records = [workshop.region.codepage.decode(record) for record in workshop.region.peek("CESE")]
+    digits = "0123456789" * 14
+    width = 132 - 4 - len(prefix)  # records of 132 bytes with their length, as the supplied CESE has them
+    assert records == [
+        f"{prefix}N IS -007",
+        f"{prefix}ONE, TWO",
+        f"{prefix}{digits[:width]}",
+        f"{prefix}{digits[width:132]}",
+        f"{prefix}{digits[132:]}",
+        f"{prefix}THE END",
+    ]
+
+
+def test_without_cese_display_goes_to_stdout(workshop, capsys):
+    workshop.program("SAYS", "01 N PIC 9 VALUE 7.", "DISPLAY 'N IS ' N\nGOBACK.")
+    workshop.region.set_tdqueue("CESE", openstatus=Cvda.CLOSED)
+    workshop.run("SAYS")
+    assert capsys.readouterr().out == "N IS 7\n"
+
+
+def test_region_yaml_sets_the_checks(workshop):
+    workshop.program("PROBE", ZONED.format(value="SPACES"), "MOVE D TO N" + SHOW)
+    (workshop.folder / "defs.yaml").write_text(
+        "group: G\ntdqueue:\n  - {name: OUT, type: INTRA}\ntransaction:\n  - {name: PROB, program: PROBE}\n"
+    )
+    (workshop.folder / "region.yaml").write_text(
+        "definitions: [defs.yaml]\ncobol:\n  sources: [.]\n  cache: cache\n  zoned_move: abend\n"
+    )
+    with Region.from_directory(workshop.folder) as region:
+        handle = region.start("PROB")
+        region.run()
+        with pytest.raises(Abend) as met:
+            handle.result()
+        assert "NUMCHECK: 'D' not numeric" in str(met.value.cause)
+
+
+def test_region_yaml_refuses_other_policies(workshop):
+    (workshop.folder / "region.yaml").write_text("cobol:\n  ssrange: YES\n")
+    with pytest.raises(DefinitionError, match="ssrange"):
+        Region.from_directory(workshop.folder)
