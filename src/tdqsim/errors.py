@@ -1,9 +1,9 @@
-"""The exception tree: whose fault it is shows in the type.
+"""The exception tree: the type of an exception shows whose fault it is.
 
-Everything this package raises on purpose is a :class:`TdqError`. What a CICS program would see is a
-``tdqsim.cics.Condition``; what an IBM i program would see is a ``tdqsim.ibmi.EscapeMessage``; both are defined in
-their rooms and derive from it. The classes here are for what goes wrong around them: definitions, stores, data sets,
-layouts, and tests that wait for something that cannot happen.
+Everything this package raises on purpose is a :class:`TdqError`. Conditions that a CICS program would see are
+``tdqsim.cics.Condition``, and messages that an IBM i program would see are ``tdqsim.ibmi.EscapeMessage``; both are
+subclasses defined in their own packages. The classes here are for problems around the programs: definitions, stores,
+data sets, layouts, and tests that wait for something that cannot happen.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ class TdqError(Exception):
 
 
 class UsageError(TdqError):
-    """A call that cannot be done: an argument is wrong, or the call comes at a moment when it means nothing.
+    """A call is not possible: an argument is wrong, or the object is in a state in which the call makes no sense.
 
-    Nothing has changed. The message names the argument or the state, and what is allowed.
+    The call has changed nothing. The message names the argument or the state, and what is allowed.
     """
 
 
 class NotInstalled(TdqError):
-    """Something that the call needs is not on this machine; the message says what, and how to install it."""
+    """A program or package that the call needs is not installed; the message says which, and how to install it."""
 
 
 class ExtraMissing(NotInstalled):
-    """A package is not installed that an extra of tdqsim brings.
+    """A package that comes with an extra of tdqsim is not installed.
 
     Args:
-        package: what is missing.
+        package: the missing package.
         extra: the name of the extra, as in ``tdqsim[serve]``.
     """
 
@@ -70,15 +70,15 @@ class ExtraMissing(NotInstalled):
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong in text that somebody wrote.
+    """One error in a definition, or in another text that a user wrote.
 
     Attributes:
-        file: name of the file as given, or a name such as ``<text>`` for text from memory.
-        line: line number from 1, or 0 when no line can be named.
-        resource: what is being defined, such as ``TDQUEUE(PAYQ)``; empty when not inside a resource.
-        attribute: the attribute's name as written; empty when the problem is not one of an attribute.
+        file: name of the file as the caller gave it, or a name such as ``<text>`` for text from memory.
+        line: line number from 1, or 0 when the line is not known.
+        resource: the resource being defined, such as ``TDQUEUE(PAYQ)``; empty outside a resource.
+        attribute: the attribute's name as written; empty when the problem does not concern an attribute.
         value: the value as written; empty when there is none.
-        message: what is wrong and what is allowed, in one sentence.
+        message: the problem and the allowed values, in one sentence.
     """
 
     file: str
@@ -89,7 +89,7 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        """The problem on one line of at most 4 kB, place first, as compilers do."""
+        """The problem on one line of at most 4 kB, with the place first, as in a compiler's messages."""
         place = f"{self.file}:{self.line}" if self.line else self.file
         subject = _shortened(" ".join(part for part in (self.resource, self.attribute) if part))
         shown = f" = {_shortened(repr(self.value))}" if self.value else ""
@@ -98,7 +98,7 @@ class Problem(NamedTuple):
 
 
 def _shortened(text: str) -> str:
-    """A part of a message, at most 1,000 bytes in UTF-8: what somebody wrote may be a whole file."""
+    """A part of a message, cut to 1,000 bytes of UTF-8, because a quoted value may be as long as a file."""
     data = text.encode("utf-8", "backslashreplace")
     if len(data) <= _PART_BYTES:
         return text
@@ -106,7 +106,7 @@ def _shortened(text: str) -> str:
 
 
 class DefinitionError(TdqError):
-    """Definitions were refused; nothing of them was installed. All problems are listed at once."""
+    """Definitions were refused and none of them was installed; ``problems`` lists everything that is wrong."""
 
     def __init__(self, problems: tuple[Problem, ...] | list[Problem]) -> None:
         self.problems = tuple(problems)
@@ -114,7 +114,7 @@ class DefinitionError(TdqError):
 
 
 class StoreError(TdqError):
-    """The store on disk cannot be used, or not in this way."""
+    """The store on disk cannot be used, or does not allow this operation."""
 
 
 class StoreInUse(StoreError):
@@ -127,11 +127,11 @@ class StoreInUse(StoreError):
 
 
 class StoreMissing(StoreError):
-    """There is no store at the path, and none was to be made."""
+    """There is no store at the path, and the caller did not ask to create one."""
 
 
 class StoreDamaged(StoreError):
-    """What the store holds is not what was written to it; the message names the place."""
+    """The contents of the store differ from what was written to it; the message names the place."""
 
 
 class StoreVersionError(StoreError):
@@ -139,15 +139,15 @@ class StoreVersionError(StoreError):
 
 
 class StoreFull(StoreError):
-    """There is no room for the change; nothing was changed."""
+    """The disk or the store's limit has no room for the change; nothing was changed."""
 
 
 class DatasetError(TdqError):
-    """A data set is not what its definition says; the message names file, record and offset."""
+    """A data set does not agree with its definition; the message names the file, record and offset."""
 
 
 class LayoutError(TdqError):
-    """A record layout (copybook or YAML) was refused; the message names line, column and clause."""
+    """A record layout (copybook or YAML) was refused; the message names the line, column and clause."""
 
 
 class ConversionError(TdqError):
@@ -166,11 +166,11 @@ class RegionClosed(TdqError):
 
 
 class SystemClosed(TdqError):
-    """The IBM i system has been closed; its jobs can do nothing more."""
+    """The IBM i system has been closed; its jobs can no longer call anything."""
 
 
 class WouldWaitForever(TdqError):
-    """A task waits for something that nothing can bring about; the message names who holds what."""
+    """A task waits for something that can never happen; the message names the tasks and the locks they hold."""
 
 
 class WrongThread(TdqError):

@@ -1,8 +1,8 @@
-"""The job class of a region directory: the data sets that no DD card names, progress, and figures at the end.
+"""The job class of a region directory: makes further data sets, reports progress, and checks the results.
 
 A region directory may name a class in its ``job:`` line (``module:Class``). ``tdq run`` makes one object of it, asks
-it for the data sets that no DD card names, shows its progress, and at the end lets it look at what came out. ``tdq
-serve`` asks it for the data sets alone. Without such a line the transactions of ``start:`` are all there is.
+it for the data sets that no DD card names, shows its progress, and at the end has it check the results. ``tdq serve``
+asks it for the data sets only. Without a ``job:`` line, ``tdq run`` just runs the transactions of ``start:``.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 __all__ = ["Check", "JobClass", "JobRequest", "JobResult", "Progress", "importable", "named_class"]
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is (0 when that is not known)."""
+"""A callback for progress: the name of the step, the amount done, and the total amount (0 when it is not known)."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What a job class is asked for by the user of ``tdq run``.
+    """The options of one ``tdq run``, for the job class.
 
     Attributes:
         directory: the region directory.
-        output: where data sets go that no DD card names; it exists.
-        dd: the files of DD names given by the user or by the region directory.
-        records: how many records to generate, or None when the user did not say.
-        seed: the seed for what is generated, and for the order of ready tasks.
-        progress: to be called now and then.
+        output: an existing directory for the data sets that no DD card names.
+        dd: the files of the DD names that the user or the region directory assigns.
+        records: how many records to generate, or None when the user did not specify it.
+        seed: the seed for generated data and for the order of ready tasks.
+        progress: a callback to report progress with.
     """
 
     directory: Path
@@ -50,7 +50,13 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that must hold at the end of a job: what, whether it does, and the figures it was seen by."""
+    """The result of one check at the end of a job.
+
+    Attributes:
+        name: what was checked.
+        ok: whether it holds.
+        detail: the figures behind the result.
+    """
 
     name: str
     ok: bool
@@ -59,12 +65,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What came out of a job: ``tdq run`` shows it.
+    """The results of a job, which ``tdq run`` prints.
 
     Attributes:
         figures: names and values for people and for ``--json``; amounts are text with two decimals.
-        checks: what was checked.
-        work: how many records the job worked on, for throughput.
+        checks: the results of the checks.
+        work: how many records the job processed; the throughput is computed from it.
+        notes: further lines to print.
     """
 
     figures: dict[str, object]
@@ -77,17 +84,17 @@ class JobClass(Protocol):
     """The shape of a job class: ``Class(request)`` makes one for one run."""
 
     def prepare(self) -> dict[str, Path]:
-        """Make the data sets that are needed and not there; give the file of each further DD name."""
+        """Make the data sets that are needed and do not exist yet; returns the files of further DD names."""
 
     def progress(self, region: Region) -> tuple[int, int]:
-        """How many records are done, and how many there are (0 when that is not known); called often."""
+        """The number of records processed and the total (0 when it is not known); called often."""
 
     def finish(self, region: Region) -> JobResult:
-        """Look at what came out, after the region is closed and its data sets are complete."""
+        """Check the results, after the region is closed and its data sets are complete."""
 
 
 def named_class(named: str, file: str = "region.yaml", attribute: str = "job") -> Any:
-    """The class that a file names as ``module:Class``, whose module must be importable (:func:`importable`).
+    """Import the class that a file names as ``module:Class``; its module must be :func:`importable`.
 
     Args:
         named: the module and the class.
@@ -95,22 +102,23 @@ def named_class(named: str, file: str = "region.yaml", attribute: str = "job") -
         attribute: the attribute, for the message.
 
     Raises:
-        DefinitionError: it cannot be imported; says why.
+        DefinitionError: the class cannot be imported; the message gives the reason.
     """
     module, _, name = named.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
-    except Exception as error:  # a module of the user's may raise anything
+    except Exception as error:  # a user's module may raise anything
         reason = f"cannot be imported: {type(error).__name__}: {error}"
         raise DefinitionError([Problem(file, 1, "", attribute, named, reason)]) from error
 
 
 @contextmanager
 def importable(directory: Path | None) -> Iterator[None]:
-    """Let Python find the modules of a directory, and forget them at the end: others may have such names.
+    """A context in which the modules of a directory can be imported.
 
-    Modules of another directory that have the names of files in this one are out of the way meanwhile, but for
-    Python's own.
+    The modules are removed from ``sys.modules`` at the end, because another directory may have modules of the same
+    names. Loaded modules of other directories with such names are set aside for the duration, except those of the
+    standard library.
     """
     if directory is None:
         yield

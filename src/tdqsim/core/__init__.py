@@ -1,4 +1,4 @@
-"""The core: ordered entries, tasks, time and code pages; it knows no CICS and no IBM i word."""
+"""The core: storage, tasks, time and code pages. It contains no CICS and no IBM i terms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is dispatched: strands, the queues where they wait, and timers. The theory is :mod:`tdqsim.core.dispatch`'s."""
+"""Strands, the queues in which they wait, and timers; :mod:`tdqsim.core.dispatch` explains how they work together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     T_co = TypeVarWithDefault("T_co", covariant=True, default=Any)
 else:
-    T_co = TypeVar("T_co", covariant=True)  # the default is for type checkers, and dear to import
+    T_co = TypeVar("T_co", covariant=True)  # only type checkers need the default, whose import is slow
 
 __all__ = ["WAIT", "Strand", "T_co", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
 
@@ -33,7 +33,7 @@ class WaitMark:
 
 
 WAIT: Final = WaitMark()
-"""What an attempt returns when it cannot go on yet."""
+"""The result of an attempt that cannot succeed yet."""
 
 
 class TimedOut(TdqError):
@@ -44,8 +44,8 @@ class WaitQueue:
     """Strands that wait for the same thing, in order of arrival.
 
     Args:
-        name: what is waited for, as people should read it, such as ``TD_READ PAYQ``.
-        holders: called when a wait can never end, to name who could have ended it.
+        name: the event waited for, as shown to people, such as ``TD_READ PAYQ``.
+        holders: called when a wait can never end; returns a text that names the tasks that could have ended it.
 
     Attributes:
         order: the waiting strands as keys, in order of arrival; only the dispatcher changes it.
@@ -66,7 +66,7 @@ class WaitQueue:
 
     @property
     def waiters(self) -> tuple[Strand, ...]:
-        """The strands that wait, first come first."""
+        """The waiting strands, in order of arrival."""
         return tuple(self.order)
 
     @property
@@ -75,7 +75,7 @@ class WaitQueue:
         return next(iter(self.order), None)
 
     def is_first(self, strand: Strand) -> bool:
-        """Whether no other strand is in front: true for the first waiter, and for a newcomer to an empty queue."""
+        """Whether no other strand is ahead of this one; true too for a strand not yet in an empty queue."""
         return not self.order or next(iter(self.order)) is strand
 
     def wake_one(self) -> None:
@@ -91,28 +91,29 @@ class WaitQueue:
 
 
 class Strand(Generic[T_co]):
-    """One task as the dispatcher sees it; also the handle that its starter holds, of a program that returns T_co.
+    """One task of a dispatcher, whose program returns T_co; also the handle for the code that started it.
 
     The first argument is its dispatcher, the others are those of ``spawn``. ``abandon`` is called when an exception
     has ended the strand, maybe before its function did anything.
 
     Attributes:
-        name: for people and traces: the text of the object that was passed as its name.
-        owner: the region or system that the strand belongs to; when that closes, the strand is ended.
+        name: the text of the object that was passed as its name, for people and traces.
+        owner: the region or system that the strand belongs to; when that closes, it ends the strand.
         number: start order on its dispatcher, from 1; 0 is the program outside.
         waiting_for: the queue it is parked on, or None.
         deadline_ns: when its wait times out, or None.
         exception: the exception that ended it, or None.
         reported: whether the exception has been passed on: raised from :meth:`result`, or set by :meth:`cancel`.
-        local: a place where the owner keeps data that belongs to the strand.
+        local: data that the owner keeps with the strand.
 
-    The dispatcher alone uses the other attributes:
+    Only the dispatcher uses the other attributes:
         call: the function to run; None once it has begun.
         worker: the greenlet that runs it; None before it begins and after it ends.
         in_ready: whether it is in the dispatcher's queue of ready strands.
         thrown: an exception to raise in the strand at its next turn, or None.
         value: the function's return value.
-        end_queue: who waits for its end; made by :attr:`ended` when first needed.
+        since_ns: when its wait began.
+        end_queue: the strands that wait for its end; made by :attr:`ended` when first needed.
     """
 
     __slots__ = (
@@ -159,18 +160,18 @@ class Strand(Generic[T_co]):
 
     @property
     def ended(self) -> WaitQueue:
-        """Where others wait for its end."""
+        """The queue in which other strands wait for its end."""
         if self.end_queue is None:
             self.end_queue = WaitQueue(f"the end of {self.name}")
         return self.end_queue
 
     def result(self) -> T_co:
-        """Run what is needed for the strand to end, then give its return value.
+        """Run strands until this one ends, and return its function's value.
 
         Raises:
-            WouldWaitForever: it waits for something that nothing can bring about.
-            WrongThread: another thread than the dispatcher's.
-            BaseException: whatever left the strand's function.
+            WouldWaitForever: it waits for something that can never happen.
+            WrongThread: called in another thread than the dispatcher's.
+            BaseException: the exception that ended the strand's function.
         """
         if self.dispatcher.thread != get_ident():
             self.dispatcher.check_thread()
@@ -183,10 +184,10 @@ class Strand(Generic[T_co]):
         return value
 
     def cancel(self, exception: BaseException) -> bool:
-        """End its wait by raising ``exception`` in it at the next dispatch; False when it was not waiting.
+        """End its wait by raising ``exception`` in it at its next turn; False when it was not waiting.
 
         Raises:
-            WrongThread: another thread than the dispatcher's.
+            WrongThread: called in another thread than the dispatcher's.
         """
         self.dispatcher.check_thread()
         if self.done or self.waiting_for is None:
@@ -198,7 +199,7 @@ class Strand(Generic[T_co]):
 
 
 class Timer:
-    """A callback at a moment on the clock; a ``passive`` one never makes the clock jump by itself."""
+    """A callback at a moment on the clock; a simulated clock does not jump for the sake of a ``passive`` one."""
 
     __slots__ = ("callback", "deadline_ns", "dispatcher", "passive")
 
@@ -211,10 +212,10 @@ class Timer:
         self.passive = passive
 
     def cancel(self) -> None:
-        """Never call it.
+        """Cancel the call.
 
         Raises:
-            WrongThread: another thread than the dispatcher's.
+            WrongThread: called in another thread than the dispatcher's.
         """
         self.dispatcher.check_thread()
         self.callback = None

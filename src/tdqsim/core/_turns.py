@@ -1,7 +1,7 @@
-"""Turns: which strand runs next, on which greenlet, and what holds after an exception at any line.
+"""Turns: which strand runs next, on which greenlet, and how the state is repaired after an exception at any line.
 
-The lower half of a :class:`~tdqsim.core.dispatch.Dispatcher`, whose module has the theory: strands that are ready get
-their turns here, one at a time, and end; waiting and time are the upper half's.
+This is the lower half of a :class:`~tdqsim.core.dispatch.Dispatcher`; its module has the theory. Here ready strands get
+their turns, one at a time, and end. The upper half adds waiting and time.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _IDLE_WORKERS_KEPT: Final = 64
 
 
 class Turns:
-    """The strands of a dispatcher and their turns; it documents the attributes that have no underscore.
+    """The strands of a dispatcher and their turns; :class:`Dispatcher` documents the public attributes.
 
     Args:
-        outside: stands for the program outside.
-        seed: see the dispatcher's.
-        agenda: what is due when.
+        outside: the strand that stands for the program outside.
+        seed: the dispatcher's seed.
+        agenda: the dispatcher's deadlines.
     """
 
     thread: int
@@ -47,16 +47,16 @@ class Turns:
         self._agenda = agenda
         self.deadlines, self._rounds = agenda.deadlines, agenda.rounds
         self._idle_workers: list[greenlet] = []
-        self._flows = False  # strands may hand over to each other: the loop would do nothing else
-        self._turns = 0  # how many turns were given so far
-        self._asking = False  # a strand has its turn only to make its attempt once more
-        self._doubtful = False  # something was interrupted: a wake-up may be lost
+        self._flows = False  # a strand may switch straight to the next one, without going through the loop
+        self._turns = 0  # the number of turns given so far
+        self._asking = False  # the strand was dispatched only to repeat its attempt, not because it was woken
+        self._doubtful = False  # an exception interrupted something, so a wake-up may have been lost
 
     def check_thread(self) -> None:
-        """Refuse a call from another thread, before it has any effect; each entry of a region or system calls it.
+        """Refuse a call from another thread before it has any effect; regions and systems check each of their calls.
 
         Raises:
-            WrongThread: another thread than the one that made it, or a forked child.
+            WrongThread: called in another thread than the one that made the dispatcher, or in a forked child.
         """
         if self.thread != get_ident():
             raise WrongThread(
@@ -81,7 +81,7 @@ class Turns:
         if not strand.in_ready:
             if strand is not self.outside:
                 self.ready.append(strand)
-            strand.in_ready = True  # not before: to be there twice does no harm, to be missing would
+            strand.in_ready = True  # after the append: if interrupted between, it is appended twice, which is harmless
 
     def _settle(self) -> None:
         """Run strands until none is ready, idle hooks included."""
@@ -89,10 +89,10 @@ class Turns:
             pass
 
     def _settle_one(self, *, flows: bool = True) -> bool:
-        """Dispatch one ready strand, or do the idle work; False when there was nothing to do.
+        """Dispatch one ready strand, or call the idle hooks; False when there was nothing to do.
 
         Args:
-            flows: the strand may hand over to the next one, and that to its next, as long as nothing else is to do.
+            flows: the strand may switch straight to the next ready one, and so on, while the loop has nothing to do.
         """
         if self.deadlines:
             self._agenda.fire_due()
@@ -106,7 +106,7 @@ class Turns:
         return bool(self.ready)
 
     def _pick(self) -> Strand:
-        """The strand that the chooser or the seed picks, instead of the first one."""
+        """Take the ready strand that the chooser or the seed picks, instead of the first one."""
         ready, chooser = self.ready, self._chooser
         index = chooser(list(ready)) if chooser is not None else self._draw(len(ready))
         ready.rotate(-index)
@@ -117,13 +117,13 @@ class Turns:
     def _dispatch(self, strand: Strand, *, flows: bool = False) -> None:
         before, flowed = self.current, self._flows
         self._flows = flows
-        try:  # who asks is whom workers come back to: the loop, or a task that closes another region and ends its tasks
+        try:  # the worker switches back to this greenlet: the loop, or a task that closes a region and ends its tasks
             self._begin_turn(strand, getcurrent()).switch()
         finally:
             self.current, self._flows = before, flowed
 
     def _begin_turn(self, strand: Strand, hub: greenlet) -> greenlet:
-        """A strand is about to run: its worker, to be switched to; one that has ended meanwhile gives way at once."""
+        """Prepare a strand's turn; returns the greenlet to switch to: its worker, or ``hub`` if it has ended."""
         strand.in_ready = False
         if strand.done:
             return hub
@@ -141,16 +141,17 @@ class Turns:
         return worker
 
     def _hand_over(self, worker: greenlet) -> None:
-        """A worker gives way: straight to the next strand where the loop would do nothing else, else to the loop.
+        """Leave a worker: switch to the next strand if the loop has nothing else to do, otherwise to the loop.
 
-        Not without a worker in reserve: the next strand may need one, and a greenlet that is begun by another begins at
-        that one's depth of calls. Nothing here names a strand: a worker that waits here for work keeps no strand alive.
+        Switching to a strand requires an idle worker. The strand may need one, and a new greenlet that another worker
+        starts would begin at the call depth of that worker. No local variable here refers to a strand, because an idle
+        worker waits in this function and must not keep a strand alive.
         """
         hub = worker.parent
         assert hub is not None, "only the main greenlet has no parent"
-        alone = self.deadlines or self._rounds or self.outside.in_ready  # only the loop sees to these
-        if self._flows and self.ready and self._idle_workers and not alone:
-            next_ready = self._next_ready  # what an attribute holds costs more when it is called by its name
+        loop_needed = self.deadlines or self._rounds or self.outside.in_ready  # only the loop handles these
+        if self._flows and self.ready and self._idle_workers and not loop_needed:
+            next_ready = self._next_ready  # calling a function in an attribute is slower than calling a local one
             self._begin_turn(next_ready(), hub).switch()
         else:
             hub.switch()
@@ -162,44 +163,44 @@ class Turns:
             self._hand_over(worker)
         except GreenletExit:
             raise
-        except BaseException as error:  # the program may go on after it: the next strand must not be lost
+        except BaseException as error:  # the program may catch it and continue: the next strand must not be lost
             self._recover(error, strand)
             raise
 
     def _work(self) -> None:
-        """The life of a worker greenlet: one strand after another, because a fresh greenlet is dear."""
+        """The function of a worker greenlet: it runs one strand after another, because a new greenlet is expensive."""
         worker = getcurrent()
         while True:
             strand = self.current
-            call, strand.call = strand.call, None  # without a call it has begun
+            call, strand.call = strand.call, None  # None marks the strand as begun
             assert call is not None, strand
             try:
                 strand.value = call()
             except GreenletExit:
                 raise
-            except Exception as error:  # noqa: BLE001  (whatever left the function is the strand's result)
-                strand.exception = error  # an interrupt is no Exception and goes to the program outside: see _recover
+            except Exception as error:  # noqa: BLE001  (any exception of the function is the strand's result)
+                strand.exception = error  # KeyboardInterrupt and the like reach the program outside: see _recover
                 if strand.abandon is not None:
-                    strand.abandon()  # the function may not have done anything yet: no memory, say
+                    strand.abandon()  # the function may have failed before it did anything, for lack of memory, say
             self._finish(strand)
-            del call, strand  # a worker that waits for work keeps nothing alive
+            del call, strand  # an idle worker must not keep them alive
             if len(self._idle_workers) >= _IDLE_WORKERS_KEPT:
                 return
             self._idle_workers.append(worker)
             self._hand_over(worker)
 
     def _finish(self, strand: Strand) -> None:
-        """End a strand; after the first line it is over, and the rest can be done again."""
+        """End a strand; it counts as ended after the first line, and the rest may be repeated."""
         strand.done = True
         strand.call = strand.worker = None
         if strand.end_queue is not None:
             strand.end_queue.wake_all()
         self._live.pop(strand.number, None)
 
-    # -- after whatever was raised --------------------------------------------------------------------------------
+    # -- after an exception ---------------------------------------------------------------------------------------
 
     def _recover(self, error: BaseException, current: Strand) -> None:
-        """Repair the state after an exception at any line: no strand is lost, and each that can go on will.
+        """Repair the state after an exception at any line: no strand is lost, and each that can continue is ready.
 
         Args:
             error: the exception.
@@ -209,7 +210,7 @@ class Turns:
         self._asking = False
         self._doubtful = True
         self._agenda.recover(error)
-        over = []
+        ended = []
         for strand in tuple(self._live.values()):
             worker = strand.worker
             if worker is not None and worker.dead:
@@ -217,10 +218,10 @@ class Turns:
                     strand.exception = strand.exception or error
                     strand.done = True
                 else:
-                    strand.worker = None  # it had not begun
+                    strand.worker = None  # the strand had not begun; it gets another worker
             if strand.done:
                 self._finish(strand)
-                over.append(strand)
+                ended.append(strand)
         self._idle_workers = [worker for worker in self._idle_workers if not worker.dead]
         self._keep_ready(dict.fromkeys(strand for strand in self.ready if not strand.done))
         running = _running()
@@ -229,12 +230,12 @@ class Turns:
             if strand not in known and strand.worker not in running:
                 self.ready.append(strand)
             strand.in_ready = strand.worker not in running or strand in known
-        for strand in over:
+        for strand in ended:
             if strand.abandon is not None:
                 strand.abandon()
 
     def _keep_ready(self, strands: Collection[Strand]) -> None:
-        """These alone are ready. They are there twice for a moment, which does no harm; to be missing would."""
+        """Replace the ready strands; an interrupt in between leaves some in the queue twice, which is harmless."""
         before = len(self.ready)
         self.ready.extend(strands)
         for _ in range(before):
@@ -242,7 +243,7 @@ class Turns:
 
 
 def _draw(seed: int) -> Callable[[int], int]:
-    """A function that draws a number below a limit, by a seed; always 0 for seed 0."""
+    """Make a function that draws a random number below a limit, by a seed; always 0 for seed 0."""
     if seed == 0:
         return lambda _limit: 0
     from random import Random  # noqa: PLC0415  (most dispatchers have seed 0)
@@ -251,10 +252,10 @@ def _draw(seed: int) -> Callable[[int], int]:
 
 
 def _running() -> set[greenlet]:
-    """The greenlets that have called each other down to the one that runs."""
-    found: set[greenlet] = set()
+    """The current greenlet and all its parents."""
+    running: set[greenlet] = set()
     each: greenlet | None = getcurrent()
     while each is not None:
-        found.add(each)
+        running.add(each)
         each = each.parent
-    return found
+    return running

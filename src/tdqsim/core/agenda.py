@@ -1,8 +1,8 @@
-"""What a dispatcher has to do at a moment: end waits at deadlines, call timers, call what follows a round of turns.
+"""The deadlines of a dispatcher: ends of waits, timers, and callbacks after a round of turns.
 
-Deadlines are kept in a heap and never taken out of its middle: an entry whose wait is over, or whose timer was
-cancelled, is *stale* and dropped when it comes to the top. A callback that an interrupt cuts short is called once more;
-until it has ended, ``_firing`` says which it is.
+Deadlines are in a heap and are never removed from its middle: an entry whose wait is over, or whose timer was
+cancelled, is *stale* and is dropped when it reaches the top. A callback that an interrupt cuts short is called again;
+``_firing`` holds it until it has ended.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Agenda:
         make_ready: lets a strand try again.
 
     Attributes:
-        deadlines: (moment, number, strand or timer) as a heap; the dispatcher checks at each turn whether it is empty.
-        rounds: timers to call when a number of turns has been given.
+        deadlines: a heap of entries; the dispatcher checks at each turn whether it is empty.
+        rounds: timers to call when the dispatcher has given a number of turns.
     """
 
     __slots__ = ("_clock", "_firing", "_make_ready", "_numbers", "deadlines", "rounds")
@@ -43,7 +43,7 @@ class Agenda:
         self.rounds: list[tuple[int, Timer]] = []
 
     def add(self, deadline_ns: int, who: Strand | Timer) -> None:
-        """Something is due at a moment, nanoseconds since 1970 UTC."""
+        """Add a strand or timer that is due at a moment, in nanoseconds since 1970 UTC."""
         heappush(self.deadlines, (deadline_ns, next(self._numbers), who))
 
     def next_ns(self) -> int | None:
@@ -52,12 +52,12 @@ class Agenda:
         return self.deadlines[0][0] if self.deadlines else None
 
     def comes_to(self, waiting: Iterable[Strand]) -> bool:
-        """Whether a wait or an active timer is due: a passive timer counts only while a strand waits."""
+        """Whether the clock may jump to the next deadline: passive timers alone count only while a strand waits."""
         return any(not _is_passive(who) for _, _, who in self.deadlines) or any(each.waiting_for for each in waiting)
 
     @property
     def has_active_timer(self) -> bool:
-        """Whether a timer that is not passive will be called."""
+        """Whether there is a timer that is neither passive nor cancelled."""
         return any(
             isinstance(who, Timer) and not who.passive and who.callback is not None for *_, who in self.deadlines
         )
@@ -67,21 +67,21 @@ class Agenda:
             heappop(self.deadlines)
 
     def fire_due(self) -> None:
-        """Do what is due by now."""
+        """Call the timers and wake the strands that are due by now."""
         due = self.next_ns()
         if due is None or due > (now := self._clock.time_ns()):
             return
         while self.deadlines and self.deadlines[0][0] <= now:
             who = self.deadlines[0][2]
             if isinstance(who, Timer):
-                self._call_back(who)  # takes the callback away, and so the entry is stale
+                self._call_back(who)  # this removes the callback, which makes the entry stale
             else:
                 self._make_ready(who)
                 heappop(self.deadlines)
             self._drop_stale()
 
     def end_rounds(self, turns: int) -> None:
-        """Call what is due after so many turns."""
+        """Call the timers that are due after this number of turns."""
         for due in [each for each in self.rounds if each[0] <= turns]:
             self._call_back(due[1])
         self.rounds[:] = [each for each in self.rounds if each[1].callback is not None]
@@ -89,13 +89,13 @@ class Agenda:
     def _call_back(self, timer: Timer) -> None:
         callback = timer.callback
         if callback is not None:
-            self._firing = timer, callback  # until it is done: an interrupt before that has it called again
+            self._firing = timer, callback  # kept until it has ended, so that it is called again after an interrupt
             timer.callback = None
             callback()
             self._firing = None
 
     def recover(self, error: BaseException) -> None:
-        """After an interrupt: what it cut short is due again; what failed by itself is not."""
+        """After an exception: a callback cut short by an interrupt is due again; one that failed by itself is not."""
         firing, self._firing = self._firing, None
         if firing is not None and not isinstance(error, Exception):
             timer, callback = firing
@@ -108,7 +108,7 @@ def _is_passive(who: Strand | Timer) -> bool:
 
 
 def is_stale(entry: Entry) -> bool:
-    """Whether a deadline no longer stands: its wait is over, or its timer was cancelled."""
+    """Whether an entry no longer matters: its wait is over, or its timer was cancelled."""
     deadline, _, who = entry
     if isinstance(who, Timer):
         return who.callback is None

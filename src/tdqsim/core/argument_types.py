@@ -1,9 +1,10 @@
 """Error messages that name the argument of a public function that has a wrong type.
 
-Checking every argument of every call would cost more than many a command does. So arguments are checked only after an
-error: an error that Python raised somewhere inside, such as ``'NoneType' object has no attribute 'rstrip'``, is
-replaced by one that names the argument, its value and what is allowed, if an argument, or an element of a list among
-them, contradicts its annotation. If none does, the error has another cause (a handler's code, say) and stays as it is.
+Checking every argument of every call would cost more than many commands do. So arguments are checked only after an
+error. Suppose Python raises ``'NoneType' object has no attribute 'rstrip'`` somewhere inside a call. If an argument, or
+an element of a sequence among the arguments, contradicts its annotation, this error is replaced by one that names the
+argument, its value and the allowed types. Otherwise the error has another cause, such as a handler's code, and is
+raised unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 BARE = (AttributeError, TypeError, KeyError, ValueError, OverflowError)
-"""What Python itself raises where a value has an unexpected type, or is too large a number."""
+"""The errors that Python itself raises for a value of an unexpected type, or a number that is too large."""
 _LARGEST: Final = 2**63 - 1
 """The largest number that any argument may be."""
 _ALSO: dict[type, tuple[type, ...]] = {bytes: (bytearray, memoryview), float: (int,), PathLike: (str,)}
@@ -31,7 +32,7 @@ _ALSO: dict[type, tuple[type, ...]] = {bytes: (bytearray, memoryview), float: (i
 
 @cache
 def _declared(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
-    names = inspect.unwrap(function).__globals__  # of the module where the annotations were written
+    names = inspect.unwrap(function).__globals__  # those of the module with the annotations, not of the decorator
     hints: dict[str, Any] = {}
     for each, hint in function.__annotations__.items():
         holder = type("Holder", (), {"__annotations__": {each: hint}})
@@ -41,21 +42,21 @@ def _declared(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str
 
 
 def _allowed(hint: Any) -> tuple[type, ...] | None:
-    """The classes that a hint allows; None where it is not about classes."""
+    """The classes that a type hint allows; None when the hint cannot be checked with isinstance."""
     if hint is None:
         return (types.NoneType,)
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         parts = [_allowed(each) for each in get_args(hint)]
         return None if None in parts else tuple(each for part in parts if part is not None for each in part)
-    found = origin if isinstance(origin, type) else hint
-    if not isinstance(found, type) or found is Any or getattr(found, "_is_protocol", False):
+    class_ = origin if isinstance(origin, type) else hint
+    if not isinstance(class_, type) or class_ is Any or getattr(class_, "_is_protocol", False):
         return None
-    return (found,)
+    return (class_,)
 
 
 def _wrong(place: str, value: Any, hint: Any) -> tuple[str, Any, str] | None:
-    """Where a value, or an element of it, contradicts a hint: the place, the value there and what is allowed."""
+    """The first contradiction of a value, or an element of it, to a hint: place, value there and allowed types."""
     allowed = _allowed(hint)
     if allowed is None:
         return None
@@ -72,11 +73,11 @@ def _wrong(place: str, value: Any, hint: Any) -> tuple[str, Any, str] | None:
     else:
         inner = inner[:1] * len(value)
     elements = (_wrong(f"{place}[{at}]", *each) for at, each in enumerate(zip(value, inner, strict=False)))
-    return next((found for found in elements if found is not None), None)
+    return next((contradiction for contradiction in elements if contradiction is not None), None)
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether a ``raise`` statement of the package raised it: its message is already exact."""
+    """Whether a ``raise`` statement of this package raised the error, so that its message is already exact."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -86,33 +87,33 @@ def _is_ours(error: BaseException) -> bool:
 
 
 def raise_wrong_type(error: Exception, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
-    """Raise the error that names the first argument whose class its annotation does not allow, if there is one.
+    """Raise an error that names the first argument whose class its annotation does not allow, if there is one.
 
     Args:
-        error: what was raised; the package's own errors stay as they are.
-        name: what the function is called by the user, such as ``WRITEQ TS``.
+        error: the original error; errors that the package itself raised are left alone.
+        name: the name of the function for users, such as ``WRITEQ TS``.
         function: the function with its annotations.
         args: its positional arguments, ``self`` included.
         kwargs: its keyword arguments.
 
     Raises:
-        TypeError: from ``error``; of an element of a list or tuple too.
-        ValueError: the argument is a number that is too large, or text with X'00' where there must be none.
+        TypeError: an argument, or an element of a list or tuple, has a wrong type; chained to ``error``.
+        ValueError: the argument is a number that is too large, or text with X'00' where that is not allowed.
     """
     if _is_ours(error):
         return
     signature, hints = _declared(function)
     try:
-        given = signature.bind(*args, **kwargs).arguments
+        arguments = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return  # Python's own error names the missing or surplus argument
-    for each, value in given.items():
+    for each, value in arguments.items():
         parameter = signature.parameters[each]
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        found = _wrong(each.rstrip("_"), value, hints.get(each, Any))
-        if found is not None:
-            place, wrong, words = found
+        contradiction = _wrong(each.rstrip("_"), value, hints.get(each, Any))
+        if contradiction is not None:
+            place, wrong, words = contradiction
             raise TypeError(f"{name}: {place} is {wrong!r:.40}; allowed is {words}") from error
         if isinstance(error, OverflowError) and isinstance(value, int) and abs(value) > _LARGEST:
             raise ValueError(f"{name}: {each} is {value!r:.40}; allowed are numbers to {_LARGEST}") from error

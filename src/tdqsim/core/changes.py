@@ -1,10 +1,10 @@
-"""How something changes that the next start must find again: first in the store, then in memory, which follows.
+"""Changes that survive a restart: made first in the store, then in memory.
 
-Code that installs, changes or removes an entry of a catalogue passes one :class:`KeptChange`. What the next start must
-know of it (records of the catalogue, and the entries that come, move or go) is one commit of the store. When that is
-made, assignments alone bring it about here (:meth:`KeptChange.committed`), and then comes what follows from it
-(:meth:`KeptChange.finish`); both may be done again. So whatever is raised, at whatever line, the change was made, here
-and for the next start, or it was not.
+Code that installs, changes or removes an entry of a catalogue describes the change as a :class:`KeptChange`. Everything
+that the next start needs (records of the catalogue, and the queue entries that are added, moved or removed) goes into
+one commit of the store. After the commit, :meth:`KeptChange.committed` changes the memory by assignments only, and then
+:meth:`KeptChange.finish` does everything that depends on the change; both may be repeated. So an exception at any line
+leaves the change made, in memory and in the store, or not made in either.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ __all__ = ["KeptChange", "carry_out"]
 
 
 class KeptChange:
-    """A change of what is installed.
+    """A change of the installed resources.
 
     Attributes:
-        made: whether it is made for good.
+        made: whether the change is final.
     """
 
     made = False
 
     def committed(self) -> None:
-        """It is made: assignments only. May be said more than once."""
+        """Make the change in memory, by assignments only; called after the commit, maybe more than once."""
         self.made = True
 
     def finish(self) -> None:
-        """Do what follows from it. May be done again."""
+        """Do everything that depends on the change; maybe called more than once."""
 
     def forget(self) -> None:
-        """It was not made: let go of what was got ready."""
+        """Release everything prepared for the change, which was not made."""
 
 
 def carry_out(
     commits: Any, change: KeptChange, meta: Mapping[bytes, bytes | None], works: Collection[Work] = ()
 ) -> None:
-    """Make a change, or nothing of it.
+    """Make a change completely, or not at all.
 
     Args:
-        commits: what commits it: the durable half of a store, or a region's commits.
+        commits: the object that commits it: the durable half of a store, or a region's commits.
         change: the change.
-        meta: what of the store's meta data changes with it.
-        works: what is done to durable queues with it.
+        meta: the changes to the store's meta data.
+        works: the changes to durable queues.
 
     Raises:
-        StoreError: the store did not take it; nothing has changed.
+        StoreError: the store refused the commit; nothing has changed.
     """
     try:
         if meta or works:
             commits.commit(works, meta, change)
-        else:  # there is nothing to keep
+        else:  # the next start does not need to know of this change
             change.committed()
         change.finish()
     except BaseException:

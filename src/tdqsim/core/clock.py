@@ -1,16 +1,17 @@
 """The one source of time.
 
-Nothing else in the package reads the machine's clock. A :class:`Clock` is that reading plus the jumps made so far:
-freezegun drives it (the functions of :mod:`time` are looked up at each call, since freezegun does not patch a kept
-reference), and a simulated wait moves it forward instead of sleeping. Several regions and systems share one clock.
+Only this module reads the machine's clock. The time of a :class:`Clock` is that reading plus the jumps made so far. So
+freezegun works (the functions of :mod:`time` are looked up at each call, since freezegun does not patch a saved
+reference), and a simulated wait moves the clock forward instead of sleeping. Several regions and systems may share a
+clock.
 
 Three kinds of waiting
-    A *simulated* clock jumps to the next deadline when every task waits. A *real* one lets the time pass, and another
-    thread may end that with :meth:`Clock.wake`. A real clock may be *frozen*: then it stands still, a wait lasts until
-    it is moved, and it goes on from there when it is thawed.
+    A *simulated* clock jumps to the next deadline when every task waits. With a *real* clock the thread sleeps until
+    then, and another thread may end the sleep with :meth:`Clock.wake`. A real clock may be *frozen*: it stands still,
+    a wait lasts until somebody moves the clock, and :meth:`Clock.thaw` lets it run on from there.
 
-A clock belongs to the thread of its dispatcher, like everything that is simulated. Only
-:meth:`Clock.wake` and reading it are for all threads.
+A clock belongs to the thread of its dispatcher, like everything that is simulated. Other threads may only read it and
+call :meth:`Clock.wake`.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ __all__ = ["NS_PER_SECOND", "Clock", "belongs_here", "time_zone"]
 NS_PER_SECOND: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_NAP: Final = 5.0
-"""Seconds after which a sleeper looks at the machine's clock again: that one may have been set."""
+"""Seconds after which a sleeping thread reads the machine's clock again, because that clock may have been set."""
 _NO_THREAD: Final = -1
 _END_NS: Final = 2**63 - 1
-"""The last moment of a clock, in the year 2262: as far as nanoseconds since 1970 are a signed number of 8 bytes."""
+"""The last moment of a clock, in the year 2262: the largest signed number of 8 bytes in nanoseconds since 1970."""
 
 
 class _Owned(Protocol):
-    """What belongs to a thread: ``thread`` is its identifier, or one that no thread has."""
+    """An object that belongs to a thread: ``thread`` is the thread's identifier, or -1 for no thread."""
 
     thread: int
 
@@ -46,7 +47,7 @@ _owned: WeakSet[_Owned] = WeakSet()
 
 
 def belongs_here(owned: _Owned) -> None:
-    """Bind an object to the calling thread; in a forked child no thread owns it."""
+    """Bind an object to the calling thread; in a forked child it belongs to no thread."""
     owned.thread = get_ident()
     _owned.add(owned)
 
@@ -82,11 +83,11 @@ class Clock:
     """Time for everything that is simulated: signatures, ABSTIME, *DTS, and the deadlines of waits.
 
     Args:
-        simulated: True (the default) lets the dispatcher jump to the next deadline when every task waits. False makes
-            such a wait last as long as it says, for a process that serves people or other programs.
+        simulated: True (the default) lets the dispatcher jump to the next deadline when every task waits. With False
+            such a wait takes real time, for a process that serves people or other programs.
 
     Attributes:
-        thread: identifier of the thread that may move it; 0 as long as it has not been given to a dispatcher.
+        thread: identifier of the thread that may move it; 0 until it is passed to a dispatcher.
     """
 
     __slots__ = ("__weakref__", "_alarm", "_jumped_ns", "_stood_ns", "simulated", "thread")
@@ -96,11 +97,11 @@ class Clock:
         self.thread = 0
         self._jumped_ns = 0
         self._stood_ns: int | None = None
-        self._alarm = allocate_lock()  # locked unless wake() was called: one bit, and nothing to release
+        self._alarm = allocate_lock()  # a one-bit event: locked unless wake() was called
         self._alarm.acquire()
 
     def time_ns(self) -> int:
-        """Nanoseconds since 1970-01-01 00:00 UTC, the jumps included."""
+        """Nanoseconds since 1970-01-01 00:00 UTC, including the jumps."""
         stood = self._stood_ns
         return (time.time_ns() if stood is None else stood) + self._jumped_ns
 
@@ -111,10 +112,10 @@ class Clock:
     # -- moving it ------------------------------------------------------------------------------------------------
 
     def check_thread(self) -> None:
-        """Refuse another thread than the one it belongs to.
+        """Refuse a call from another thread than the one it belongs to.
 
         Raises:
-            WrongThread: it is another one, or a forked child.
+            WrongThread: called in another thread, or in a forked child.
         """
         if self.thread and self.thread != get_ident():
             raise WrongThread("a clock is moved only in the thread of its dispatcher; use Engine.submit from others")
@@ -122,12 +123,12 @@ class Clock:
     def advance(self, seconds: float) -> None:
         """Move time forward by a number of seconds.
 
-        Deadlines that pass are acted upon at the next dispatch: the next command outside a task, or ``run()``.
+        Deadlines that have passed take effect at the next dispatch: the next command outside a task, or ``run()``.
 
         Raises:
-            ValueError: the number is negative (simulated time does not run backward), is not a number (NaN), or leads
-                beyond 11 April 2262.
-            TypeError: it is not a number.
+            ValueError: ``seconds`` is negative (simulated time does not run backward), NaN, or leads beyond 11 April
+                2262.
+            TypeError: ``seconds`` is not a number.
             WrongThread: see :meth:`check_thread`.
         """
         self.check_thread()
@@ -157,7 +158,7 @@ class Clock:
         return self._stood_ns is not None
 
     def freeze(self) -> None:
-        """Stand still; only :meth:`advance`, :meth:`advance_to` and jumps move it then.
+        """Stop the clock; from then on only :meth:`advance`, :meth:`advance_to` and jumps move it.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -167,7 +168,7 @@ class Clock:
             self._stood_ns = time.time_ns()
 
     def thaw(self) -> None:
-        """Go on from where it stands; it stays behind the machine's clock by as long as it stood still.
+        """Let the clock run on from where it stands; it stays behind the machine's clock by the time it stood still.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -177,13 +178,13 @@ class Clock:
         if stood is not None:
             self._jumped_ns, self._stood_ns = self._jumped_ns + stood - time.time_ns(), None
 
-    # -- letting it pass ------------------------------------------------------------------------------------------
+    # -- waiting --------------------------------------------------------------------------------------------------
 
     def reach(self, moment_ns: int) -> bool:
-        """Let a moment come: by a jump when simulated, by waiting when not.
+        """Reach a moment: by a jump when simulated, otherwise by sleeping.
 
         Returns:
-            False when :meth:`wake` has ended the wait before.
+            False when :meth:`wake` ended the sleep early.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -194,10 +195,10 @@ class Clock:
         return not self.rest(moment_ns)
 
     def rest(self, until_ns: int | None = None) -> bool:
-        """Sleep until a moment on this clock, or until :meth:`wake`; without a moment, or frozen, until the latter.
+        """Sleep until a moment on this clock or until :meth:`wake`; without a moment, or frozen, only until ``wake``.
 
         Returns:
-            Whether it was woken, perhaps before it began to sleep.
+            Whether :meth:`wake` was called, perhaps before the sleep began.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -214,7 +215,7 @@ class Clock:
                 return True
 
     def wake(self) -> None:
-        """End the sleep of the thread that rests, or the next one; for any thread, as often as one likes."""
+        """End the current sleep, or the next one. Any thread may call it, any number of times."""
         if self._alarm.locked():
-            with suppress(RuntimeError):  # another thread was faster
+            with suppress(RuntimeError):  # another thread has released it in between
                 self._alarm.release()

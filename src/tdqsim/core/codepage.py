@@ -1,25 +1,26 @@
-"""EBCDIC and other single-byte code pages as 256-byte tables, both ways.
+"""EBCDIC and other single-byte code pages as 256-byte tables, for decoding and encoding.
 
-A record is bytes; it becomes text only at an edge and only by a named page. A page is found by its CCSID or by any of
-the spellings in use for it: ``37``, ``"037"``, ``"cp037"``, ``"IBM-037"``, ``"CCSID 37"``, ``"latin-1"``. The pages
-known are the rows of ``facts/codepages.tsv``; their tables come from Python's codecs, from the ``ebcdic`` package, and
-from IBM's conversion tables as ICU has them (``facts/codepage_tables.tsv``, each as what differs from another page).
+A record is bytes; it becomes text only where a user sees it, and only by a named code page. A page has a CCSID and
+several spellings: ``37``, ``"037"``, ``"cp037"``, ``"IBM-037"``, ``"CCSID 37"``, ``"latin-1"``. The known pages are the
+rows of ``facts/codepages.tsv``. Their tables come from Python's codecs, from the ``ebcdic`` package, and from IBM's
+conversion tables as ICU has them (``facts/codepage_tables.tsv``, each as the differences from another page).
 
-Two corrections are made to those tables. Several of the package's pages give X'15' and X'25' the same character, and
-1047 swaps the two: here X'15' (NL) is U+0085 and X'25' (LF) is U+000A in every EBCDIC page, as IBM's registered tables
-have it, so that a round trip loses nothing. And a byte that a page leaves undefined is undefined, not a substitute.
+Two corrections are made to those tables. Several pages of the ``ebcdic`` package give X'15' and X'25' the same
+character, and 1047 swaps the two. Here X'15' (NL) is U+0085 and X'25' (LF) is U+000A in every EBCDIC page, as in IBM's
+registered tables, so that a round trip loses nothing. And a byte that a page leaves undefined is an error, not a
+substitute character.
 
-A name may end in the way its text is read, for those who have no use for control characters:
+A name may have a suffix that changes how control characters are decoded:
 
-* ``037_extended``: a control character that ASCII has not, such as X'FF', is read as a blank;
-* ``037_text``: so are all others and no-break spaces and soft hyphens, except for the bytes that the column ``kept`` of
-  the page's row lists; where that says ``ascii``, it is the same as ``_extended``;
-* ``037_common``, or ``common``: whatever is not printable ASCII, the broken bar, CR or LF is a blank,
-  but a soft hyphen is a hyphen;
+* ``037_extended``: a control character that does not exist in ASCII, such as X'FF', is decoded as a blank;
+* ``037_text``: all control characters, no-break spaces and soft hyphens are decoded as blanks, except the bytes that
+  the column ``kept`` of the page's row lists; where the column says ``ascii``, it is the same as ``_extended``;
+* ``037_common``, or ``common``: everything but printable ASCII, the broken bar, CR and LF is decoded as a blank, and a
+  soft hyphen as a hyphen;
 * ``037_common_extended``, or ``common_extended``: the control characters of ASCII are kept too.
 
-These are the pages that Cobrix knows as ``cp037_extended``, ``cp037``, ``common`` and ``common_extended``. Text is
-written as by the page itself; but by the common ones only what they read.
+Cobrix calls these pages ``cp037_extended``, ``cp037``, ``common`` and ``common_extended``. Encoding is that of the page
+without the suffix, except that the common pages encode only the characters that they can decode.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tdqsim.errors import ConversionError
 
 __all__ = ["CodePage", "codepage", "known_codepages"]
 
-_UNDEFINED = "\ufffe"  # what charmap_decode takes for "no character"
+_UNDEFINED = "\ufffe"  # means "no character" to charmap_decode
 _SUB, _NEL = "\x1a", "\x85"
 _SOFT_HYPHEN = "\xad"
 _NOT_BROKEN = "\xa0" + _SOFT_HYPHEN
@@ -67,7 +68,7 @@ class CodePage:
         self.description = row["description"]
         written = _characters(row)
         read = [_WAYS[way](row, byte, character) for byte, character in enumerate(written)] if way else written
-        if way in _COMMON_WAYS:  # what reads as a blank would be lost, and may be another character on other pages
+        if way in _COMMON_WAYS:  # do not encode a character that would be decoded as a blank: it would be lost
             written = [c if c == own else _UNDEFINED for c, own in zip(read, written, strict=True)]
         self._charmap, self._written = "".join(read), "".join(written)
         self._defined = bytes(byte for byte, character in enumerate(read) if character != _UNDEFINED)
@@ -118,11 +119,11 @@ class CodePage:
             ) from None
 
     def printable(self, data: bytes) -> str:
-        """``data`` for people: one character a byte, everything that cannot be displayed as a full stop."""
+        """``data`` for display: one character a byte, with a full stop for each that cannot be displayed."""
         return codecs.charmap_decode(data, "strict", self._printable)[0]
 
     def convert(self, data: bytes, target: CodePage, record: int | None = None) -> bytes:
-        """``data`` of this page in the bytes of ``target``, same length; ``record`` is named in an error.
+        """Convert ``data`` from this page to ``target``, byte by byte; ``record`` is named in an error.
 
         Raises:
             ConversionError: a byte has no counterpart; ``offset`` names the first one.
@@ -148,12 +149,12 @@ class CodePage:
         return self._charmap
 
     def byte_of(self, character: str) -> int:
-        """The byte that a character is written as, -1 for none."""
+        """The byte that encodes a character; -1 when there is none."""
         return -1 if character == _UNDEFINED else self._written.find(character)
 
 
 def codepage(name: str | int | CodePage) -> CodePage:
-    """The code page of that name or CCSID; case, blanks and the prefixes IBM, CP, CCSID do not matter.
+    """The code page with this name or CCSID; case, blanks and the prefixes IBM, CP, CCSID do not matter.
 
     Raises:
         ConversionError: there is no such code page; the message lists the known ones.
@@ -184,11 +185,11 @@ def _page(ccsid: str, way: str) -> CodePage:
 
 
 def _way(name: str) -> tuple[str, str]:
-    """The page's own name, and how its text is read."""
+    """Split a name into the page's name and the suffix that changes decoding."""
     if name.strip().lower() in _COMMON_WAYS:
         return _COMMON, name.strip().lower()
-    found = _WAY.fullmatch(name.strip())
-    return (found["page"], found["way"].lower()) if found else (name, "")
+    match = _WAY.fullmatch(name.strip())
+    return (match["page"], match["way"].lower()) if match else (name, "")
 
 
 @cache
@@ -209,13 +210,13 @@ def _table(file: str) -> tuple[_Row, ...]:
 
 @cache
 def _spellings() -> dict[str, _Row]:
-    found: dict[str, _Row] = {}
+    rows: dict[str, _Row] = {}
     for row in _rows():
-        found[row["ccsid"]] = row
+        rows[row["ccsid"]] = row
         if row["codec"]:
-            found.setdefault(_normal(row["codec"]), row)
-    found.update({alias: found[ccsid] for alias, ccsid in _ALIASES.items()})
-    return found
+            rows.setdefault(_normal(row["codec"]), row)
+    rows.update({alias: rows[ccsid] for alias, ccsid in _ALIASES.items()})
+    return rows
 
 
 _ALIASES = {"USASCII": "367", "LATIN1": "819", "ISO88591": "819", "ISO885915": "923", "LATIN9": "923"} | {
@@ -241,13 +242,13 @@ def _characters(row: _Row) -> list[str]:
     characters = [_character(decode(bytes([byte]), "replace")[0]) for byte in range(256)]
     if row["kind"] == "EBCDIC":
         characters[0x15], characters[0x25] = "\x85", "\n"
-        # Python's tables put SUB where a page has nothing; the real SUB is X'3F'.
+        # Python's tables have SUB for undefined bytes; the real SUB is X'3F'.
         characters = [_UNDEFINED if c == _SUB and byte != 0x3F else c for byte, c in enumerate(characters)]
     return characters
 
 
 def _decoder(codec: str) -> Callable[[bytes, str], tuple[str, int]]:
-    """Python's own codec, or else the one that the package ebcdic registers, which costs as much as all else here."""
+    """Python's own codec if there is one; otherwise that of the package ebcdic, whose import is slow."""
     try:
         return codecs.lookup(codec).decode
     except LookupError:
@@ -292,8 +293,8 @@ _WAY = re.compile(rf"(?P<page>.+?)[_\-](?P<way>{'|'.join(_WAYS)})", re.IGNORECAS
 def _conversion(source: CodePage, target: CodePage) -> tuple[bytes, bytes]:
     table, convertible = bytearray(256), bytearray()
     for byte, character in enumerate(source.characters()):
-        found = target.byte_of(character)
-        if found >= 0:
-            table[byte] = found
+        converted = target.byte_of(character)
+        if converted >= 0:
+            table[byte] = converted
             convertible.append(byte)
     return bytes(table), bytes(convertible)

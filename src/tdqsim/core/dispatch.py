@@ -1,50 +1,51 @@
-"""Tasks as greenlets on one dispatcher, in the manner of the CICS QR TCB.
+"""Tasks as greenlets on one dispatcher, similar to the CICS QR TCB.
 
-A task (here: a :class:`Strand`, since the core knows no vendor's words) keeps control until it waits, and it can wait
+A task (here called a :class:`Strand`, since the core has no vendor terms) keeps control until it waits, and it can wait
 only inside a command. So two strands never run at once, nothing needs a lock, a frozen clock blocks no task, and the
 order of everything is a function of the seed.
 
-The shapes of waiting
+Waiting
     A command that may have to wait is an *attempt*: a callable that returns its result or :data:`WAIT`.
-    :meth:`Dispatcher.wait` tries it, parks the strand on a :class:`WaitQueue` while the attempt says WAIT, and tries
-    again from scratch each time the queue is woken. A strand keeps its place in the queue until its wait is over, so
-    waiters are served in order of arrival whatever the seed: an attempt asks ``queue.is_first(strand)``, so that no
-    strand overtakes another.
+    :meth:`Dispatcher.wait` tries it, parks the strand on a :class:`WaitQueue` while the attempt returns WAIT, and
+    tries again from scratch each time the queue is woken. A strand keeps its place in the queue until its wait is
+    over, and an attempt checks ``queue.is_first(strand)``. So waiters are served in order of arrival, whatever the
+    seed.
 
-Handing over
-    A strand that gives way, or ends, switches straight to the next one where the loop would do nothing but hand over:
-    the program outside lets everybody run, nothing is due, and it is not its own turn. Else it switches to the loop.
-    :meth:`Dispatcher.step` gives one turn, and ending strands gives each one its turn; strands do not hand over then.
+Switching between strands
+    A strand that waits or ends switches straight to the next one if the loop would do nothing else: the program
+    outside is running all ready strands, no deadline is due, and the program outside itself is not ready. Otherwise it
+    switches to the loop. :meth:`Dispatcher.step` and the ending of strands give single turns, without such switches.
 
 Order
     Seed 0 runs strands in the order in which they became ready. Any other seed permutes the ready strands, and only
     them. ``chooser`` replaces the seed by a decision from outside (schedule exploration).
 
 Time
-    Deadlines are moments on the shared clock. They are looked at on every dispatch. When no strand is ready and
-    one waits with a deadline, a simulated clock jumps there.
+    Deadlines are moments on the shared clock. They are checked at every dispatch. When no strand is ready and one waits
+    with a deadline, a simulated clock jumps there.
 
 The program outside
-    The code that is not a strand (a test, the command line) may issue commands too. When such a command has to wait,
-    strands are run until its attempt succeeds; if nothing can make it succeed, :class:`WouldWaitForever` names what it
-    waits for and who could end it, instead of hanging.
+    Code that is not a strand (a test, the command line) may issue commands too. When such a command has to wait,
+    strands are run until its attempt succeeds. If nothing can make it succeed, :class:`WouldWaitForever` is raised
+    instead of hanging; it names the event waited for and the tasks that could cause it.
 
-Wake-ups that were lost
-    Who changes what others wait for wakes them; between the two an interrupt may come. So before time moves or a wait
-    is given up, the attempt of each waiting strand is made once more, silently: one that still says WAIT leaves no
-    trace. To keep that from growing with the square of the waiters, it is done at a jump of the clock only when as
-    many turns were given since as there are waiters, and always where something was interrupted or nothing else is
-    left to do.
+Lost wake-ups
+    Code that changes a state wakes the strands that wait for it, but an interrupt may come between the change and the
+    wake-up. So before time moves, or a wait is given up, the attempt of each waiting strand is repeated silently: one
+    that still returns WAIT leaves no trace. To avoid a cost quadratic in the number of waiters, this is done at a jump
+    of the clock only if at least as many turns as there are strands were given since the last time. It is always done
+    after an interrupt, and when nothing else is left to do.
 
 Interrupts
-    Whatever is raised at whatever line (KeyboardInterrupt, a signal handler's exception) leaves no strand lost or half
-    ended. Not every line is safe by itself; instead the order of assignments leaves a truth from which the rest is made
-    anew by ``_recover``: a strand is over when ``done`` is True or its greenlet is dead, it has begun when its
-    ``call`` is None, and every other strand may be made ready, since one that still has to wait parks again.
+    An exception at any line (KeyboardInterrupt, a signal handler's exception) leaves no strand lost or half ended. The
+    single lines are not all safe. Instead, assignments are ordered so that ``_recover`` can restore the rest from a few
+    facts: a strand has ended when ``done`` is True or its greenlet is dead, it has begun when its ``call`` is None, and
+    every other strand may be made ready, since a strand that still has to wait parks again.
 
 Threads
-    A dispatcher belongs to the thread that made it. What other threads, and forked children, call is
-    :class:`WrongThread` and has no effect; :meth:`Dispatcher.wake` alone is for them. See :mod:`tdqsim.core.engine`.
+    A dispatcher belongs to the thread that made it. A call from another thread or a forked child raises
+    :class:`WrongThread` and has no effect; only :meth:`Dispatcher.wake` is for all threads. See
+    :mod:`tdqsim.core.engine`.
 """
 
 from __future__ import annotations
@@ -65,29 +66,29 @@ from tdqsim.errors import UsageError, WouldWaitForever
 __all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
 
 T = TypeVar("T")
-_ASKED_AGAIN_WITHIN: Final = NS_PER_SECOND
-"""The longest rest, in real time, before the attempts of waiting strands are made once more."""
+_REPEATED_WITHIN: Final = NS_PER_SECOND
+"""The longest rest, in real time, before the attempts of waiting strands are repeated."""
 
 
 class Dispatcher(Turns):
     """Runs strands, one at a time, in an order given by the seed.
 
     Args:
-        clock: the clock for deadlines; a simulated one of its own by default.
+        clock: the clock for deadlines; a new simulated one by default.
         seed: 0 for first ready, first run; any other number for one fixed permutation of ready strands.
-        agenda: makes what keeps the deadlines, of a clock and of what lets a strand try again.
+        agenda: the class that keeps the deadlines; called with the clock and :meth:`make_ready`.
 
     Raises:
         WrongThread: the clock belongs to another thread.
 
     Attributes:
         current: the strand that runs, or the outside strand.
-        thread: identifier of the thread it belongs to; in a forked child one that no thread has.
-        ready: the strands that are ready, first come first.
-        deadlines: what is due when, see :class:`~tdqsim.core.agenda.Agenda`; both stay the same objects.
+        thread: identifier of the thread it belongs to; -1 in a forked child, where it belongs to no thread.
+        ready: the ready strands, in the order in which they became ready; always the same object.
+        deadlines: the heap of :class:`~tdqsim.core.agenda.Agenda`; always the same object.
         on_idle: callables run whenever no strand is ready, before time moves; shared commits are made here.
-        on_dispatch: called with each strand about to run, or None; for traces.
-        chooser: picks the next strand's index from the list of ready ones instead of the seed, or None.
+        on_dispatch: called with each strand that is about to run, for traces; or None.
+        chooser: returns the index of the next strand in the list of ready ones, instead of the seed; or None.
     """
 
     @explains_wrong_types
@@ -98,23 +99,23 @@ class Dispatcher(Turns):
         super().__init__(Strand(self, "the program outside"), seed, agenda(self.clock, self.make_ready))
         self._numbers = count(1)
         self._waiting_outside = False
-        self._asked = 0  # the number of turns when all attempts were last made once more
-        self._asked_outside = 0
+        self._asked = 0  # the number of turns when the attempts of all waiting strands were last repeated
+        self._asked_outside = 0  # the number of turns when the program outside last tried its attempt
 
     def wake(self) -> None:
-        """End the rest of the dispatcher's thread, or its next one; the one method that is for all threads."""
+        """End the current or the next :meth:`rest` of the dispatcher's thread. Any thread may call it."""
         self.clock.wake()
 
     # -- starting and running -------------------------------------------------------------------------------------
 
     def spawn(self, call: Callable[[], Any], *, name: object, owner: object = None, local: Any = None) -> Strand:
-        """Make a strand that will run ``call``; it is ready at once and runs when it is dispatched.
+        """Make a strand that runs ``call``; it is ready at once and runs when it is dispatched.
 
         Args:
             call: the function.
             name: its name: text, or an object whose ``str()`` is the name.
-            owner: the region or system it belongs to.
-            local: data that the owner keeps with it.
+            owner: the region or system that it belongs to.
+            local: data that the owner keeps with the strand.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -122,7 +123,7 @@ class Dispatcher(Turns):
         return self.begin(Strand(self, name, owner, call, local))
 
     def begin(self, strand: Strand) -> Strand:
-        """Let a strand that was made beforehand begin; whatever is raised here, it has not, and never will.
+        """Make a new strand ready. If this method raises an exception, the strand never runs.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -134,7 +135,7 @@ class Dispatcher(Turns):
             self._live[strand.number] = strand
             self.ready.append(strand)
             strand.in_ready = True
-            return strand  # noqa: TRY300  (an exception on this line counts as well)
+            return strand  # noqa: TRY300  (an interrupt may come at this line too)
         except BaseException as error:
             strand.done = True
             self._recover(error, self.current)
@@ -142,19 +143,19 @@ class Dispatcher(Turns):
 
     @property
     def pending(self) -> bool:
-        """Whether a dispatch could do something now; the end of every command outside a strand asks the two itself."""
+        """Whether a dispatch could do something now. Commands outside a strand inline this check, for speed."""
         return bool(self.ready or self.deadlines)
 
     @property
     def can_go_on(self) -> bool:
-        """Whether a strand is ready, or will be at some moment without the program outside doing anything."""
+        """Whether a strand is ready, or will become ready without any action of the program outside."""
         if self.ready or any(strand.deadline_ns is not None for strand in self._live.values()):
             return True
         return self._agenda.has_active_timer
 
     @property
     def turns(self) -> int:
-        """How many turns were given so far."""
+        """The number of turns given so far."""
         return self._turns
 
     @property
@@ -163,7 +164,7 @@ class Dispatcher(Turns):
         return tuple(self._live.values())
 
     def run_ready(self) -> None:
-        """Give every ready strand its turn, until none is ready; time does not move. Inside a strand: nothing.
+        """Run strands until none is ready; time does not move. Inside a strand this does nothing.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -174,10 +175,10 @@ class Dispatcher(Turns):
             self._guarded(self._settle)
 
     def run(self) -> None:
-        """Run until no strand can go on: ready ones, then those whose deadlines come, the clock jumping to each.
+        """Run strands until none can continue; whenever none is ready, the clock moves to the next deadline.
 
-        Strands that wait without a deadline stay suspended; see :attr:`strands`. A call of :meth:`wake`
-        meanwhile does nothing but interrupt the rest of a real clock.
+        Strands that wait without a deadline stay suspended; see :attr:`strands`. A call of :meth:`wake` only interrupts
+        the sleep of a real clock.
 
         Raises:
             TdqError: called inside a strand.
@@ -187,10 +188,10 @@ class Dispatcher(Turns):
         self._guarded(self._run)
 
     def step(self) -> bool:
-        """Give one ready strand its turn, or do the idle work; for a loop that has more to do than :meth:`run`.
+        """Give one ready strand its turn, or call the idle hooks; for loops that have other work too.
 
         Returns:
-            False when there was nothing to do: the loop may :meth:`rest`.
+            False when there was nothing to do, so that the loop may :meth:`rest`.
 
         Raises:
             TdqError: called inside a strand.
@@ -200,10 +201,10 @@ class Dispatcher(Turns):
         return self._guarded(partial(self._settle_one, flows=False))
 
     def rest(self) -> None:
-        """Let time pass until something is due or :meth:`wake` is called; a simulated clock jumps there.
+        """Sleep until a deadline comes or :meth:`wake` is called; a simulated clock jumps to the deadline.
 
-        The attempts of waiting strands are made once more first, or within a second. After it, go on with
-        :meth:`step`; nothing may be due then, as another thread may wake at any time.
+        The attempts of waiting strands are repeated before, or within a second. Call :meth:`step` next; it may find
+        nothing to do, because another thread may call :meth:`wake` at any time.
 
         Raises:
             TdqError: called inside a strand.
@@ -213,7 +214,7 @@ class Dispatcher(Turns):
         self._guarded(self._rest)
 
     def _guarded(self, call: Callable[[], T]) -> T:
-        """Do something outside all strands; what is raised meanwhile leaves nothing half done."""
+        """Call a function outside all strands, and repair the dispatcher's state after any exception."""
         try:
             return call()
         except BaseException as error:
@@ -245,7 +246,7 @@ class Dispatcher(Turns):
             return
         until = self.next_deadline_ns()
         if self._asked != self._turns and not self.clock.frozen:
-            soon = self.clock.time_ns() + _ASKED_AGAIN_WITHIN
+            soon = self.clock.time_ns() + _REPEATED_WITHIN
             if until is None or until > soon:
                 if not self.clock.rest(soon):
                     self._ask_again(finally_=True)
@@ -253,10 +254,11 @@ class Dispatcher(Turns):
         self.clock.rest(until)
 
     def yield_now(self, *, always: bool = False) -> None:
-        """Let others that are ready go first; outside a strand the same as :meth:`run_ready`.
+        """Let other ready strands run first; outside a strand the same as :meth:`run_ready`.
 
         Args:
-            always: give way even when no strand is ready, so that the loop around :meth:`step` can take in new calls.
+            always: switch to the loop even when no strand is ready, so that a loop around :meth:`step` can accept new
+                calls.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -273,7 +275,7 @@ class Dispatcher(Turns):
             self._switch_out(strand)
 
     def call_after_round(self, callback: Callable[[], None]) -> None:
-        """Call something, outside any strand, when as many turns have been given as strands are ready now.
+        """Call a function, outside any strand, after one round: as many turns as there are ready strands now.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -284,19 +286,19 @@ class Dispatcher(Turns):
     # -- waiting --------------------------------------------------------------------------------------------------
 
     def wait(self, attempt: Callable[[], T | WaitMark], queue: WaitQueue, timeout_ns: int | None = None) -> T:
-        """Try, park, retry: the one way to wait.
+        """Try an attempt, park while it returns WAIT, and retry: the one way to wait.
 
         Args:
-            attempt: returns the result, or :data:`WAIT`; it is evaluated from scratch each time.
-            queue: where to park; code that changes the state which the attempt reads must wake it.
-            timeout_ns: give up after this long on the clock; None waits without limit, 0 tries once.
+            attempt: returns the result, or :data:`WAIT`; it is called from scratch each time.
+            queue: the queue to park in; code that changes the state which the attempt reads must wake it.
+            timeout_ns: nanoseconds on the clock after which to give up; None waits without limit, 0 tries once.
 
         Returns:
-            What the attempt returned.
+            The attempt's result.
 
         Raises:
             TimedOut: the deadline came first.
-            WouldWaitForever: nothing can end the wait (only outside a strand; a strand stays suspended).
+            WouldWaitForever: nothing can end the wait (only outside a strand; a strand just stays suspended).
             WrongThread: see :meth:`check_thread`.
         """
         self.check_thread()
@@ -313,7 +315,7 @@ class Dispatcher(Turns):
             finally:
                 self._end_wait(strand, queue)
         except BaseException:
-            if strand.waiting_for is queue:  # an interrupt came before the wait was quite over
+            if strand.waiting_for is queue:  # an interrupt came inside _end_wait
                 self._end_wait(strand, queue)
                 queue.wake_one()
             if strand is self.outside:
@@ -322,11 +324,11 @@ class Dispatcher(Turns):
 
     def _try_until(self, attempt: Callable[[], T | WaitMark], strand: Strand, queue: WaitQueue) -> T:
         while True:
-            asked = self._park(strand, queue)
+            repeated = self._park(strand, queue)
             value = attempt()
             if not isinstance(value, WaitMark):
-                if asked:
-                    self._goes_on(strand)
+                if repeated:
+                    self._count_turn(strand)
                 return value
             if strand.deadline_ns is not None and self.clock.time_ns() >= strand.deadline_ns:
                 raise TimedOut(f"{strand.name}: waited for {queue.name} until its deadline")
@@ -339,7 +341,7 @@ class Dispatcher(Turns):
             strand.deadline_ns = now + timeout_ns
             self._agenda.add(strand.deadline_ns, strand)
         if strand is self.outside:
-            self._asked = -1  # it may have changed anything since
+            self._asked = -1  # the program outside may have changed anything since the attempts were last repeated
             self._asked_outside = self._turns
 
     @staticmethod
@@ -349,34 +351,34 @@ class Dispatcher(Turns):
         queue.order.pop(strand, None)
         strand.deadline_ns = None
         if was_first:
-            queue.wake_one()  # the new first one may have waited only because it was not first
+            queue.wake_one()  # the next strand may have waited only because it was not first
         strand.waiting_for = None
 
     def _park(self, strand: Strand, queue: WaitQueue) -> bool:
-        """Give way until there is a reason to try again; True when all attempts are merely made once more."""
+        """Switch away until the strand is to try again; True when its attempt is only repeated, not woken."""
         if strand is self.outside:
             self._park_outside(queue)
         else:
             self._switch_out(strand)
-        asked, self._asking = self._asking, False
+        repeated, self._asking = self._asking, False
         thrown, strand.thrown = strand.thrown, None
         if thrown is not None:
             raise thrown
-        return asked
+        return repeated
 
     def _park_outside(self, queue: WaitQueue) -> None:
         outside = self.outside
         self._waiting_outside = True
         try:
-            found = self._guarded(self._until_outside_is_ready)
+            ready = self._guarded(self._until_outside_is_ready)
         finally:
             self._waiting_outside = False
             outside.in_ready = False
-        if not found:
+        if not ready:
             raise WouldWaitForever(self._why_for_ever(queue))
 
     def _until_outside_is_ready(self) -> bool:
-        """Run strands until the program outside has a reason to try again; False when there will be none."""
+        """Run strands until the program outside should try again; False when nothing can make it succeed."""
         while True:
             progress = self._settle_one()
             if self.outside.in_ready:
@@ -390,10 +392,10 @@ class Dispatcher(Turns):
                 return False
 
     def _ask_again(self, *, finally_: bool = False) -> bool:
-        """Make the attempts of waiting strands once more; False when none could go on, or it was too soon.
+        """Repeat the attempts of waiting strands; False when all still wait, or when it is too soon for that.
 
         Args:
-            finally_: there is nothing else left to do.
+            finally_: nothing else is left to do, so it is never too soon.
         """
         turns = self._turns - self._asked
         if not self._doubtful and (not turns or (turns < len(self._live) and not finally_)):
@@ -402,7 +404,7 @@ class Dispatcher(Turns):
         before = self._turns
         for strand in tuple(self._live.values()):
             queue = strand.waiting_for
-            if queue is None or strand.done or strand.in_ready:  # it may have ended meanwhile
+            if queue is None or strand.done or strand.in_ready:  # an attempt before it may have ended it
                 continue
             self._asking = True
             self._dispatch(strand)
@@ -411,8 +413,8 @@ class Dispatcher(Turns):
         self._asking = False
         return bool(self.ready) or self._turns != before
 
-    def _goes_on(self, strand: Strand) -> None:
-        """A strand that was only asked goes on: a turn like any other."""
+    def _count_turn(self, strand: Strand) -> None:
+        """Count the dispatch of a strand whose repeated attempt succeeded as a turn like any other."""
         self._turns += 1
         if self.on_dispatch is not None:
             self.on_dispatch(strand)
@@ -431,12 +433,12 @@ class Dispatcher(Turns):
     # -- time -----------------------------------------------------------------------------------------------------
 
     def call_at(self, deadline_ns: int, callback: Callable[[], None], *, passive: bool = False) -> Timer:
-        """Call something at a moment on the clock, outside any strand. It must not wait.
+        """Call a function at a moment on the clock, outside any strand. It must not wait.
 
         Args:
-            deadline_ns: the moment, nanoseconds since 1970 UTC.
-            callback: what to call; once more when an interrupt ended the first call.
-            passive: True keeps ``run()`` from jumping there when no strand waits.
+            deadline_ns: the moment, in nanoseconds since 1970 UTC.
+            callback: the function; it is called again if an interrupt ended the first call.
+            passive: with True, ``run()`` does not jump there unless a strand waits.
 
         Raises:
             WrongThread: see :meth:`check_thread`.
@@ -468,11 +470,11 @@ class Dispatcher(Turns):
     # -- ending ---------------------------------------------------------------------------------------------------
 
     def end_strands(self, owner: object, message: str, kind: Callable[[str], BaseException]) -> tuple[Strand, ...]:
-        """End every strand of an owner, in order: each wait raises ``kind(message)``.
+        """End every strand of an owner, in start order: each wait raises ``kind(message)``.
 
         Args:
-            owner: as given to :meth:`spawn`.
-            message: why, for people.
+            owner: the owner that was passed to :meth:`spawn`.
+            message: the reason, for people.
             kind: makes the exception.
 
         Returns:
@@ -503,7 +505,7 @@ class Dispatcher(Turns):
                 self._dispatch(strand)
 
     def release_workers(self) -> None:
-        """Let the idle worker greenlets go; called when the last region or system on the dispatcher closes.
+        """End the idle worker greenlets; called when the last region or system on the dispatcher closes.
 
         Raises:
             WrongThread: see :meth:`check_thread`.

@@ -1,23 +1,22 @@
-"""A thread that owns a dispatcher, and the way in for all other threads.
+"""A thread that owns a dispatcher, and the entry point for all other threads.
 
-What is simulated belongs to one thread, which is what makes it cheap and repeatable. A program with threads of its own,
-or with an asyncio loop, gives that thread to an :class:`Engine`: regions and systems are made there, live there and are
-closed there, and all other threads *submit* calls. ``submit`` never blocks: it gives a
-:class:`concurrent.futures.Future` (``asyncio.wrap_future`` makes it awaitable). Each call is carried out as a strand,
-so that it may wait as a task does: parked, with no thread held up by it. A call that starts a task, ``lambda:
-region.start(fn)``, has that task's result.
+Regions and systems belong to one thread, which makes them fast and repeatable. A program with several threads, or with
+an asyncio loop, uses an :class:`Engine`, which starts a thread for them: regions and systems are made, used and closed
+there, and all other threads *submit* calls. ``submit`` never blocks: it returns a :class:`concurrent.futures.Future`
+(``asyncio.wrap_future`` makes it awaitable). Each call runs as a strand, so that it may wait like a task: it is parked
+and blocks no thread. The result of a call that starts a task, ``lambda: region.start(fn)``, is the task's result.
 
     program's threads                    the engine's thread
     submit(call) ----> inbox ---wake--->  take in -> strand -> dispatch ... -> rest until wake or the next deadline
     future       <----------------------  result of the strand
     Subscription <----------------------  publish(event)
 
-Giving up a call: ``future.cancel()`` works until the call has ended, and raises :class:`CallCancelled` in what it waits
-for. The end: :meth:`Engine.stop` takes no new calls, lets tasks end that can end in time, reports the others, and
-closes what :meth:`Engine.make` has made, the last one first.
+``future.cancel()`` works until the call has ended: it ends the call's wait by raising :class:`CallCancelled` in it.
+:meth:`Engine.stop` accepts no new calls, gives running tasks time to end, reports those that did not, and closes the
+regions and systems that :meth:`Engine.make` has made, the last one first.
 
-A real clock is the usual one here. A frozen one (:meth:`~tdqsim.core.clock.Clock.freeze`) moves when a call says so. A
-simulated one jumps whenever no task is ready, and does not wait for what other threads may be about to submit.
+The clock is usually a real one. If it is frozen (:meth:`~tdqsim.core.clock.Clock.freeze`), only calls move it. A
+simulated clock jumps whenever no task is ready, even if other threads are about to submit calls.
 """
 
 from __future__ import annotations
@@ -49,19 +48,19 @@ _EVENTS_KEPT: Final = 10_000
 
 
 class EngineStopped(TdqError):
-    """The engine takes no calls any more, or ended before this one did."""
+    """The engine accepts no more calls, or stopped before this call ended."""
 
 
 class CallCancelled(TdqError):
-    """The submitter has cancelled a call: raised where the call waits."""
+    """The submitter has cancelled a call; this is raised where the call waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineFault:
-    """An event: something was raised in the engine's thread that no future can carry.
+    """An event: an exception in the engine's thread that belongs to no future.
 
     Attributes:
-        error: what was raised.
+        error: the exception.
     """
 
     error: BaseException
@@ -69,12 +68,12 @@ class EngineFault:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """How an engine ended; the last event it publishes, too.
+    """How an engine ended; it is also the last event that the engine publishes.
 
     Attributes:
-        in_time: whether its thread has ended; False when a task did not give way.
-        unfinished: the tasks and calls that had not ended by themselves, in the order in which they began.
-        errors: what was raised while regions and systems were closed.
+        in_time: whether its thread has ended; False when a task kept control.
+        unfinished: the names of the tasks and calls that had not ended by themselves, in start order.
+        errors: the exceptions raised while regions and systems were closed.
     """
 
     in_time: bool
@@ -86,11 +85,11 @@ class _Closable(Protocol):
     """A region or a system."""
 
     def close(self) -> object:
-        """End it."""
+        """Close it."""
 
 
 class _Answer(Future[T]):
-    """A future that refuses to be waited for in the engine's own thread, which would hang."""
+    """A future that cannot be waited for in the engine's own thread, because that would hang."""
 
     def __init__(self, thread: Callable[[], int | None]) -> None:
         super().__init__()
@@ -110,15 +109,15 @@ class _Answer(Future[T]):
 
 
 class Subscription:
-    """One listener's events, for one other thread or loop.
+    """The events for one listener in another thread or loop.
 
     Args:
-        limit: how many are kept for it; then the oldest is lost.
-        wake: called in the engine's thread when there is something after there was nothing, and must be quick:
+        limit: how many events are kept; beyond that the oldest is dropped.
+        wake: called in the engine's thread when the first event arrives after :meth:`take`; it must be quick, such as
             ``partial(loop.call_soon_threadsafe, event.set)`` or ``event.set``.
 
     Attributes:
-        lost: how many events were lost because the listener did not take them.
+        lost: how many events were dropped because the listener did not take them.
     """
 
     def __init__(self, limit: int, wake: Callable[[], object] | None) -> None:
@@ -129,19 +128,19 @@ class Subscription:
         self._woken = False
 
     def take(self) -> list[object]:
-        """The events since the last time, oldest first."""
-        found: list[object] = []
-        self._woken = False  # before the events are taken: a later one wakes the listener again
+        """Remove and return the waiting events, oldest first."""
+        events: list[object] = []
+        self._woken = False  # reset before taking the events, so that an event added meanwhile wakes the listener again
         with suppress(IndexError):
             while True:
-                found.append(self._events.popleft())
-        return found
+                events.append(self._events.popleft())
+        return events
 
     def offer(self, event: object) -> None:
-        """Add an event; the engine's part."""
+        """Add an event; called by the engine."""
         self._events.append(event)
         if len(self._events) > self._limit:
-            with suppress(IndexError):  # taken meanwhile
+            with suppress(IndexError):  # the listener has taken all events in between
                 self._events.popleft()
                 self.lost += 1
         if not self._woken and self._wake is not None:
@@ -150,15 +149,15 @@ class Subscription:
 
 
 class Engine:
-    """Owns a thread, a dispatcher in it, and the regions and systems on that.
+    """Owns a thread, a dispatcher in it, and the regions and systems on that dispatcher.
 
     Args:
-        clock: a clock that no dispatcher has yet; a real one by default.
-        seed: the dispatcher's.
-        name: the thread's.
+        clock: a clock that no dispatcher uses yet; a real one by default.
+        seed: the dispatcher's seed.
+        name: the thread's name.
 
     Attributes:
-        dispatcher: for calls that are carried out in the engine's thread.
+        dispatcher: the dispatcher, for calls that run in the engine's thread.
     """
 
     dispatcher: Dispatcher
@@ -196,22 +195,22 @@ class Engine:
 
     @property
     def running(self) -> bool:
-        """Whether calls are taken."""
+        """Whether the engine accepts calls."""
         return self._stop_at is None
 
     def submit(self, call: Callable[[], T | Strand], *, name: str = "a call") -> Future[T]:
-        """Run a call in the engine's thread, as a strand: it may wait.
+        """Run a call in the engine's thread, as a strand, which may wait.
 
         Args:
-            call: called with nothing; when it gives a strand (a started task), that one's result is the call's.
-            name: of its strand, for people and traces.
+            call: a callable without arguments; if it returns a strand (a started task), the result is the strand's.
+            name: the name of its strand, for people and traces.
 
         Returns:
-            The result, or what was raised. To cancel it ends what the call waits for; a task that it has started goes
-            on. Do not wait for it in the engine's own thread.
+            A future with the result or the exception. Cancelling it ends the call's wait, but not a task that the call
+            has started. Do not wait for it in the engine's own thread.
 
         Raises:
-            EngineStopped: the engine is being stopped, or has been.
+            EngineStopped: the engine is stopping or has stopped.
         """
         answer: _Answer[T] = _Answer(lambda: self._thread.ident)
         self._post(partial(self._begin, answer, call, name), answer)
@@ -219,16 +218,16 @@ class Engine:
         return answer
 
     def make(self, factory: Callable[..., M], *args: object, **options: object) -> M:
-        """Make a region or system in the engine's thread, which closes it when it stops.
+        """Make a region or system in the engine's thread; the engine closes it when it stops.
 
         Args:
-            factory: such as ``Region``; it is given ``dispatcher`` beside the other arguments.
+            factory: a class such as ``Region``; it is called with ``dispatcher`` in addition to these arguments.
             args: its arguments.
-            options: its options.
+            options: its keyword arguments.
 
         Raises:
-            EngineStopped: the engine is being stopped, or has been.
-            BaseException: whatever the factory raised.
+            EngineStopped: the engine is stopping or has stopped.
+            BaseException: any exception of the factory.
             WrongThread: called in the engine's own thread.
         """
         self._check_other_thread("make")
@@ -244,55 +243,55 @@ class Engine:
         """Call a function in the engine's thread between the turns of its strands; it must not wait.
 
         Raises:
-            EngineStopped: the engine is being stopped, or has been.
+            EngineStopped: the engine is stopping or has stopped.
         """
         answer: _Answer[T] = _Answer(lambda: self._thread.ident)
         self._post(lambda: _answer_by(answer, call), answer)
         return answer
 
     def tell(self, act: Callable[[], None]) -> None:
-        """Have something done as :meth:`outside` does, without a future: cheaper, for callers that do not wait for it.
+        """Call a function as :meth:`outside` does, but without a future, which costs less.
 
-        What is raised in it is published as an :class:`EngineFault`.
+        An exception in it is published as an :class:`EngineFault`.
 
         Raises:
-            EngineStopped: the engine is being stopped, or has been.
+            EngineStopped: the engine is stopping or has stopped.
         """
         self._post(act, _NO_ANSWER)
 
-    def wait_until(self, found: Callable[[], T | None], *, timeout: float | None = None) -> Future[T]:
+    def wait_until(self, condition: Callable[[], T | None], *, timeout: float | None = None) -> Future[T]:
         """Wait, without polling, for a condition that is checked in the engine's thread.
 
         Args:
-            found: called there at once, and again after other strands have run, until it returns a true value; it must
-                not wait, nor change anything.
+            condition: called there at once, and again after other strands have run, until it returns a true value; it
+                must not wait, nor change anything.
             timeout: seconds on the engine's clock after which :class:`~tdqsim.core.dispatch.TimedOut` is raised.
 
         Raises:
-            EngineStopped: the engine is being stopped, or has been.
+            EngineStopped: the engine is stopping or has stopped.
         """
 
         def attempt() -> T | WaitMark:
-            return found() or WAIT
+            return condition() or WAIT
 
         limit = None if timeout is None else round(timeout * NS_PER_SECOND)
         return self.submit(lambda: self.dispatcher.wait(attempt, self._watched, limit), name="a wait for a change")
 
     def subscribe(self, *, limit: int = _EVENTS_KEPT, wake: Callable[[], object] | None = None) -> Subscription:
-        """Listen to the events that are published; see :class:`Subscription`."""
-        found = Subscription(limit, wake)
-        self._listeners = (*self._listeners, found)
-        return found
+        """Receive the events that are published; see :class:`Subscription`."""
+        subscription = Subscription(limit, wake)
+        self._listeners = (*self._listeners, subscription)
+        return subscription
 
     def unsubscribe(self, subscription: Subscription) -> None:
-        """Listen no more."""
+        """Stop receiving events."""
         self._listeners = tuple(each for each in self._listeners if each is not subscription)
 
     def stop(self, timeout: float = 10.0) -> Stopped:
-        """End in order: no new calls, tasks end or are reported, regions and systems are closed.
+        """Stop: accept no new calls, let tasks end, report those that did not, and close regions and systems.
 
-        It ends before the time is over when nothing is left, or only what nothing can end. To stop again changes
-        nothing.
+        It returns before the timeout when no task is left, or only tasks that nothing can end. A second call has no
+        further effect.
 
         Args:
             timeout: seconds in which tasks may end by themselves.
@@ -312,7 +311,7 @@ class Engine:
     # -- for the engine's thread ----------------------------------------------------------------------------------
 
     def publish(self, event: object) -> None:
-        """Tell all listeners; events are values that another thread may read.
+        """Pass an event to all listeners; it must be a value that other threads may read.
 
         Raises:
             WrongThread: called in another thread than the engine's.
@@ -321,7 +320,7 @@ class Engine:
         for each in self._listeners:
             try:
                 each.offer(event)
-            except Exception as error:  # noqa: BLE001  (a listener's loop may have gone; it is not the others' fault)
+            except Exception as error:  # noqa: BLE001  (a listener's loop may be closed; the others still get the event)
                 self.unsubscribe(each)
                 self.publish(EngineFault(error))
 
@@ -339,7 +338,7 @@ class Engine:
         entry = partial(_unless_cancelled, answer, act)
         self._inbox.append(entry)
         self._clock.wake()
-        if self._over:  # it ended between the two: the inbox is not read again
+        if self._over:  # the engine ended after the check above, so it will not read the inbox again
             with suppress(ValueError):
                 self._inbox.remove(entry)
                 raise EngineStopped("the engine takes no calls any more")
@@ -347,7 +346,7 @@ class Engine:
     def _live(self) -> None:
         try:
             self.dispatcher = Dispatcher(self._clock, self._seed)
-        except BaseException as error:  # noqa: BLE001  (raised where the engine is made)
+        except BaseException as error:  # noqa: BLE001  (__init__ raises it in the caller's thread)
             self._failed = error
             return
         finally:
@@ -355,7 +354,7 @@ class Engine:
         while not self._is_over():
             try:
                 self._turn()
-            except BaseException as error:  # noqa: BLE001  (the engine outlives what its tasks raise)
+            except BaseException as error:  # noqa: BLE001  (an exception of a task must not end the engine)
                 self.publish(EngineFault(error))
         self._end()
 
@@ -374,7 +373,7 @@ class Engine:
             dispatcher.rest()
 
     def _tell_watchers(self) -> bool:
-        """After a round in which others had turns, ask those who wait for a change."""
+        """If other strands have had turns since the last time, let those in :meth:`wait_until` check again."""
         dispatcher = self.dispatcher
         if not self._watched or dispatcher.turns == self._seen_turns:
             return False
@@ -396,9 +395,9 @@ class Engine:
                 self._given_up.discard(strand)
 
     def _noticed(self, answer: _Pending) -> None:
-        """A future is done, in whatever thread; one that was cancelled has to be noticed by its strand."""
+        """A future is done; if it was cancelled, have its strand cancelled. Called in any thread."""
         if answer.cancelled():
-            answer.set_running_or_notify_cancel()  # those who wait for several futures hear of it by this alone
+            answer.set_running_or_notify_cancel()  # without this, concurrent.futures.wait() does not notice it
             self._inbox.append(partial(self._give_up, answer))
             self._clock.wake()
 
@@ -410,7 +409,7 @@ class Engine:
     # -- the end --------------------------------------------------------------------------------------------------
 
     def _is_over(self) -> bool:
-        """Whether it is to stop, and no task is left that can still end by itself in time."""
+        """Whether the engine is stopping and either the time is up or no task can still end by itself."""
         if self._stop_at is None:
             return False
         if time.monotonic() >= self._stop_at:
@@ -429,7 +428,7 @@ class Engine:
         for act in acts:
             try:
                 act()
-            except BaseException as error:  # noqa: BLE001  (the others are to be closed all the same)
+            except BaseException as error:  # noqa: BLE001  (the others must be closed too)
                 errors.append(error)
         self._over = True
         for answer in tuple(self._calls):
@@ -442,7 +441,7 @@ class Engine:
 
 
 _NO_ANSWER: Final[_Pending] = Future()
-"""The future of calls that need none."""
+"""Stands for the future in calls of :meth:`Engine.tell`, which have none."""
 
 
 def _unless_cancelled(answer: _Pending, act: Callable[[], None]) -> None:
@@ -456,10 +455,10 @@ def _result_of(call: Callable[[], object]) -> object:
 
 
 def _answer_by(answer: _Pending, call: Callable[[], object]) -> None:
-    """Let a future have a call's result, or what it raises; it may be cancelled until then."""
+    """Set a future to the result or exception of a call; the future may be cancelled until then."""
     try:
         value = call()
-    except BaseException as error:  # noqa: BLE001  (it belongs to who has submitted the call)
+    except BaseException as error:  # noqa: BLE001  (the future passes it to the submitter)
         with suppress(InvalidStateError):
             answer.set_exception(error)
     else:

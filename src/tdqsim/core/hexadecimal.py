@@ -1,4 +1,4 @@
-"""Hexadecimal digits that a person or a client wrote."""
+"""Hexadecimal input from a person or a client."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["hex_bytes"]
 
 
 def hex_bytes(text: str) -> bytes:
-    """The bytes of pairs of hexadecimal digits; blanks may stand between the pairs.
+    """Parse pairs of hexadecimal digits; blanks may stand between the pairs.
 
     Raises:
-        ValueError: a character is no hexadecimal digit, or a pair is not complete; says where.
+        ValueError: a character is not a hexadecimal digit, or a pair is incomplete; the message names the place.
     """
     allowed = "pairs of hexadecimal digits (0-9, A-F) are needed"
     for position, letter in enumerate(text, 1):

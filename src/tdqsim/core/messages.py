@@ -1,17 +1,16 @@
-"""Messages as bytes: what regions and systems say to each other, in one process or over a network.
+"""Messages between regions or systems, in one process or over a network, and their byte form.
 
-A message is a kind, some fields, and raw bytes beside them. Its byte form is a frame::
+A message is a kind, some fields, and raw data. Its byte form is a frame::
 
-    version  1 byte    VERSION; another one is refused
+    version  1 byte    VERSION; any other value is refused
     zero     1 byte
     header   2 bytes   length of the header, big-endian
     data     4 bytes   length of the data, big-endian
     ...                the header: a JSON object with ``kind``, ``number``, ``answers`` and ``fields``
-    ...                the data, as they are
+    ...                the data
 
-The user of this module declares the kinds of messages and their fields (:data:`Kinds`); anything else is refused.
-All lengths are bounded before anything is read, and a header is plain values only: what comes over a network is
-hostile.
+The user of this module declares the kinds of messages and their fields (:data:`Kinds`); anything else is refused. Bytes
+from a network may be hostile: lengths are checked before anything is read, and a header contains plain values only.
 """
 
 from __future__ import annotations
@@ -27,30 +26,30 @@ from tdqsim.errors import TdqError
 __all__ = ["DATA_LIMIT", "VERSION", "FrameDecoder", "Kinds", "MessageError", "MessageFrame", "encode"]
 
 VERSION: Final = 1
-"""Of the byte form; what fields a kind has is part of it."""
+"""The version of the byte form, including the fields of each kind."""
 DATA_LIMIT: Final = 1 << 20
-"""Bytes beside the header: more than any record or entry has."""
+"""The most bytes of data in a message: more than any record or entry has."""
 _PREFIX: Final = Struct(">BBHI")
 _HEADER_LIMIT: Final = (1 << 16) - 1
 _LARGEST: Final = 1 << 63
 
 Kinds = Mapping[str, Mapping[str, type]]
-"""The kinds of messages of one protocol: the fields of each with their types (str, int, bool, list of str)."""
+"""The kinds of messages of one protocol, each with the types of its fields (str, int, bool, list of str)."""
 
 
 class MessageError(TdqError):
-    """Bytes that are not a message, or a message of an unknown kind."""
+    """Bytes are not a message, or a message is of an unknown kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFrame:
-    """One message, as it goes in a frame.
+    """One message.
 
     Attributes:
-        kind: what it says.
+        kind: the kind of message.
         fields: its values by name.
-        data: raw bytes beside them.
-        number: the sender's count of messages on this connection, from 1; 0 before it is sent.
+        data: raw data.
+        number: the sender's count of messages on this connection, from 1; 0 before the message is sent.
         answers: the number of the message that this one answers; 0 for none.
     """
 
@@ -62,10 +61,10 @@ class MessageFrame:
 
 
 def encode(message: MessageFrame) -> bytes:
-    """The byte form.
+    """Convert a message to a frame.
 
     Raises:
-        MessageError: it is longer than the bounds allow.
+        MessageError: the message is too long.
     """
     values = {"kind": message.kind, "number": message.number, "answers": message.answers, "fields": {**message.fields}}
     header = json.dumps(values, separators=(",", ":"), allow_nan=False).encode()
@@ -78,11 +77,11 @@ def encode(message: MessageFrame) -> bytes:
 
 
 class FrameDecoder:
-    """Makes messages of bytes as they come, in pieces of any length.
+    """Decodes frames from a stream of bytes that arrives in pieces of any length.
 
     Args:
-        kinds: what is understood.
-        data_limit: bytes of data that a message may have.
+        kinds: the kinds of messages that are accepted.
+        data_limit: the most bytes of data that a message may have.
     """
 
     def __init__(self, kinds: Kinds, *, data_limit: int = DATA_LIMIT) -> None:
@@ -91,25 +90,25 @@ class FrameDecoder:
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> list[MessageFrame]:
-        """Take the next bytes; the messages that are complete with them.
+        """Add the next bytes and return the messages that are complete now.
 
         Raises:
-            MessageError: these are no messages; nothing more can be made of what follows.
+            MessageError: the bytes are not a message; the rest of the stream cannot be decoded either.
         """
         self._rest += chunk
-        found = []
+        messages = []
         at = 0
         while (one := self._next(at)) is not None:
             message, at = one
-            found.append(message)
+            messages.append(message)
         del self._rest[:at]
-        return found
+        return messages
 
     def first(self, chunk: bytes) -> tuple[MessageFrame, bytes] | None:
-        """Take the next bytes; the first message and what follows it, which is not looked at. None: more has to come.
+        """Add the next bytes; returns the first message and the undecoded bytes after it, or None if it is incomplete.
 
         Raises:
-            MessageError: that is no message.
+            MessageError: the bytes are not a message.
         """
         self._rest += chunk
         one = self._next(0)
@@ -121,7 +120,7 @@ class FrameDecoder:
         return message, rest
 
     def _next(self, at: int) -> tuple[MessageFrame, int] | None:
-        """The message that stands at a place, and where it ends; None when more has to come."""
+        """The message that begins at an offset, and the offset of its end; None when it is incomplete."""
         if len(self._rest) - at < _PREFIX.size:
             return None
         version, zero, header, data = _PREFIX.unpack_from(self._rest, at)
@@ -170,7 +169,7 @@ def _refused(word: str) -> object:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         raise ValueError("a name is there twice")
-    return found
+    return values

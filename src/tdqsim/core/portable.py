@@ -1,7 +1,7 @@
 """Operations that differ between operating systems: file locks, reads and writes at an offset, processes.
 
-On POSIX systems this is flock, pread and pwrite. Where there are none of these (Windows) a lock is the package
-filelock's, and reads and writes seek first: no other code uses the same descriptor.
+POSIX systems have flock, pread and pwrite. Elsewhere (Windows) locks come from the package filelock, and reads and
+writes seek first, which is safe because no other code uses the same descriptor.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ except ImportError:
 __all__ = ["OWN_FILE", "FileLock", "alive", "read_at", "write_at"]
 
 OWN_FILE: Final = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_BINARY"))
-"""Flags for opening a file of our own: not for children, not through a symbolic link, and bytes are bytes."""
+"""Flags for opening a file of the package: not inherited by children, no symbolic links, no newline conversion."""
 _HELD_ELSEWHERE: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:
-    """At most ``size`` bytes from there."""
+    """Read at most ``size`` bytes at an offset."""
     if hasattr(os, "pread"):
         return os.pread(fd, size, offset)
     os.lseek(fd, offset, os.SEEK_SET)
@@ -34,7 +34,7 @@ def read_at(fd: int, size: int, offset: int) -> bytes:
 
 
 def write_at(fd: int, data: bytes, offset: int) -> int:
-    """Write there; how many bytes were written."""
+    """Write at an offset; returns the number of bytes written."""
     if hasattr(os, "pwrite"):
         return os.pwrite(fd, data, offset)
     os.lseek(fd, offset, os.SEEK_SET)
@@ -42,11 +42,11 @@ def write_at(fd: int, data: bytes, offset: int) -> int:
 
 
 class FileLock:
-    """The system's lock on an open file, which ends with the process however that ends.
+    """The system's lock on an open file, which the system releases when the process ends in any way.
 
     Args:
         fd: the file's descriptor.
-        path: its name; where there is no flock the lock is on a file beside it, so that this one can still be read.
+        path: the file's name. Without flock, another file beside it is locked, so that this one can still be read.
     """
 
     __slots__ = ("_beside", "_fd", "_path")
@@ -56,7 +56,7 @@ class FileLock:
         self._beside: Any = None
 
     def take(self) -> bool:
-        """Take it at once; False when another process has it."""
+        """Take the lock without waiting; False when another process has it."""
         if fcntl is None:
             return self._take_beside()
         try:
@@ -68,31 +68,31 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Give it up."""
+        """Release the lock."""
         if fcntl is not None:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         elif self._beside is not None:
             self._beside.release()
 
     def _take_beside(self) -> bool:
-        import filelock  # noqa: PLC0415  (elsewhere than on POSIX systems)
+        import filelock  # noqa: PLC0415  (not needed, and not installed, on POSIX systems)
 
         self._beside = filelock.FileLock(f"{self._path}.held", blocking=False)
         try:
             self._beside.acquire()
         except filelock.Timeout:
             return False
-        except PermissionError:  # no process may write here, so none holds the lock
+        except PermissionError:  # the directory is not writable, so no process holds the lock
             self._beside = None
         return True
 
 
 def alive(pid: int) -> bool:
-    """Whether there is such a process on this machine; where that cannot be asked, it counts as there."""
-    if sys.platform == "win32":  # what asks elsewhere would end the process there
+    """Whether a process with this id exists on this machine; always True on Windows."""
+    if sys.platform == "win32":  # os.kill would end the process there
         return True
     try:
-        os.kill(pid, 0)
+        os.kill(pid, 0)  # signal 0 only checks
     except ProcessLookupError:
         return False
     except PermissionError:

@@ -16,17 +16,17 @@ def run_program(
     environment: Mapping[str, str] | None = None,
     timeout: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program without a shell and keep what it writes, as text; a bad exit status is no error here.
+    """Run a program without a shell and capture its output as text; a nonzero exit status raises no exception.
 
     Args:
-        command: the program and its arguments. The caller sees to it that no user of a server chooses the program.
-        folder: its current directory; this process's unless given.
-        environment: its environment variables; this process's unless given.
+        command: the program and its arguments. The caller must not let users of a server choose the program.
+        folder: its current directory; by default that of this process.
+        environment: its environment variables; by default those of this process.
         timeout: seconds that it may take.
 
     Raises:
         OSError: it cannot be started.
-        subprocess.TimeoutExpired: it took longer, and was ended.
+        subprocess.TimeoutExpired: it took longer and was killed.
     """
     return subprocess.run(  # noqa: S603  (see ``command``)
         command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", check=False,

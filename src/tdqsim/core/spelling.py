@@ -11,12 +11,12 @@ _LONGEST = 40
 
 
 def close_names(written: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """The known names most similar to a misspelt one, most similar first; upper and lower case are the same."""
+    """The known names that resemble a misspelt one, the most similar first; case is ignored."""
     names = {name.lower(): name for name in sorted(known)}
     return [names[each] for each in get_close_matches(written[:_LONGEST].lower(), names, n=most)]
 
 
 def did_you_mean(written: str, known: Iterable[str]) -> str:
-    """The end of a message: ``; did you mean NAME?``, or nothing where no known name is like the written one."""
+    """The end of an error message: ``; did you mean NAME?``, or nothing when no known name resembles ``written``."""
     close = close_names(written, known)
     return f"; did you mean {close[0]}?" if close else ""

@@ -1,8 +1,8 @@
-"""Stepping: a strand that is held between two of its commands until it is let go, for tests of locks and deadlocks.
+"""Stepping: a strand that stops before each of its commands, for tests of locks and deadlocks.
 
-Code that runs programs on the dispatcher calls :meth:`Stepped.stand_before` on the strand before each of its commands,
-with the command's name; there the strand waits. The program outside says :meth:`Stepped.step`: the strand does that one
-command and stands before the next one, or waits inside the command for something that another strand has, or ends.
+Code that runs programs on the dispatcher calls :meth:`Stepped.stand_before` in the strand before each command, with the
+command's name; there the strand waits. The program outside calls :meth:`Stepped.step`. Then the strand executes the
+command and stops before the next one, waits inside the command for a resource of another strand, or ends.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Stepped(Generic[T_co]):
     """A program that is stepped by hand, and returns T_co.
 
     Attributes:
-        before: the command that it stands before, such as ``writeq_td``; empty when it waits inside a command, runs
-            free, or has ended.
-        strand: its strand, once it is started.
+        before: the command that it will execute next, such as ``writeq_td``; empty when it waits inside a command, runs
+            freely, or has ended.
+        strand: its strand; None before it is started.
     """
 
     def __init__(self, dispatcher: Dispatcher) -> None:
@@ -54,10 +54,10 @@ class Stepped(Generic[T_co]):
         queue = self._started().waiting_for
         return "" if queue is None or queue is self._gate else queue.name
 
-    # -- for the program's side -----------------------------------------------------------------------------------
+    # -- for the strand -------------------------------------------------------------------------------------------
 
     def stand_before(self, command: str) -> None:
-        """Wait on the strand until the command may be done."""
+        """Wait, in the strand, until the command may be executed."""
         if self._free:
             return
         self.before = command
@@ -72,16 +72,16 @@ class Stepped(Generic[T_co]):
     # -- for the program outside ----------------------------------------------------------------------------------
 
     def step(self, commands: int = 1) -> str:
-        """Let it do its next commands, and let other strands run meanwhile.
+        """Let the program execute its next commands; other strands run meanwhile.
 
         Args:
-            commands: how many, 1 or more. Where it begins to wait inside one, the rest is done when the wait ends.
+            commands: how many, 1 or more. If it waits inside one of them, it executes the rest when the wait ends.
 
         Returns:
-            The command that it then stands before; empty when it waits inside one, or has ended.
+            The command that it will execute next; empty when it waits inside a command, or has ended.
 
         Raises:
-            TdqError: it has ended, or the number is less than 1.
+            TdqError: the program has ended, or the number is less than 1.
         """
         if commands < 1:
             raise UsageError(f"step({commands}): allowed are 1 or more commands")
@@ -92,7 +92,7 @@ class Stepped(Generic[T_co]):
         return self.before
 
     def go(self) -> None:
-        """Hold it no more: it runs as any other."""
+        """Let the program run on without stops."""
         self._free = True
         self._go_on()
 
@@ -101,6 +101,6 @@ class Stepped(Generic[T_co]):
         self._dispatcher.run_ready()
 
     def result(self) -> T_co:
-        """Let it run to its end; what it returns or raises."""
+        """Let the program run to its end; returns its result or raises its exception."""
         self.go()
         return self._started().result()

@@ -1,13 +1,12 @@
-"""How messages get there: a transport of a few methods, and a channel that numbers what goes over it.
+"""The delivery of messages: a transport with a few methods, and a channel that numbers the messages.
 
 A :class:`Transport` carries bytes, in order or not at all: a pair of queues in one process (:class:`Pipe`, here), or a
-connection of a network. A :class:`MessageChannel` makes messages of them. Each message has the number after that of
-the one before it: one that comes twice, too late or out of order, and bytes that are no message, are a lost link. So a
-transport need not be trusted, only used; what is lost is found out by both ends and put right when there is another
-link.
+network connection. A :class:`MessageChannel` sends and receives messages over it. Messages are numbered consecutively.
+A message that is repeated, missing or out of order, or bytes that are not a message, count as a lost link. So the
+channel does not rely on the transport; both ends notice the loss, and resynchronize over the next link.
 
-What a transport calls (``receive``, ``lost``) it calls in the thread of the channel's dispatcher. Over a network that
-means: by ``Engine.submit``.
+A transport calls its callbacks (``receive``, ``lost``) in the thread of the channel's dispatcher; a network transport
+uses ``Engine.submit`` for that.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ class LinkDown(TdqError):
 
 
 class Transport(Protocol):
-    """Carries bytes to one other end and back."""
+    """Carries bytes between two ends."""
 
     def open(self, receive: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
-        """Set the callbacks: for data that arrives, in pieces of any length, and (called once) for the link's loss."""
+        """Set the callbacks: for arriving data, in pieces of any length, and for the loss of the link (called once)."""
 
     def send(self, data: bytes) -> None:
-        """Send.
+        """Send data.
 
         Raises:
-            LinkDown: it did not go.
+            LinkDown: it could not be sent.
         """
 
     def close(self) -> None:
@@ -48,12 +47,12 @@ class MessageChannel:
 
     Args:
         transport: one that has not been opened yet.
-        kinds: what this end understands.
+        kinds: the kinds of messages that this end accepts.
         receive: called with each message that arrives.
-        lost: called once, with the reason, when the link is gone.
+        lost: called once, with the reason, when the link is lost.
 
     Attributes:
-        is_lost: whether it is gone.
+        is_lost: whether the link is lost.
         sent: the number of the last message that was sent.
     """
 
@@ -69,10 +68,10 @@ class MessageChannel:
         transport.open(self._arrived, self._gone)
 
     def send(self, kind: str, fields: Mapping[str, Any], data: bytes = b"", *, answers: int = 0) -> int:
-        """Send a message; its number, by which it will be answered.
+        """Send a message; returns its number, which the answer will refer to.
 
         Raises:
-            LinkDown: it did not go.
+            LinkDown: it could not be sent.
             MessageError: it is too long; nothing was sent.
         """
         if self.is_lost:
@@ -84,7 +83,7 @@ class MessageChannel:
         return number
 
     def close(self) -> None:
-        """Give the link up."""
+        """Close the link."""
         self._transport.close()
 
     def _arrived(self, chunk: bytes) -> None:
@@ -100,7 +99,7 @@ class MessageChannel:
 
     def _take(self, message: MessageFrame) -> None:
         if self.is_lost:
-            return  # one before it was such that the link was given up
+            return  # the link was given up because of an earlier message of the same chunk
         if message.number != self._received + 1:
             self._give_up(f"message {message.number} came where {self._received + 1} was due")
             return
@@ -120,15 +119,15 @@ class MessageChannel:
 class Pipe:
     """A transport within one process: two ends, and a queue for each direction.
 
-    What is sent arrives at once, inside ``send``, unless it is held back.
+    Data arrives at once, inside ``send``, unless it is held back.
 
     Args:
-        before: called with each frame before it is sent; it may close the pipe, and the frame is lost then.
+        before: called with each frame before it is sent; it may close the pipe, and then the frame is lost.
 
     Attributes:
         ends: the two ends.
-        holds: asked of each frame whether it is held back, with all that follow it that way; None for no.
-        closed: whether it is gone.
+        holds: called with each frame; True holds it back, with all later ones in that direction. None holds nothing.
+        closed: whether the pipe is closed.
     """
 
     def __init__(self, before: Callable[[bytes], None] | None = None) -> None:
@@ -139,7 +138,7 @@ class Pipe:
         self._before = before
 
     def carry(self, data: bytes, to: PipeEnd) -> None:
-        """Take a frame to an end, or into its queue."""
+        """Deliver a frame to an end, or put it in the queue of frames held back."""
         if self._before is not None and not self.closed:
             self._before(data)
         if self.closed:
@@ -150,7 +149,7 @@ class Pipe:
             to.take(data)
 
     def release(self) -> int:
-        """Let arrive what was held back, in its order; how many frames that were."""
+        """Deliver the frames held back, in order; returns how many there were."""
         count = 0
         while not self.closed and (waiting := [end for end in self.ends if end.held]):
             count += 1
@@ -158,7 +157,7 @@ class Pipe:
         return count
 
     def close(self, why: str = "the link was cut") -> None:
-        """Cut it: both ends get their callback for a lost link."""
+        """Cut the link: both ends get their callback for a lost link."""
         if not self.closed:
             self.closed = True
             for end in self.ends:
@@ -195,11 +194,11 @@ class PipeEnd:
         self._pipe.close()
 
     def take(self, data: bytes) -> None:
-        """Bytes arrive here."""
+        """Receive bytes."""
         if self._receive is not None:
             self._receive(data)
 
     def tell(self, why: str) -> None:
-        """The pipe is gone."""
+        """Report the loss of the link."""
         if self._lost is not None:
             self._lost(why)

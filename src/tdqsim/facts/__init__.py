@@ -1,23 +1,23 @@
 """Vendor facts: numbers, names, lengths, defaults and rules, each with its source.
 
-The tables beside this module (``*.tsv``) hold the facts, one row each, with a source and a degree of confidence, one of
+The tables beside this module (``*.tsv``) hold one fact a row, with its source and a degree of confidence, one of
 :data:`CONFIDENCE`. This package loads them once into enumerations and records. :func:`table` reads any other table.
 
 ===========================  =====================================================================================
 ``Resp``, ``Cvda``           conditions and CICS-value data areas, with their numbers
-``ABEND_CODES``              the abend code of each condition that nobody handles; one without is ignored by default
+``ABEND_CODES``              the abend code of each unhandled condition; a condition without one is ignored by default
 ``ATTRIBUTE_CVDA``           what INQUIRE shows for an attribute's keyword: its option, and the CVDA
-``EIBFN``, ``EIBRCODE``      the bytes that the EIB has for a command, and for a condition of transient data
+``EIBFN``, ``EIBRCODE``      the values of these EIB fields for a command, and for a condition of transient data
 ``INQUIRE_OPTIONS``          the options of INQUIRE by resource type and name; ``INQUIRE_TDQUEUE_OPTIONS``: of TDQUEUE
 ``LIMITS``                   limits and lengths that no attribute table holds
 ``QUEUE_TYPES``              the four kinds of queue
-``REGION_DEFAULTS``          what a region has when nobody says otherwise
-``RELEASES``                 CHANGEAGREL numbers to CICS TS releases
+``REGION_DEFAULTS``          the default properties of a region
+``RELEASES``                 the CICS TS release of each CHANGEAGREL number
 ``SET_TDQUEUE_OPTIONS``      the options of SET TDQUEUE by name: kind, queue types, values or range
-``CONFIDENCE``               the degrees of confidence with their meaning, from the best
+``CONFIDENCE``               the degrees of confidence with their meaning, the best first
 ``SUPPLIED_QUEUES``          the queues of group DFHDCTG by name
 ``TDQUEUE_ATTRIBUTES``       the attributes of a TDQUEUE definition: types, range, values, default
-``rules()``                  all rules of behaviour by id; ``rule_of()``: the one behind a condition with a RESP2
+``rules()``                  all rules of behaviour by id; ``rule_of()``: the rule for a condition with a RESP2
 ===========================  =====================================================================================
 """
 
@@ -78,5 +78,5 @@ __all__ = [
     "table",
 ]
 
-# What only tests and tools of the rules need.
+# Only tests and tools need the rules, so they are imported on first use.
 __getattr__, __dir__ = load_late(__name__, {"tdqsim.facts._rules": ("CONFIDENCE", "Rule", "rule_of", "rules")})

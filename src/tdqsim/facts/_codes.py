@@ -1,7 +1,7 @@
 """RESP numbers and CVDAs as enumerations whose numbers come from the tables.
 
-The names are written out so that editors and type checkers know them; each number is looked up in ``resp.tsv`` or
-``cvda.tsv`` when the class is made, so a name without a row cannot be imported.
+The names are written out so that editors and type checkers know them. Each number is looked up in ``resp.tsv`` or
+``cvda.tsv`` when the class is made, so a name without a row makes the import fail.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NUMBERS = {
 
 
 class Resp(IntEnum):
-    """The conditions of CICS commands; the number is what EIBRESP and the RESP option hold."""
+    """The conditions of CICS commands; the number is the value of EIBRESP and of the RESP option."""
 
     @staticmethod
     def _generate_next_value_(name: str, _start: int, _count: int, _last: list[int]) -> int:
@@ -149,9 +149,9 @@ class Resp(IntEnum):
 
 
 class Cvda(IntEnum):
-    """CICS-value data areas; the number is the one DFHVALUE(name) stands for.
+    """CICS-value data areas; the number is the value of DFHVALUE(name).
 
-    A few names share a number and are then one member: IGNORE is NOTAPPLIC, READBACK is RDBACK, TDQUEUE is TDQ.
+    Names that share a number are aliases of one member: IGNORE is NOTAPPLIC, READBACK is RDBACK, TDQUEUE is TDQ.
     """
 
     @staticmethod

@@ -40,11 +40,11 @@ class TdqueueAttribute(NamedTuple):
         name: the RDO name.
         types: the queue types that may have it.
         kind: ``name``, ``text``, ``integer`` or ``keyword``.
-        minimum: shortest length of names and text, lowest value of integers; None for keywords.
-        maximum: the same at the other end.
-        values: what a keyword may be.
-        default: the value when it is not given; empty when there is none, a phrase when it depends on others.
-        requires: what must or must not come with it, in words.
+        minimum: the shortest length of names and text, the lowest value of integers; None for keywords.
+        maximum: the longest length, or the highest value.
+        values: the keywords allowed.
+        default: the default value; empty when there is none, a phrase when it depends on other attributes.
+        requires: the attributes that must or must not accompany it, in words.
         abbreviation: the shortest form known from a source; empty when unknown.
     """
 
@@ -66,11 +66,11 @@ class InquireOption(NamedTuple):
         name: the option.
         receiver: ``CVDA``, ``CHAR``, ``VARCHAR``, ``BINARY``, ``HALF``, ``HEX``, ``PACKED`` or ``ABSTIME``.
         length: bytes of the receiver.
-        types: of TDQUEUE the queue types with a value of their own; empty for other resource types.
-        values: the CVDAs it can give, apart from NOTAPPLIC.
-        otherwise: what other queue types give: a CVDA, ``""`` for blanks (pad to ``length``), -1; None when every
-            type has a value.
-        closed_notapplic: an extrapartition queue that is not open gives NOTAPPLIC too.
+        types: for TDQUEUE the queue types that have a value; empty for other resource types.
+        values: the CVDAs it can return, apart from NOTAPPLIC.
+        otherwise: the value returned for other queue types: a CVDA, ``""`` for blanks (pad to ``length``), or -1;
+            None when every type has a value.
+        closed_notapplic: it returns NOTAPPLIC for an extrapartition queue that is not open.
     """
 
     name: str
@@ -89,7 +89,7 @@ class SetOption(NamedTuple):
         name: the option.
         kind: ``CVDA``, ``CHAR`` or ``BINARY``.
         types: the queue types that have it.
-        values: the names of the CVDAs that may be given; empty for other kinds.
+        values: the names of the CVDAs that it accepts; empty for other kinds.
         lowest, highest: the shortest and longest name, or the lowest and highest number; 0 for CVDAs.
     """
 
@@ -102,7 +102,7 @@ class SetOption(NamedTuple):
 
 
 class SuppliedQueue(NamedTuple):
-    """One queue of the supplied group DFHDCTG; attributes that do not apply are empty."""
+    """One queue of the group DFHDCTG, which CICS supplies; attributes that do not apply are empty."""
 
     name: str
     type: str
@@ -149,10 +149,10 @@ def _option(row: dict[str, str]) -> InquireOption:
 
 
 def _inquire_options() -> dict[str, dict[str, InquireOption]]:
-    found: dict[str, dict[str, InquireOption]] = {}
+    options: dict[str, dict[str, InquireOption]] = {}
     for row in table("inquire"):
-        found.setdefault(row["resource"], {})[row["option"]] = _option(row)
-    return found
+        options.setdefault(row["resource"], {})[row["option"]] = _option(row)
+    return options
 
 
 def _set_option(row: dict[str, str]) -> SetOption:
@@ -170,10 +170,10 @@ def _supplied(row: dict[str, str]) -> SuppliedQueue:
 
 
 ABEND_CODES: Mapping[Resp, str] = MappingProxyType({Resp[row["name"]]: row["abend"] for row in table("abend")})
-"""The abend code of each condition that nobody handles. A condition that is missing here is ignored by default."""
+"""The abend code of each condition that a program does not handle. CICS ignores an unhandled condition without one."""
 
 EIBFN: Mapping[str, bytes] = MappingProxyType({row["command"]: bytes.fromhex(row["code"]) for row in table("eibfn")})
-"""The two EIBFN bytes by command name, such as ``READQ TD``."""
+"""The two bytes of EIBFN by command name, such as ``READQ TD``."""
 
 EIBRCODE: Mapping[Resp, int] = MappingProxyType({Resp[row["name"]]: int(row["code"], 16) for row in table("eibrcode")})
 """EIBRCODE byte 0 of READQ, WRITEQ and DELETEQ TD."""
@@ -181,7 +181,7 @@ EIBRCODE: Mapping[Resp, int] = MappingProxyType({Resp[row["name"]]: int(row["cod
 TDQUEUE_ATTRIBUTES: Mapping[str, TdqueueAttribute] = MappingProxyType(
     {row["name"]: _attribute(row) for row in table("tdqueue_attributes")}
 )
-"""The attributes of a TDQUEUE definition by RDO name, in the order in which a DEFINE is written."""
+"""The attributes of a TDQUEUE definition by RDO name, in the order in which they are written in a DEFINE."""
 
 INQUIRE_OPTIONS: Mapping[str, Mapping[str, InquireOption]] = MappingProxyType(_inquire_options())
 """The options of INQUIRE by resource type and name."""
@@ -200,7 +200,7 @@ ATTRIBUTE_CVDA: Mapping[tuple[str, str], tuple[str, Cvda]] = MappingProxyType(
         for row in table("attribute_cvda")
     }
 )
-"""(attribute, value) of a definition to (INQUIRE option, CVDA); the value ``""`` is the attribute not given."""
+"""(INQUIRE option, CVDA) by (attribute, value) of a definition; the value ``""`` means that it is omitted."""
 
 SUPPLIED_QUEUES: Mapping[str, SuppliedQueue] = MappingProxyType(
     {row["name"]: _supplied(row) for row in table("supplied_queues")}
@@ -208,10 +208,10 @@ SUPPLIED_QUEUES: Mapping[str, SuppliedQueue] = MappingProxyType(
 """The queues of group DFHDCTG by name."""
 
 RELEASES: Mapping[str, str] = MappingProxyType({row["changeagrel"]: row["release"] for row in table("releases")})
-"""CHANGEAGREL numbers to CICS TS releases."""
+"""The CICS TS release of each CHANGEAGREL number."""
 
 REGION_DEFAULTS: Mapping[str, str] = MappingProxyType({row["name"]: row["value"] for row in table("region_defaults")})
-"""What a region has when nobody says otherwise: applid, sysid, default_user, code_page, release, ..."""
+"""The default properties of a region by name, such as applid, sysid, default_user, code_page and release."""
 
 LIMITS: Mapping[str, int] = MappingProxyType({row["name"]: int(row["value"]) for row in table("limits")})
 """Limits and lengths that no attribute table holds."""

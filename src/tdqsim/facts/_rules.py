@@ -1,7 +1,7 @@
-"""The rules of behaviour as rows of ``rules.tsv``, each with the source that it rests on.
+"""The rules of behaviour: the rows of ``rules.tsv``, each with its source.
 
-A rule's confidence says how good that source is, see :data:`CONFIDENCE`. A rule that is not confirmed may differ from a
-real CICS region or IBM i system.
+A rule's confidence tells how good the source is, see :data:`CONFIDENCE`. Where a rule is not confirmed, a real CICS
+region or IBM i system may behave differently.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Rule(NamedTuple):
         id: its name, such as ``TD-READQ-QZERO``.
         command: the command or subject.
         circumstances: when it applies and what then happens, in words.
-        resp: the condition's name, or empty.
-        resp2: the RESP2 number, or empty.
-        message: a message id, or words that the error's text contains; empty when there is none.
+        resp: the condition's name; empty when there is none.
+        resp2: the RESP2 number; empty when there is none.
+        message: a message id, or words from the text of the error; empty when there is none.
         source: the page, program or book that the rule comes from; ``our choice`` when there is none.
         address: where the source is: a URL, or repository, file and line; empty when it is not known.
-        release: the release that the source describes; empty when it names none or is for all.
-        point: what the source says, in our words; for ``vendor silent`` and ``ours`` the reason for the choice.
+        release: the release that the source describes; empty when it names none or applies to all.
+        point: the statement of the source in our words; for ``vendor silent`` and ``ours`` the reason for our choice.
         confidence: one of :data:`CONFIDENCE`.
     """
 
@@ -60,13 +60,13 @@ class Rule(NamedTuple):
 
 @cache
 def rule_of(command: str, resp: str, resp2: int) -> Rule | None:
-    """The rule by which a command gets a condition with this RESP2, such as SET TDQUEUE, INVREQ and 11.
+    """The rule for a command that raises a condition with a RESP2, such as SET TDQUEUE, INVREQ and 11.
 
-    None when no rule or more than one has them. RESP2 tells rules apart only when it is not 0.
+    None when there is no such rule, or more than one; also when RESP2 is 0, which does not distinguish rules.
     """
     wanted = (command, resp, str(resp2))
-    found = [rule for rule in rules().values() if resp2 and (rule.command, rule.resp, rule.resp2) == wanted]
-    return found[0] if len(found) == 1 else None
+    matching = [rule for rule in rules().values() if resp2 and (rule.command, rule.resp, rule.resp2) == wanted]
+    return matching[0] if len(matching) == 1 else None
 
 
 @cache
@@ -76,9 +76,9 @@ def rules() -> Mapping[str, Rule]:
     Raises:
         ValueError: two rows have the same id.
     """
-    found: dict[str, Rule] = {}
+    by_id: dict[str, Rule] = {}
     for row in table("rules"):
-        if row["id"] in found:
+        if row["id"] in by_id:
             raise ValueError(f"rules.tsv: there are two rules {row['id']}")
-        found[row["id"]] = Rule(**row)
-    return MappingProxyType(found)
+        by_id[row["id"]] = Rule(**row)
+    return MappingProxyType(by_id)

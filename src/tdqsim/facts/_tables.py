@@ -1,7 +1,7 @@
-"""Reading the fact tables: tab separated files beside this module.
+"""Reading the fact tables: tab-separated files beside this module.
 
-A table has comment lines that begin with ``#``, one header line, and rows of exactly as many cells. The file name
-without ``.tsv`` is the table's name. Tables are read when first asked for and kept.
+A table has comment lines that begin with ``#``, one header line, and rows with as many cells as the header. The file
+name without ``.tsv`` is the table's name. A table is read on first use and cached.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _FOLDER = Path(__file__).parent
 
 @cache
 def table(name: str) -> list[dict[str, str]]:
-    """The rows of ``facts/<name>.tsv`` in file order, each as column name to text.
+    """The rows of ``facts/<name>.tsv`` in file order, each a dict from column name to text.
 
     The list is shared by all callers: treat it as read-only.
 
     Raises:
         FileNotFoundError: there is no such table.
-        ValueError: a row has another number of cells than the header; the message names file and line.
+        ValueError: a row has more or fewer cells than the header; the message names the file and line.
     """
     return read_rows(_FOLDER / f"{name.removesuffix('.tsv')}.tsv")
 

@@ -1,16 +1,18 @@
-"""The common storage core: ordered entries under a name, in a directory that one process writes.
+"""The common storage core: named queues of ordered entries, in a directory that one process writes.
 
-``_store`` is the directory: its lock (``_lockfile``), its state (``_state``), and two kinds of queues. *Volatile*
-ones are in memory (``_volatile`` has their common budget, ``_memory`` FIFO and LIFO queues, ``_keyed`` KEYED ones),
-and overflow to an LMDB file. *Durable* ones are in an LMDB file of the same form, but not in the same one: a commit
-beside a large overflow costs up to twice as much, since both share a list of free pages; what a restart discards
-goes with its file at once; and damage of the one does not affect the other. ``_durable`` has the one place
-where anything in a file changes, its commit, and how memory follows it; ``_queue`` reads committed records;
-``_work`` gathers changes. ``_room`` makes sure that a full disk is noticed before a change, never in a commit.
-``_layout`` says how everything lies in a file; every value has a checksum that ties it to its key. Before LMDB opens
-a file, ``_opening`` and ``_meta`` look that it is one. LMDB does not notice damage: ``check`` looks for it, and saves
-what is whole, in a process of its own, which is ``_examine``; ``_pages`` reads LMDB's pages for that, and for nothing
-else. ``keeper`` records which region or system owns the store.
+``_store`` is the directory with its lock (``_lockfile``) and two kinds of queues. *Volatile* queues are in memory
+(``_volatile`` has their common budget, ``_memory`` the FIFO and LIFO queues, ``_keyed`` the KEYED ones) and overflow to
+an LMDB file. *Durable* queues are in a second LMDB file of the same format. There are two files for three reasons: a
+commit in a file with a large overflow costs up to twice as much, since both share a list of free pages; a restart
+discards volatile data by removing its file; and damage of one file does not affect the other.
+
+``_durable`` contains the commit, the one place where anything in a file changes, and updates memory after it;
+``_queue`` reads committed records; ``_work`` collects changes. ``_room`` makes sure that a full disk is noticed before
+a change, never in a commit. ``_layout`` defines the format of the files; every value has a checksum that covers its
+key too. Before LMDB opens a file, ``_opening`` and ``_meta`` check it. LMDB does not detect damage, so ``check`` looks
+for it, and salvages undamaged data, in a separate process (``_working``, ``_examine``, ``_upkeep``). ``_pages`` reads
+LMDB's pages without LMDB. ``_state`` reads a file of older formats. ``keeper`` records which region or system owns the
+store.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A temporary store that several users have, one after another."""
+"""A temporary store that several users share, one after another."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["BorrowedStore"]
 
 
 class BorrowedStore(Store):
-    """A temporary store that its owner lends again when a user is done with it.
+    """A temporary store that its owner lends to one user after another.
 
-    To make a store's files costs more than most users do with it.
+    Making the files of a store takes longer than most of its users run.
     """
 
     def __init__(self, durability: Durability = "process") -> None:
@@ -21,7 +21,7 @@ class BorrowedStore(Store):
         self._own = frozenset(path.name for path in self.path.iterdir())
 
     def end(self) -> None:
-        """Close it, whatever ``close()`` does for a user."""
+        """Close the store; a subclass may redefine ``close()`` to return it to the owner instead."""
         super().close(clean=False)
 
     def tidy(self) -> None:

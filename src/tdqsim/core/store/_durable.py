@@ -1,16 +1,16 @@
 """Queues and meta data in one LMDB file, and the one place where anything in it changes: :meth:`Durable.commit`.
 
-Memory follows the file. Changes to a queue gather in a :class:`~tdqsim.core.store._work.Work`, which
-changes nothing. A commit opens a transaction, lets each work apply itself to it and compute its queue's new standing,
-notes the transaction's number, and commits. Then it *settles*: if it is not sure whether the transaction was
-committed, it ends it and asks LMDB for the number of the last one; if that shows the commit, every queue takes its
-new standing and the owner is notified, else nothing has ever changed. Settling may be repeated, so after an exception
-at any line (an interrupt, no memory, no stack) ``in_doubt`` stays set until the commit has been settled, and
-everybody settles first.
+The file changes first, then memory. Changes to a queue are collected in a :class:`~tdqsim.core.store._work.Work`, which
+itself changes nothing. A commit opens a transaction, lets each work apply itself to it and compute its queue's new
+standing, notes the transaction's number, and commits. Then it *settles*: if it is not certain whether the transaction
+was committed, it ends the transaction and asks LMDB for the number of the last one. If that shows the commit, every
+queue gets its new standing and the owner is notified; otherwise nothing has changed. Settling may be repeated. After an
+exception at any line (an interrupt, no memory, no stack) ``in_doubt`` stays set until the commit is settled, and every
+operation settles first.
 
-Owners that share a commit leave a :class:`CommitRequest` here; the next commit of any owner includes all of them.
-Settling also ends the requests: all were made, or all were refused with the same error. After an exception that says
-nothing about the store they are still pending, and go with the commit after that.
+Owners that share a commit append a :class:`CommitRequest` to ``waiting``; the next commit of any owner includes all of
+them. Settling also ends the requests: all were made, or all were refused with the same error. After an exception that
+is not an error of the store, they stay pending and are included in the next commit.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ __all__ = ["CommitOwner", "CommitRequest", "Durable"]
 
 NOTHING: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
 DAMAGE: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError, lmdb.VersionMismatchError)
-"""LMDB's errors about a damaged file; all others are errors of the system with a sound one."""
+"""LMDB's errors about a damaged file; all its other errors come from the operating system."""
 NONE: Final = Standing()
 _EIO: Final = os.strerror(errno.EIO)
 T = TypeVar("T")
 _LOOKS: Final = 100
 _BATCH: Final = 256
 _RECLAIMED: Final = 16
-"""Entries of cleared queues that are removed with each commit."""
+"""Entries of cleared queues that each commit removes."""
 _SCAVENGED: Final = 4096
-"""And with each of those that are made because there is no room otherwise."""
+"""Entries of cleared queues that a commit removes when it is made only to free room."""
 
 
 class CommitOwner(Protocol):
-    """The owner of a commit: it is notified when the commit is settled."""
+    """The owner of a commit, which is notified when the commit is settled."""
 
     def committed(self) -> None:
-        """The commit is made; may be called more than once, so it is assignments only."""
+        """Called after the commit, maybe more than once; must consist of assignments only."""
 
 
 class CommitRequest:
-    """Changes that go with the next commit of any owner.
+    """Changes that the next commit of any owner includes.
 
     Attributes:
         works, meta, owner: see :meth:`Durable.commit`.
-        pending: whether no commit has made or refused it yet. Its owner withdraws it by setting this to False.
+        pending: whether no commit has made or refused it yet. Its owner withdraws the request by setting this to False.
         error: why the commit that included it was refused; None if none was.
     """
 
@@ -82,13 +82,15 @@ class Durable:
     Attributes:
         path: the directory of the file.
         in_doubt: whether a commit ended by an exception and it is not yet known whether it was made.
-        fault: called with ``before_commit``, ``after_commit`` and ``grow`` there, for tests that break things.
-        readonly: another process may be writing; every call sees its last commit.
+        fault: called with ``before_commit``, ``after_commit`` and ``grow`` at these moments, for tests with failures.
+        readonly: the file is only read; another process may be writing it, and every call sees its last commit.
         room: the room of the file.
         commits: how many were made, for statistics and benchmarks.
-        waiting: the requests that go with the next commit.
-        notes: meta data that the next commit writes, unless it has a newer value; a commit that is refused drops them.
-            Settle before you change them.
+        waiting: the requests that the next commit includes.
+        notes: meta data that the next commit writes, unless it has a newer value; a refused commit drops them.
+            Call :meth:`settle` before you change them.
+        failed: the system's answer when it could not write the file, which accepts no more changes; empty for none.
+        unlocked: the file is read without LMDB's lock file, see :meth:`look`.
     """
 
     __slots__ = (
@@ -179,7 +181,7 @@ class Durable:
     def _include_waiting(
         self, works: Collection[Work], meta: Mapping[bytes, bytes | None]
     ) -> tuple[Collection[Work], Mapping[bytes, bytes | None]]:
-        """The works and meta data of the requests that wait, the notes, and those given, the newest value last."""
+        """Add the waiting requests and the notes to works and meta data; for a key the newest value wins."""
         self._requests = requests = [request for request in self.waiting if request.pending]
         metas = dict(self.notes)
         for request in requests:
@@ -187,7 +189,7 @@ class Durable:
         return [*(work for request in requests for work in request.works), *works], {**metas, **meta}
 
     def settle(self) -> None:
-        """Find out whether a commit that ended by an exception was made, and follow it; nothing otherwise."""
+        """If a commit ended by an exception, find out whether it was made, and if so update memory."""
         if not self.in_doubt and self._error is None:
             return
         if self.in_doubt and not self._sure:
@@ -207,7 +209,7 @@ class Durable:
         self.in_doubt = False
 
     def _answer(self, error: StoreError | None) -> None:
-        """End the requests that went with a commit, and forget the notes: both were written, or the commit refused."""
+        """End the requests of a commit, and drop the notes: all were written, or the commit was refused."""
         if self.notes:
             self.notes = {}
         if self.waiting:
@@ -216,30 +218,31 @@ class Durable:
             self.waiting = [request for request in self.waiting if request.pending]
 
     def _end_transaction(self) -> None:
-        """Abort the transaction, which may be over already."""
+        """Abort the transaction, which may have ended already."""
         if self._txn is not None:
-            with suppress(lmdb.Error):  # that is how LMDB says that it was committed, or failed in committing
+            with suppress(lmdb.Error):  # LMDB's answer when it was committed, or has failed to commit
                 self._txn.abort()
 
     # -- room ---------------------------------------------------------------------------------------------------------
 
     def find_room(self, cost: int) -> None:
-        """Make so much room, perhaps by removing cleared entries; StoreFull when that is not possible."""
+        """Make room for a charge, if needed by removing cleared entries; StoreFull when that is not enough."""
         refusal = self._refusal(cost)
         if refusal:
             raise StoreFull(refusal)
 
     def room_for(self, nbytes: int, *, keyed: bool = False) -> str:
-        """Why a record of so many bytes of data and sender would be refused; empty when it would not.
+        """The reason why a record with this many bytes of data and sender would be refused; empty if it would not be.
 
-        The file may grow, nothing else changes.
+        The file may grow; nothing else changes.
         """
         return self._refusal(self.room.cost(nbytes, keyed=keyed))
 
     def _refusal(self, cost: int) -> str:
-        """Why there is no room, after cleared entries are removed and the pages freed by the last commits can be used.
+        """Try to free room for a charge; returns the reason why there is none, or an empty string.
 
-        Pages that a commit frees can be used from the next commit but one.
+        LMDB reuses the pages that a commit frees from the second commit after it. Therefore two more commits are made
+        when all cleared entries are removed.
         """
         if not self.room.refusal(cost):
             return ""
@@ -265,7 +268,7 @@ class Durable:
         except lmdb.Error as error:
             raise self.broken(error, "the commit was not made") from error
         finally:
-            self._end_transaction()  # an interrupt may come just before its end, and its traceback keeps it alive
+            self._end_transaction()  # an interrupt may come just before its end, and the traceback would keep it open
 
     def _charge(self, works: Collection[Work], meta: Mapping[bytes, bytes | None]) -> None:
         cost = 0
@@ -282,11 +285,11 @@ class Durable:
     # -- queues -------------------------------------------------------------------------------------------------------
 
     def create_queue(self, name: bytes, order: Order = Order.FIFO, key_length: int = 0) -> DurableQueue:
-        """An empty queue. It is on the disk when something of it was committed.
+        """Make an empty queue. It is on the disk after the first commit of an entry.
 
         Args:
-            name: 1 to 480 bytes, not yet the name of a queue here.
-            order: in which order it hands out its entries.
+            name: 1 to 480 bytes, not yet the name of a durable queue.
+            order: the order in which entries are taken.
             key_length: 1 to 256 for a KEYED queue, 0 for the others.
 
         Raises:
@@ -302,7 +305,7 @@ class Durable:
         return queue
 
     def queue(self, name: bytes) -> DurableQueue | None:
-        """The queue of that name; None when there is none. A writer gets the same object each time."""
+        """The queue with this name, or None. Unless the file is read-only, it is the same object each time."""
         queue = self._queues.get(name)
         if queue is not None or self._all_known or not 0 < len(name) <= layout.MAX_NAME:
             return queue
@@ -322,7 +325,7 @@ class Durable:
         return DurableQueue(self, name, order, key_length, now)
 
     def queues(self) -> Iterator[DurableQueue]:
-        """All queues by name; they may be created and dropped meanwhile."""
+        """All queues, sorted by name; queues may be created and dropped during the iteration."""
         if not self.readonly:
             self.know_queues()
             names = set(self._queues)
@@ -334,7 +337,7 @@ class Durable:
                 yield queue
 
     def know_queues(self) -> None:
-        """Look up all queues in one go, before many are asked for."""
+        """Load all queues at once, which is faster than loading many one by one."""
         if self._all_known or self.readonly:
             return
         for key, record in self._walk(layout.QUEUE, _as_it_is):
@@ -343,28 +346,28 @@ class Durable:
         self._all_known = True
 
     def drop(self, queue: DurableQueue) -> None:
-        """Remove a queue with its entries, in a commit of its own; the room is reclaimed bit by bit."""
+        """Remove a queue with its entries, in a separate commit; later commits reclaim the room bit by bit."""
         work = queue.work()
         work.drop()
         self.commit((work,))
 
     def forget(self, queue: DurableQueue) -> None:
-        """A queue was dropped: its name is free."""
+        """Remove a dropped queue from the table, so that its name can be used again."""
         self._queues.pop(queue.name, None)
 
     # -- meta data ----------------------------------------------------------------------------------------------------
 
     def get_meta(self, key: bytes) -> bytes | None:
-        """The committed value under a key; None when there is none; StoreDamaged when it is not as it was put."""
+        """The committed value under a key, or None; StoreDamaged when it is not what was written."""
         place = layout.META + key
         return self.look(lambda txn: None if (value := txn.get(place)) is None else self._read_meta(txn, place, value))
 
     def metas(self, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """The committed keys that begin with ``prefix`` and their values, by key; they may change meanwhile."""
+        """The committed keys that begin with ``prefix``, sorted, and their values; they may change meanwhile."""
         return ((key[1:], value) for key, value in self._walk(layout.META + prefix, self._read_meta))
 
     def _walk(self, prefix: bytes, read: Callable[[StoreTransaction, bytes, bytes], T]) -> Iterator[tuple[bytes, T]]:
-        """Keys with a prefix, with their values as ``read`` returns them, a batch to a look."""
+        """Keys with a prefix, with their values as returned by ``read``; each transaction reads a batch of them."""
         start = prefix
         while batch := self.look(
             lambda txn, start=start: [(key, read(txn, key, value)) for key, value in _some(txn, start, prefix)]  # type: ignore[misc]
@@ -375,8 +378,8 @@ class Durable:
     def _read_meta(self, txn: StoreTransaction, key: bytes, value: bytes) -> bytes:
         what = f"the meta data {key[1:]!r}"
         try:
-            found = layout.decode(key, value, what)
-            return found.data(txn.get, what) if isinstance(found, Long) else found[0]  # type: ignore[return-value]
+            decoded = layout.decode(key, value, what)
+            return decoded.data(txn.get, what) if isinstance(decoded, Long) else decoded[0]  # type: ignore[return-value]
         except StoreDamaged as error:
             raise self.damaged(str(error)) from None
 
@@ -390,7 +393,7 @@ class Durable:
     # -- long records and cleared entries, for works ------------------------------------------------------------------
 
     def new_number(self, txn: StoreTransaction) -> int:
-        """An internal number that was never given before."""
+        """An internal number that was never used before."""
         head = self._head(txn)
         txn.put(layout.HEAD_KEY, head._replace(next_number=head.next_number + 1).pack())
         return head.next_number
@@ -402,7 +405,7 @@ class Durable:
             raise self.damaged(str(error)) from None
 
     def put_long(self, txn: StoreTransaction, key: bytes, item: Item) -> bytes:
-        """Put long data in pieces; the value under ``key`` that stands for it."""
+        """Write the pieces of long data; returns the value for ``key``, which refers to them."""
         value, pieces = layout.encode_long(key, item, self.new_number(txn))
         for place, piece in pieces:
             txn.put(place, piece)
@@ -414,23 +417,23 @@ class Durable:
             txn.delete(place)
 
     def _delete_pieces_of(self, txn: StoreTransaction, key: bytes, value: bytes | None) -> None:
-        """Remove the pieces of a removed value, as far as the value can still be read."""
+        """Remove the pieces of a removed value, if the value can still be decoded."""
         if value is None or value[4:5] != layout.LONG:
             return
         try:
-            found = layout.decode(key, value, "")
+            decoded = layout.decode(key, value, "")
         except StoreDamaged:
-            return  # its pieces are lost room, which salvage gets rid of
-        if isinstance(found, Long):
-            self.delete_long(txn, found)
+            return  # its pieces stay in the file; salvage leaves them out
+        if isinstance(decoded, Long):
+            self.delete_long(txn, decoded)
 
     def reclaim_later(self, txn: StoreTransaction, number: int) -> None:
-        """The entries under an internal number are gone; remove them bit by bit."""
+        """Have later commits remove the entries under an internal number bit by bit."""
         txn.put(layout.RECLAIM + number.to_bytes(8, "big"), b"")
         self._reclaiming = True
 
     def _reclaim(self, txn: StoreTransaction, most: int) -> None:
-        """Remove some of the cleared entries."""
+        """Remove at most ``most`` of the cleared entries."""
         cursor = txn.cursor()
         if not cursor.set_range(layout.RECLAIM) or not cursor.key().startswith(layout.RECLAIM):
             self._reclaiming = False
@@ -449,27 +452,28 @@ class Durable:
             if value[4:5] == layout.LONG:
                 cursor.set_range(prefix)
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------------
 
     def look(self, read: Callable[[StoreTransaction], T]) -> T:
-        """The result of ``read`` in one look at the last commit.
+        """Call ``read`` with a read transaction on the last commit, and return its result.
 
-        Without LMDB's lock file, which takes permission to write, the look is taken anew when a commit came between.
+        LMDB's lock file protects the pages that a transaction reads, but using it requires write permission. Without
+        it, the read is repeated if another process has made a commit meanwhile.
         """
         if self.in_doubt:
             self.settle()
         try:
             for _ in range(_LOOKS):
                 with self._env.begin() as txn:
-                    found = read(txn)
+                    result = read(txn)
                     if not self.unlocked or txn.id() == self._env.info()["last_txnid"]:
-                        return found
+                        return result
         except lmdb.Error as error:
             raise self.broken(error, "it cannot be read") from error
         raise StoreError(f"{self.path}: another process commits too often for a look without permission to write")
 
     def broken(self, error: lmdb.Error | OSError, what: str) -> StoreError:
-        """Our exception for an error of LMDB or of the system, naming the file."""
+        """The package's exception for an error of LMDB or of the system; it names the file."""
         if isinstance(error, lmdb.ReadonlyError):
             return self.only_read()
         place = f"{self.path / 'data.mdb'}: {what}: {error}"
@@ -480,11 +484,11 @@ class Durable:
         return StoreDamaged(f"{place}; {STORE_HELP}") if isinstance(error, DAMAGE) else StoreError(place)
 
     def only_read(self) -> StoreError:
-        """The error for a change to a store that is only looked at."""
+        """The exception for a change to a store that is open for reading only."""
         return StoreError(f"{self.path}: the store is open for reading only")
 
     def damaged(self, what: str) -> StoreDamaged:
-        """The exception for data that is not as it was written."""
+        """The exception for data that is not what was written."""
         return StoreDamaged(f"{self.path}: {what}; {STORE_HELP}")
 
     @property
@@ -498,7 +502,7 @@ class Durable:
 
     @property
     def limit_bytes(self) -> int | None:
-        """A ceiling for the file; None for none. Room that is held already can still be used."""
+        """The maximum size of the file, or None. Room that is reserved already can still be used."""
         return self.room.limit
 
     @limit_bytes.setter
@@ -506,14 +510,15 @@ class Durable:
         self.room.limit = value
 
     def age(self, now_ns: int) -> float:
-        """Seconds from the last commit, by the system's clock, to ``now_ns``, never negative."""
+        """Seconds from the last commit, by the system's clock, to ``now_ns``; never negative."""
         return max(0, now_ns - (self.path / "data.mdb").stat().st_mtime_ns) / 1e9
 
     def statistics(self) -> dict[str, int]:
         """Figures about the file, as of the last commit.
 
-        ``records`` in the tree (entries, queues, meta data, cleared entries still to be reclaimed), ``used_bytes`` of
-        the file that were ever used, ``reserved_bytes`` that it has on the disk, ``page_size``.
+        ``records``: LMDB entries (for entries, queues, meta data, and cleared entries not yet removed);
+        ``used_bytes``: the part of the file that was ever used; ``reserved_bytes``: its size on the disk;
+        ``page_size``.
         """
         stat, info = self._env.stat(), self._env.info()
         size = stat["psize"]
@@ -528,7 +533,7 @@ class Durable:
     # -- for the store ------------------------------------------------------------------------------------------------
 
     def check_head(self, kind: int, store_id: bytes) -> None:
-        """StoreDamaged unless this is the file of that kind of that store."""
+        """StoreDamaged unless this file has the given kind and belongs to the given store."""
         head = self.look(self._head)
         if head.store_id != store_id:
             raise self.damaged("the file belongs to another store")
@@ -536,12 +541,12 @@ class Durable:
             raise self.damaged("it holds the other kind of data: files were swapped")
 
     def mark(self, change: Callable[[Head, int], Head]) -> None:
-        """Change the head record in a commit of its own; ``change`` gets the record and the commit's number."""
+        """Change the head record in a separate commit; ``change`` is called with the record and the commit's number."""
         with self._writing() as txn:
             txn.put(layout.HEAD_KEY, change(self._head(txn), txn.id()).pack())
 
     def empty(self, keep: Mapping[bytes, bytes] | None = None) -> None:
-        """Remove everything but the meta data in ``keep``, in one commit. Queue objects become empty queues."""
+        """Replace the contents by the meta data in ``keep``, in one commit. Queue objects become empty queues."""
         self.disown_queues()
         with self._writing() as txn:
             head = self._head(txn).pack()
@@ -551,7 +556,7 @@ class Durable:
                 self._put_meta(txn, layout.META + key, value)
 
     def disown_queues(self) -> None:
-        """No queue that anybody has is one of this file any more, and nothing waits for a commit."""
+        """Detach all queue objects from this file, and drop everything that waits for a commit."""
         queues, self._queues, self.waiting, self.notes = self._queues, {}, [], {}
         for queue in queues.values():
             queue.ahead, queue.now = NOT_AHEAD, NONE
@@ -564,7 +569,7 @@ class Durable:
             raise self.broken(error, "it cannot be synced") from error
 
     def close(self) -> None:
-        """Close the file; every later call is a StoreError."""
+        """Close the file; every later call raises StoreError."""
         if not isinstance(self._env, Gone):
             self.settle()
             self.disown_queues()
@@ -574,12 +579,12 @@ class Durable:
             self.room.close()
 
     def disown(self) -> None:
-        """In a forked child: refuse every use, and touch nothing."""
+        """Called in a forked child: refuse every use, without touching the file."""
         self._env = Gone(f"{self.path}: the store belongs to the process that opened it, not to its child")
 
 
 class Gone:
-    """Stands for a file that may not be used any more."""
+    """Replaces a file that may not be used any more: every access raises StoreError."""
 
     __slots__ = ("_why",)
 
@@ -592,8 +597,8 @@ class Gone:
 
 def _some(txn: StoreTransaction, start: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
     cursor = txn.cursor()
-    found = islice(cursor, _BATCH) if cursor.set_range(start) else ()
-    return takewhile(lambda item: item[0].startswith(prefix), found)
+    batch = islice(cursor, _BATCH) if cursor.set_range(start) else ()
+    return takewhile(lambda item: item[0].startswith(prefix), batch)
 
 
 def _as_it_is(_txn: StoreTransaction, _key: bytes, value: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The work of check and salvage: read every page and record of a store, of any format from 4 on, without LMDB."""
+"""Check and salvage: read every page and record of a store, of any format from 4 on, without LMDB."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tdqsim.core.store._pages import PageFile
 from tdqsim.core.store._state import OldState, read_state
 from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
 
-__all__ = ["Half", "Looked", "look", "report", "rescue"]
+__all__ = ["Half", "StoreFindings", "examine", "report", "rescue"]
 
 _AT_ONCE: Final = 1000
 _UNFINISHED: Final = "unfinished"
-"""Where in its directory a new store is made."""
+"""The subdirectory in which a new store is made."""
 
 
-class Found:
+class QueueFindings:
     """The findings about one queue."""
 
     __slots__ = ("damaged", "key_length", "lost", "name", "now", "order", "saved", "whole")
@@ -36,7 +36,7 @@ class Found:
 
 
 class Half:
-    """One file: the findings of a walk through it.
+    """The findings about one file.
 
     Attributes:
         name: ``volatile`` or ``durable``.
@@ -67,13 +67,13 @@ class Half:
             self._file = PageFile(path, last.meta)
 
     def _forget(self) -> None:
-        self.queues: dict[int, Found] = {}
+        self.queues: dict[int, QueueFindings] = {}
         self.meta: dict[bytes, bytes] = {}
         self.problems: list[str] = []
         self._gone: set[int] = set()
 
     def check(self) -> None:
-        """Look at everything."""
+        """Read everything."""
         file = self._file
         if file is None:
             self.problems = self._unusable
@@ -94,16 +94,16 @@ class Half:
                 self.problems.append(f"queue {queue.name!r}: {there} records are there, {queue.now.count} should be")
         self.problems += dict.fromkeys(file.problems)
 
-    def entries(self) -> Iterator[tuple[Found, Item]]:
+    def entries(self) -> Iterator[tuple[QueueFindings, Item]]:
         """Every undamaged record with its queue, in key order."""
         self._forget()
         last = b""
         for key, value in merge(self._file.records(), self._orphans) if self._file is not None else ():
-            if key != last:  # met again in a page that damage made a copy of
+            if key != last:  # damage may leave two copies of a page, and so of a key
                 yield from self._record(key, value)
             last = key
 
-    def _record(self, key: bytes, value: bytes) -> Iterator[tuple[Found, Item]]:
+    def _record(self, key: bytes, value: bytes) -> Iterator[tuple[QueueFindings, Item]]:
         try:
             if key[0] >= layout.PIECES >> 56:
                 return
@@ -116,17 +116,17 @@ class Half:
                 self.meta[key[1:]] = self._whole(layout.decode(key, value, what), what)
             elif key.startswith(layout.QUEUE):
                 order, key_length, now = layout.read_queue_record(key[1:], value)
-                self.queues[now.number] = Found(key[1:], order, key_length, now)
+                self.queues[now.number] = QueueFindings(key[1:], order, key_length, now)
             elif key.startswith(layout.RECLAIM):
                 self._gone.add(int.from_bytes(key[1:], "big"))
         except StoreDamaged as error:
             self.problems.append(str(error))
 
-    def _whole(self, found: list[Item] | Long, what: str) -> bytes:
+    def _whole(self, decoded: list[Item] | Long, what: str) -> bytes:
         assert self._file is not None
-        return found.data(self._file.get, what) if isinstance(found, Long) else found[0]  # type: ignore[return-value]
+        return decoded.data(self._file.get, what) if isinstance(decoded, Long) else decoded[0]  # type: ignore[return-value]
 
-    def _entry(self, key: bytes, value: bytes) -> Iterator[tuple[Found, Item]]:
+    def _entry(self, key: bytes, value: bytes) -> Iterator[tuple[QueueFindings, Item]]:
         number = int.from_bytes(key[:8], "big") ^ layout.ENTRIES
         if number in self._gone or len(key) < 16:
             return
@@ -135,35 +135,35 @@ class Half:
             queue = self.queues[number] = self._lost(number, len(key) - 16)
         seq = layout.entry_number(key)
         try:
-            found = layout.decode(key, value, "a record")
-            if isinstance(found, Long):
-                found = [found.item(key, self._whole(found, "a record"))]
+            items = layout.decode(key, value, "a record")
+            if isinstance(items, Long):
+                items = [items.item(key, self._whole(items, "a record"))]
         except StoreDamaged:
             queue.damaged.append(seq)
             return
-        for at, item in enumerate(found, seq - len(found) + 1):
+        for at, item in enumerate(items, seq - len(items) + 1):
             if queue.order is Order.KEYED or queue.lost or queue.now.first <= at <= queue.now.last:
                 queue.whole += 1
                 yield queue, item
             elif at > queue.now.last or seq < queue.now.first:
                 self.problems.append(f"queue {queue.name!r}: record {at} was taken long ago, but is still there")
 
-    def _lost(self, number: int, key_length: int) -> Found:
-        """A queue whose record is lost."""
+    def _lost(self, number: int, key_length: int) -> QueueFindings:
+        """Make findings for a queue whose record is lost."""
         name = b"LOST-%d" % number
         self.problems.append(f"there are records of a queue whose own record is lost; it is called {name!r} here")
-        return Found(name, Order.KEYED if key_length else Order.FIFO, key_length, Standing(), lost=True)
+        return QueueFindings(name, Order.KEYED if key_length else Order.FIFO, key_length, Standing(), lost=True)
 
 
 # -- the store --------------------------------------------------------------------------------------------------------
 
 
-class Looked(NamedTuple):
-    """A store of which everything was looked at.
+class StoreFindings(NamedTuple):
+    """The findings about a store.
 
     Attributes:
         halves: its files.
-        problems: problems beside the files, or with both together.
+        problems: problems that concern both files, or files beside them.
         notes: problems with a meta page that the other one replaces.
         format: its format; 0 when no head record is whole.
         clean: whether it is certain that it was closed cleanly.
@@ -178,19 +178,19 @@ class Looked(NamedTuple):
     salvaged: bool
 
     def wrong(self) -> list[str]:
-        """All that is wrong, a line each."""
+        """Everything that is wrong, as lines of text."""
         damaged = [
             f"{half.name}: queue {queue.name!r}: record {seq} is damaged"
             for half in self.halves
             for queue in half.queues.values()
             for seq in queue.damaged
         ]
-        found = [f"{half.name}: {problem}" for half in self.halves for problem in half.problems]
-        return [*self.problems, *self.notes, *found, *damaged]
+        of_files = [f"{half.name}: {problem}" for half in self.halves for problem in half.problems]
+        return [*self.problems, *self.notes, *of_files, *damaged]
 
 
-def look(path: Path) -> Looked:
-    """Look at all of a store.
+def examine(path: Path) -> StoreFindings:
+    """Read all of a store.
 
     Raises:
         StoreVersionError: it has a format that this version cannot read.
@@ -203,9 +203,9 @@ def look(path: Path) -> Looked:
     heads = [half.head for half in halves if half.head is not None]
     formats = {head.format for head in heads}
     if (path / "durable" / "journal").exists() or (formats and not formats <= set(range(OLDEST_FORMAT, FORMAT + 1))):
-        found = f"format {max(formats)}" if formats else "an older format"
+        format_ = f"format {max(formats)}" if formats else "an older format"
         raise StoreVersionError(
-            f"{path}: the store has {found}; this tdqsim reads the formats {OLDEST_FORMAT} to {FORMAT}"
+            f"{path}: the store has {format_}; this tdqsim reads the formats {OLDEST_FORMAT} to {FORMAT}"
         )
     old = read_state(path) if heads and durable.head is not None and durable.head.format < FORMAT else None
     if old is not None and old.problem:
@@ -224,10 +224,11 @@ def look(path: Path) -> Looked:
     if clean and left.volatile and (volatile is None or volatile.commit != left.volatile):
         problems.append("the volatile file is not the one that the store was closed with")
         clean = False
-    return Looked(halves, problems, notes, max(formats, default=0), clean, left.salvaged)
+    return StoreFindings(halves, problems, notes, max(formats, default=0), clean, left.salvaged)
 
 
 def report(halves: list[Half], problems: list[str]) -> dict[str, Any]:
+    """The findings as the JSON object that :mod:`tdqsim.core.store.check` reads."""
     return {
         "problems": problems + [f"{half.name}: {problem}" for half in halves for problem in half.problems],
         "queues": [
@@ -240,7 +241,7 @@ def report(halves: list[Half], problems: list[str]) -> dict[str, Any]:
 
 
 def rescue(path: Path, target: Path) -> dict[str, Any]:
-    """Put everything that is whole into a new store, which is in its place only when it is finished."""
+    """Copy all undamaged data to a new store; it is made in a subdirectory and moved into place when complete."""
     if any((target / name).exists() for name in KINDS):
         raise StoreError(f"{target}: there is a store already; salvage writes to a new one")
     there = target.exists()
@@ -261,31 +262,34 @@ def rescue(path: Path, target: Path) -> dict[str, Any]:
 
 
 def _fill(path: Path, target: Path) -> dict[str, Any]:
-    looked = look(path)
+    findings = examine(path)
     before = (
-        looked.problems + looked.notes + [f"{half.name}: {each}" for half in looked.halves for each in half.problems]
+        findings.problems
+        + findings.notes
+        + [f"{half.name}: {each}" for half in findings.halves for each in half.problems]
     )
     place = target / _UNFINISHED
     shutil.rmtree(place, ignore_errors=True)
     store = Store(place)
     try:
-        for half in looked.halves:
+        for half in findings.halves:
             kind = half.head.kind if half.head is not None else KINDS.index(half.name)
             _save(half, store, durable=kind == 1)
-        store.close_as(clean=looked.clean, salvaged=True)
+        store.close_as(clean=findings.clean, salvaged=True)
     finally:
         store.close(clean=False)
     for name in KINDS:
         if (place / name).exists():
             (place / name).replace(target / name)
-    return {**report(looked.halves, []), "problems": before, "format": looked.format}
+    return {**report(findings.halves, []), "problems": before, "format": findings.format}
 
 
 def _save(half: Half, store: Store, *, durable: bool) -> None:
     """Copy the undamaged records of a half into the new store.
 
-    The last record of a FIFO queue keeps its number, also when all are lost. So who had taken the records up to a
-    number and has not committed takes none that lies behind them, whichever are lost; of his own he may leave some.
+    The numbers of a FIFO queue continue after the number of its last record, even when all records are lost. So when a
+    unit of work had read the records up to a number and is completed after the salvage, it removes no record behind
+    that number, whichever records are lost; some of those that it had read may remain.
     """
     before = {queue.name: queue.now.last - queue.whole for queue in half.queues.values() if not queue.lost}
     if durable:

@@ -1,10 +1,10 @@
 """Volatile KEYED queues: a dict from key to the entries with that key, in order of arrival.
 
-The dict is the only truth; one operation changes it. The order of the keys is made at the first search by
-anything but EQ, and kept from then on. While a change is under way the queue is ``unsure``: a call that finds it so,
-since something was raised in between, counts the entries anew and has the order made anew. When memory is short, all
-entries go to the disk, and everything is done there, a commit each, until the queue is empty again: each method first
-asks where the entries are.
+All other state is derived from the dict, which a single operation changes. The sorted keys are made at the first search
+that is not EQ, and maintained from then on. During a change the queue is ``unsure``. If an exception interrupts the
+change, the next call sees this, counts the entries again and drops the sorted keys. When memory is short, all entries
+are moved to the disk, and each operation is a commit there, until the queue is empty again. So each method first checks
+where the entries are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PER_ENTRY: Final = 400
 
 
 class _Emptied:
-    """The state in memory after all entries were moved."""
+    """Empties a queue's memory after the commit that moved its entries to the disk."""
 
     __slots__ = ("queue",)
 
@@ -43,23 +43,23 @@ class KeyedQueue(VolatileQueue):
     """A KEYED queue.
 
     Attributes:
-        by_key: the entry, or the entries in order of arrival, under each key; nothing while all are on the disk.
-        keys: the keys in order; None until they are asked for.
-        many: how many entries there are.
+        by_key: the entry, or the entries in order of arrival, under each key; empty while all are on the disk.
+        keys: the sorted keys; None until they are needed.
+        in_memory: the number of entries in memory.
         unsure: whether a change of these three was begun and not finished.
     """
 
-    __slots__ = ("by_key", "keys", "many", "unsure")
+    __slots__ = ("by_key", "in_memory", "keys", "unsure")
 
     def __init__(self, pool: Volatile, name: bytes, order: Order, key_length: int) -> None:
         super().__init__(pool, name, order, key_length)
         self.by_key: dict[bytes, Entry | deque[Entry]] = {}
         self.keys: Any = None
-        self.many = 0
+        self.in_memory = 0
         self.unsure = False
 
     def _home(self) -> DurableQueue | None:
-        """The queue on the disk, when the entries are there; None when they are in memory, and nothing is unsure."""
+        """The queue on the disk if the entries are there; None if they are in memory, which is consistent then."""
         stored = self.disk
         if stored is not None:
             stored.durable.settle()
@@ -70,9 +70,9 @@ class KeyedQueue(VolatileQueue):
         return None
 
     def _count_anew(self) -> None:
-        """Make everything anew from the entries themselves."""
+        """Derive the rest of the state from the dict again."""
         self.keys = None
-        self.many = sum(len(there) if isinstance(there, deque) else 1 for there in self.by_key.values())
+        self.in_memory = sum(len(there) if isinstance(there, deque) else 1 for there in self.by_key.values())
         self.unsure = False
 
     # -- putting and taking -------------------------------------------------------------------------------------------
@@ -114,9 +114,9 @@ class KeyedQueue(VolatileQueue):
             (there.appendleft if front else there.append)(entry)
         else:
             self.by_key[key] = deque((entry, there) if front else (there, entry))
-        self.many += 1
+        self.in_memory += 1
         self.unsure = False
-        return self.many
+        return self.in_memory
 
     def take(self) -> bytes | None:
         """See the base."""
@@ -139,8 +139,8 @@ class KeyedQueue(VolatileQueue):
             return self._take_stored(stored, search, key)
         if search is SearchOrder.EQ:
             return self._take(key)
-        found = next(self._matching(search, key), None)
-        return None if found is None else self._take(found)
+        first = next(self._matching(search, key), None)
+        return None if first is None else self._take(first)
 
     @staticmethod
     def _take_stored(stored: DurableQueue, search: SearchOrder | None, key: bytes) -> Entry | None:
@@ -162,7 +162,7 @@ class KeyedQueue(VolatileQueue):
             del self.by_key[key]
             if self.keys is not None:
                 self.keys.remove(key)
-        self.many -= 1
+        self.in_memory -= 1
         self.unsure = False
         return entry
 
@@ -179,7 +179,7 @@ class KeyedQueue(VolatileQueue):
     def count(self) -> int:
         """See the base."""
         stored = self._home()
-        return self.many if stored is None else stored.now.count
+        return self.in_memory if stored is None else stored.now.count
 
     @property
     def data_bytes(self) -> int:
@@ -217,7 +217,7 @@ class KeyedQueue(VolatileQueue):
         return iter(list(islice(self._under(self._matching(search, key)), skip, None)))
 
     def _matching(self, search: SearchOrder, key: bytes) -> Iterator[bytes]:
-        """The keys that relate to ``key`` as asked, ascending."""
+        """The keys that match a search, ascending."""
         if search is SearchOrder.EQ:
             return iter([key] if key in self.by_key else ())
         keys = self._in_order()
@@ -231,7 +231,7 @@ class KeyedQueue(VolatileQueue):
 
     def clear(self) -> int:
         """See the base."""
-        went = self.count
+        removed = self.count
         stored = self._home()
         if stored is None:
             self.unsure, self.by_key = True, {}
@@ -239,7 +239,7 @@ class KeyedQueue(VolatileQueue):
             work = stored.work()
             work.clear()
             stored.durable.commit((work,))
-        return went
+        return removed
 
     def clear_keys(self, search: SearchOrder, key: bytes) -> int:
         """See the base."""
@@ -247,10 +247,10 @@ class KeyedQueue(VolatileQueue):
         before = self.count
         stored = self._home()
         if stored is None:
-            left = dict(self.by_key)
-            for found in list(self._matching(search, key)):
-                del left[found]
-            self.unsure, self.by_key = True, left
+            remaining = dict(self.by_key)
+            for each in list(self._matching(search, key)):
+                del remaining[each]
+            self.unsure, self.by_key = True, remaining
         else:
             work: Any = stored.work()
             while work.take_key(search, key) is not None:
@@ -268,7 +268,7 @@ class KeyedQueue(VolatileQueue):
         return sum(len(entry.data) + len(entry.sender) + each for entry in self._under(self.by_key))
 
     def overflow(self) -> None:
-        """Write everything to the disk."""
+        """Move all entries to the disk."""
         if self.disk is None:
             self.disk = self._made_on_disk()
         if self._home() is None and self.by_key:

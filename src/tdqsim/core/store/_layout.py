@@ -1,7 +1,7 @@
-"""How queues, entries and meta data lie in an LMDB file.
+"""The format of queues, entries and meta data in an LMDB file.
 
-Everything is in one tree; the first byte of a key is its kind, so that one walk in key order meets the head, the
-meta data, the queue records, the numbers to reclaim, and then all entries:
+Everything is in one tree. The first byte of a key is its kind, so that a walk in key order gives the head, the meta
+data, the queue records, the numbers to reclaim, and then all entries:
 
 =============  =========================================================  =========================================
 first byte     rest of the key                                            value
@@ -14,11 +14,11 @@ first byte     rest of the key                                            value
 ``C0`` - ``FF``  internal number, index                                     a piece of something long
 =============  =========================================================  =========================================
 
-Internal numbers are never given twice. Every value begins with a checksum over its key and the rest, so that an entry
-found under its own key with a matching checksum is undamaged. Plain records of one commit on a FIFO queue
-share entries of up to :data:`INLINE` bytes under the number of their last; every other record has an entry of its own.
-A longer record lies in pieces of that size, under a number of its own: no value takes pages beside the tree, which
-would have to be contiguous, and so room can be counted in pages, wherever they are free.
+Internal numbers are never reused. Every value begins with a checksum over its key and the rest of the value, so that an
+entry with a matching checksum is undamaged and under its own key. Plain records that one commit puts on a FIFO queue
+share LMDB entries of up to :data:`INLINE` bytes, under the number of the last one; every other record has its own LMDB
+entry. A record longer than that is stored in pieces of this size, under a number of its own. So no value needs LMDB's
+overflow pages, which must be contiguous, and room can be counted in single pages, wherever they are free.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ __all__ = [
 FORMAT: Final = 6
 """The version of this layout and of the records of regions and systems; other formats are refused.
 
-Format 6 has the marks of a clean end in the head record; formats 4 and 5 had them in a file `state` of their own.
+Format 6 records a clean close in the head record; formats 4 and 5 did so in a separate file `state`.
 """
 OLDEST_FORMAT: Final = 4
-"""The oldest format that salvage and upgrade read: its entries are like those of this one."""
+"""The oldest format that salvage and upgrade read: its entries have the same form as those of this format."""
 
 Durability = Literal["process", "power"]
-"""The failures that a commit survives: the end of the process, or a loss of power too."""
+"""The failures that a commit survives: ``process``: the end of the process; ``power``: a loss of power too."""
 
 INLINE: Final = 1900
 """Bytes of records in one entry; two such entries fit into a page of 4,096."""
@@ -67,7 +67,7 @@ RECLAIM: Final = b"\x03"
 ENTRIES: Final = 1 << 63
 PIECES: Final = ENTRIES | 1 << 62
 ZERO: Final = 1 << 40
-"""Added to a record number in its key, since records put back in front have numbers below 1."""
+"""Added to the record number in a key, because records put back at the front may have numbers below 1."""
 
 _SEAL: Final = Struct(">I")
 _NUMBERED: Final = Struct(">QQ")
@@ -83,11 +83,11 @@ _MOST: Final = 100
 _pack_seal, _pack_numbered, _pack_record = _SEAL.pack, _NUMBERED.pack, _QUEUE_RECORD.pack
 
 ONE, MANY, FULL, LONG = b"\x31", b"\x32", b"\x33", b"\x34"
-"""The kinds of values: one plain record, several, one with sender and time, one whose data lies in pieces."""
+"""The kinds of values: one plain record, several, one with sender and time, one whose data is in pieces."""
 
 
 class Order(Enum):
-    """The order in which a queue hands out its entries."""
+    """The order in which entries are taken from a queue."""
 
     FIFO = "FIFO"
     LIFO = "LIFO"
@@ -98,7 +98,7 @@ ORDERS: Final = tuple(Order)
 
 
 class SearchOrder(Enum):
-    """How the key of an entry relates to the key that is searched for."""
+    """The relation of an entry's key to the key of a search."""
 
     EQ = "EQ"
     NE = "NE"
@@ -113,9 +113,9 @@ class Entry(NamedTuple):
 
     Attributes:
         data: the data, which may be empty.
-        key: its key, of the key length of the KEYED queue; this and the others are empty for other queues.
+        key: its key, as long as the KEYED queue's key length; key, sender and time are empty for other queues.
         sender: the sender, in the caller's format; up to 255 bytes.
-        time_ns: when it was put, in nanoseconds since 1970 UTC, as the caller gave it.
+        time_ns: the caller's time of the put, in nanoseconds since 1970 UTC.
     """
 
     data: bytes
@@ -132,7 +132,7 @@ class Standing(NamedTuple):
     """The state of a durable queue as of a commit.
 
     Attributes:
-        first: the number of its first record; in a KEYED queue no more than the lowest that may be in use.
+        first: the number of its first record; in a KEYED queue a lower bound of the numbers in use.
         last: the number of its last record, ``first - 1`` when a FIFO or LIFO queue is empty.
         count: how many records there are.
         data_bytes: bytes of their data.
@@ -147,7 +147,7 @@ class Standing(NamedTuple):
 
 
 class Long(NamedTuple):
-    """Data that lies in pieces: the number of the pieces, the bytes, their checksum, and the entry's other slots."""
+    """Data stored in pieces: the internal number of the pieces, size and checksum of the data, and the other fields."""
 
     number: int
     size: int
@@ -156,7 +156,7 @@ class Long(NamedTuple):
     time_ns: int
 
     def item(self, key: bytes, data: bytes) -> Item:
-        """The item that was put under an LMDB key, with its data."""
+        """The item that was stored under an LMDB key, with its data."""
         return data if len(key) == _NUMBERED.size else Entry(data, key[8:-8], self.sender, self.time_ns)
 
     def pieces(self) -> Iterator[bytes]:
@@ -164,7 +164,7 @@ class Long(NamedTuple):
         return (_PIECE.pack(self.number | PIECES, index) for index in range(-(-self.size // INLINE)))
 
     def data(self, get: Callable[[bytes], bytes | None], what: str) -> bytes:
-        """The data of all pieces; StoreDamaged, naming ``what``, when it is not the data that was put."""
+        """The data of all pieces; StoreDamaged, naming ``what``, when it is not what was written."""
         data = b"".join(get(key) or b"" for key in self.pieces())
         if len(data) != self.size or crc32(data) != self.crc:
             raise StoreDamaged(f"{what} is damaged: a piece of it is not what was written")
@@ -175,12 +175,12 @@ class Long(NamedTuple):
 
 
 def seal(key: bytes, rest: bytes) -> bytes:
-    """A value with the checksum that ties it to its key."""
+    """Put the checksum over key and value in front of a value."""
     return _pack_seal(crc32(rest, crc32(key))) + rest
 
 
 def unseal(key: bytes, value: bytes, what: str) -> bytes:
-    """The sealed value; StoreDamaged, naming ``what``, when its checksum does not match."""
+    """The value without its checksum; StoreDamaged, naming ``what``, when the checksum does not match."""
     rest = value[4:]
     if not rest or value[:4] != _pack_seal(crc32(rest, crc32(key))):
         raise StoreDamaged(f"{what} is damaged: its checksum does not match")
@@ -188,7 +188,7 @@ def unseal(key: bytes, value: bytes, what: str) -> bytes:
 
 
 def encode(key: bytes, part: Sequence[Item]) -> bytes:
-    """The value under a key of records that :func:`parts` says share an entry."""
+    """Encode records that share an LMDB entry (see :func:`parts`) as the value for its key."""
     item = part[0]
     if len(part) == 1 and item.__class__ is bytes:
         rest = ONE + item
@@ -203,7 +203,7 @@ def encode(key: bytes, part: Sequence[Item]) -> bytes:
 
 
 def encode_long(key: bytes, item: Item, number: int) -> tuple[bytes, Iterator[tuple[bytes, bytes]]]:
-    """The value under a key of a record whose data lies in pieces under a number, and their keys and values."""
+    """Encode a record whose data is stored in pieces: the value for its key, and keys and values of the pieces."""
     data, _, sender, time_ns = item if isinstance(item, Entry) else Entry(item)
     long = Long(number, len(data), crc32(data), sender, time_ns)
     rest = LONG + _LONG.pack(*long[:3]) + _FACTS.pack(time_ns, len(sender)) + sender
@@ -213,7 +213,7 @@ def encode_long(key: bytes, item: Item, number: int) -> tuple[bytes, Iterator[tu
 
 
 def decode(key: bytes, value: bytes, what: str) -> list[Item] | Long:
-    """The records in a value under a key; StoreDamaged, naming ``what``, when it is damaged."""
+    """Decode the value under a key to its records; StoreDamaged, naming ``what``, when it is damaged."""
     rest = unseal(key, value, what)
     kind = rest[:1]
     if kind == ONE:
@@ -233,7 +233,7 @@ def decode(key: bytes, value: bytes, what: str) -> list[Item] | Long:
 
 def _split(rest: bytes) -> list[Item]:
     count = int.from_bytes(rest[1:3], "big")
-    form = "%ds" * count % _sizes(count).unpack_from(rest, 3)  # all in one call; struct keeps forms that come again
+    form = "%ds" * count % _sizes(count).unpack_from(rest, 3)  # one call for all records; struct caches its formats
     return list(unpack_from(form, rest, 3 + 2 * count))
 
 
@@ -243,13 +243,13 @@ def _sizes(count: int) -> Struct:
 
 
 def parts(items: Sequence[bytes]) -> Iterator[tuple[Sequence[bytes], int]]:
-    """Which records of one commit on a FIFO queue share an entry, and the bytes of their data."""
+    """Divide records of one commit on a FIFO queue into groups that share an LMDB entry, with the bytes of data."""
     ends = list(accumulate(map(len, items), initial=0))
-    start, many = 0, len(items)
-    while start < many:
+    start, count = 0, len(items)
+    while start < count:
         begun = ends[start]
-        stop = bisect_right(ends, begun + INLINE, start + 1, min(start + _MOST, many) + 1) - 1
-        while ends[stop] - begun > INLINE - 2 * (stop - start):  # each has its length there too
+        stop = bisect_right(ends, begun + INLINE, start + 1, min(start + _MOST, count) + 1) - 1
+        while ends[stop] - begun > INLINE - 2 * (stop - start):  # two bytes for the length of each record
             stop -= 1
         stop = max(stop, start + 1)
         yield items[start:stop], ends[stop] - begun
@@ -280,7 +280,7 @@ def entry_number(key: bytes) -> int:
 
 
 def queue_record(facts: tuple[int, int, int], now: Standing) -> bytes:
-    """The value of a queue record; the facts are its key's checksum, its place in ORDERS, its key length."""
+    """Encode a queue record; ``facts`` is its key's checksum, its index in ORDERS, and its key length."""
     crc, order, key_length = facts
     first, last, count, size, number = now
     body = _pack_record(order, key_length, number, first, last, count, size)
@@ -288,7 +288,7 @@ def queue_record(facts: tuple[int, int, int], now: Standing) -> bytes:
 
 
 def read_queue_record(name: bytes, value: bytes) -> tuple[Order, int, Standing]:
-    """Order, key length and standing in a queue record; StoreDamaged when it is not one."""
+    """Decode a queue record to order, key length and standing; StoreDamaged when it is not one."""
     body = unseal(QUEUE + name, value, f"the record of queue {name!r}")
     if len(body) != _QUEUE_RECORD.size or body[0] >= len(ORDERS):
         raise StoreDamaged(f"the record of queue {name!r} is not a queue record")
@@ -301,14 +301,14 @@ class Head(NamedTuple):
 
     Attributes:
         format: the version of the layout.
-        kind: the file's place in the store: 0 volatile, 1 durable.
+        kind: the kind of file: 0 volatile, 1 durable.
         store_id: the store's unique identifier.
         next_number: the next internal number.
         clean: the store was closed cleanly, by the commit that wrote this record.
         salvaged: the store was made by salvage and has not been closed cleanly since.
         commit: the number of the commit that set ``clean``.
         volatile: at a clean close, the number of the volatile file's last commit; 0 when there was no such file.
-        boot: the start of the machine in which the store was last opened; zeros where the system does not say.
+        boot: the identifier of the machine's boot in which the store was last opened; zeros where there is none.
     """
 
     format: int
@@ -328,7 +328,7 @@ class Head(NamedTuple):
 
 
 def read_head(value: bytes | None) -> Head:
-    """The head of a file, of an older format too; StoreDamaged when it is not one."""
+    """Decode the head of a file of this or an older format; StoreDamaged when it is not one."""
     body = unseal(HEAD_KEY, value or b"", "the head record")
     if len(body) == _OLD_HEAD.size:
         return Head(*_OLD_HEAD.unpack(body))
@@ -342,7 +342,7 @@ def read_head(value: bytes | None) -> Head:
 
 
 def check_queue(name: bytes, order: Order, key_length: int) -> None:
-    """ValueError when there cannot be such a queue."""
+    """Raise ValueError when a queue cannot have these properties."""
     if not 0 < len(name) <= MAX_NAME:
         raise ValueError(f"queue name of {len(name)} bytes: it must have 1 to {MAX_NAME}")
     if (key_length not in range(1, MAX_KEY + 1)) if order is Order.KEYED else key_length:
@@ -350,22 +350,22 @@ def check_queue(name: bytes, order: Order, key_length: int) -> None:
 
 
 def nothing() -> None:
-    """Do nothing in a pause: the default."""
+    """The default callback for pauses: does nothing."""
 
 
 def not_keyed(name: bytes, order: Order) -> ValueError:
-    """The exception for keys given for a queue without keys."""
+    """The exception for a call with a key on a queue without keys."""
     return ValueError(f"queue {name!r}: only a KEYED queue has entries with keys; this one is {order.name}")
 
 
 def check_key(name: bytes, key: bytes, key_length: int) -> None:
-    """ValueError when a key has not the length of its queue's keys."""
+    """Raise ValueError when a key does not have the queue's key length."""
     if len(key) != key_length:
         raise ValueError(f"queue {name!r}: key of {len(key)} bytes: it must have {key_length}")
 
 
 def check_entry(name: bytes, entry: Entry, key_length: int) -> None:
-    """ValueError when an entry does not fit its queue."""
+    """Raise ValueError when an entry does not fit its queue."""
     check_key(name, entry.key, key_length)
     if len(entry.sender) > MAX_SENDER:
         raise ValueError(f"queue {name!r}: sender of {len(entry.sender)} bytes: at most {MAX_SENDER}")

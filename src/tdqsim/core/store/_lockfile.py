@@ -1,7 +1,7 @@
-"""One process writes a store: the lock file that says which.
+"""The lock file of a store, which ensures that only one process writes it.
 
-The lock is the system's, so it ends with the process however that ends, and a file that is left behind blocks no
-process out. The process id inside is for the message only. A symbolic link in its place is refused.
+It uses a lock of the operating system, which is released when the process ends in any way; a file that is left behind
+locks out nobody. The process id in the file is only used in messages. A symbolic link in its place is refused.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ class LockFile:
     __slots__ = ("_fd", "_lock")
 
     def __init__(self, path: Path, *, mine: bool = True) -> None:
-        """Take the lock and leave a mark if it is ``mine``; where nothing may be written, ask for no more than reading.
+        """Take the lock; for a writer (``mine``) also write this process's id into the file.
+
+        If the caller is not a writer and may not write the file, it is opened for reading only.
 
         Raises:
-            StoreInUse: another process has it.
-            StoreError: there is a symbolic link in its place.
+            StoreInUse: another process has the lock.
+            StoreError: there is a symbolic link in place of the file.
         """
         self._fd = -1
         self._fd = _opened(path, mine=mine)
@@ -45,13 +47,13 @@ class LockFile:
             raise
 
     def release(self) -> None:
-        """Give the lock up; may be done again when it was interrupted."""
+        """Release the lock; may be called again after an interrupt."""
         if self._fd >= 0:
             self._lock.release()
             self.forget()
 
     def forget(self) -> None:
-        """Let the file go: all that a forked child may do, since the lock itself is its parent's too."""
+        """Close the file without unlocking it, as a forked child does, which shares the lock with its parent."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -61,7 +63,7 @@ class LockFile:
 
 
 def _opened(path: Path, *, mine: bool) -> int:
-    """The file's descriptor; -1 when there is none and none can be made: then no process can hold it either."""
+    """Open the file; returns -1 when it does not exist and cannot be made, so that no process can hold it either."""
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | OWN_FILE, 0o600)
     except OSError as error:
@@ -82,7 +84,7 @@ def _holder(fd: int) -> int:
 
 
 def this_boot() -> bytes:
-    """The identifier of this start of the machine, 16 bytes; zeros where the system has none."""
+    """The identifier of the machine's current boot, 16 bytes; zeros where the system has none."""
     try:
         return bytes.fromhex(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip().replace("-", ""))
     except (OSError, ValueError):
@@ -90,7 +92,7 @@ def this_boot() -> bytes:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process has the store in a directory."""
+    """Whether a process has the store in a directory open for writing."""
     try:
         LockFile(path / "lock", mine=False).release()
     except StoreInUse:

@@ -1,17 +1,18 @@
-"""Volatile FIFO and LIFO queues: a deque, of which the middle (or the bottom) may be on the disk.
+"""Volatile FIFO and LIFO queues: a deque whose middle (or bottom) may be on the disk.
 
-The records themselves are the only truth: the count is derived from them, and no line of a put or a take can be
-interrupted so that they disagree. Where the records of a queue are:
+The count is derived from the records themselves, so an interrupt at any line of a put or a take cannot make them
+disagree. A queue is in one of three states:
 
-- *unused*: nothing was ever put, so not even a deque is there, of which there may be a hundred thousand;
-- *in memory*: everything is in ``tail``;
-- *overflowed*: the next records are in ``head``, then comes ``disk``, then ``tail``; of a LIFO queue ``tail`` is on
-  top of ``disk``, and there is no head. This is right of a queue in memory too, so it becomes this before it moves.
+- *unused*: nothing was ever put. It has not even a deque, since a region may have 100,000 such queues;
+- *in memory*: all records are in ``tail``;
+- *overflowed*: the next records are in ``head``, then come those on ``disk``, then ``tail``. A LIFO queue has no head:
+  ``tail`` is on top of ``disk``. This description holds for a queue in memory too, so a queue becomes overflowed
+  before its records are moved.
 
-In memory a put or a take is one operation of a deque. Otherwise, and only then, the queue is ``careful``.
+In memory a put or a take is a single deque operation. In the other two states the queue is ``careful``.
 
-Records move in a commit of the disk, which in the same moment sets the queue's records in memory: if that is
-interrupted, the disk is in doubt, and everything that a careful queue does begins with settling it.
+Records are moved by a commit of the disk file, whose settling also sets the queue's records in memory. If that is
+interrupted, the commit is in doubt, so each operation of a careful queue begins by settling it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["PER_RECORD", "LifoQueue", "VolatileQueue"]
 
 PER_RECORD: Final = 64
-"""Memory that a record takes beside its data; it is charged with it."""
+"""The memory that a record is charged for in addition to its data."""
 _BATCH_BYTES: Final = 256 * 1024
 _LEAST: Final = 16
 _MOST: Final = 512
@@ -41,7 +42,7 @@ NOTHING: Final[deque[bytes]] = deque(maxlen=0)
 
 
 class Moved:
-    """The records in memory after a commit that moved some; its settling gives them to the queue."""
+    """The records in memory after a commit that moved some; settling the commit sets them in the queue."""
 
     __slots__ = ("head", "queue", "tail")
 
@@ -58,7 +59,7 @@ class VolatileQueue:
 
     Attributes:
         name: its name.
-        order: the order in which it hands out its entries.
+        order: the order in which entries are taken.
         key_length: the length of its keys; 0 unless KEYED.
     """
 
@@ -77,7 +78,7 @@ class VolatileQueue:
     # -- putting and taking -------------------------------------------------------------------------------------------
 
     def put(self, data: bytes) -> int:
-        """Add a record to a FIFO or LIFO queue; how many there are then.
+        """Add a record to a FIFO or LIFO queue; returns the number of records after it.
 
         Raises:
             StoreFull: memory is used up, and there is no room on the disk; nothing was put.
@@ -108,14 +109,14 @@ class VolatileQueue:
         return len(self.head) + len(tail) + stored.now.count
 
     def _settled(self) -> DurableQueue | None:
-        """The queue on the disk, if there is one, when nothing of it is in doubt."""
+        """The queue on the disk, if there is one, after settling a commit in doubt."""
         stored = self.disk
         if stored is not None and stored.durable.in_doubt:
             stored.durable.settle()
         return stored
 
     def _tail(self) -> deque[bytes]:
-        """Where records are put; made with the first one."""
+        """The deque for new records; made for the first one."""
         if self.tail is NOTHING:
             self.tail = deque()
         if self.disk is None:
@@ -126,7 +127,7 @@ class VolatileQueue:
         try:
             self._move(self.batch)
         except StoreFull:
-            self.batch = len(self.tail)  # memory will do until the budget is spent
+            self.batch = len(self.tail)  # keep the records in memory until the budget is spent
 
     def take(self) -> bytes | None:
         """Remove the next entry in the queue's order and return its data; None when the queue is empty."""
@@ -147,7 +148,7 @@ class VolatileQueue:
         return self.tail.popleft() if self.tail else None
 
     def put_back(self, item: Item) -> None:
-        """Add a record, or an entry of a KEYED queue, in front: it is the next that is taken (with its key)."""
+        """Add a record, or an entry of a KEYED queue, at the front: it is the next one taken (with its key)."""
         self._settled()
         near = self._tail()
         (self.head if self.careful else near).appendleft(item)  # type: ignore[arg-type]
@@ -162,13 +163,13 @@ class VolatileQueue:
         return None if data is None else Entry(data)
 
     def take_key(self, _search: SearchOrder, _key: bytes) -> Entry | None:
-        """Remove the entry that :meth:`find` finds and return it."""
+        """Remove and return the entry that :meth:`find` would return."""
         raise not_keyed(self.name, self.order)
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------------
 
     def _parts(self) -> tuple[deque[bytes] | DurableQueue | None, ...]:
-        """Where the records are, in the order in which they are taken."""
+        """The places of the records, in the order in which they are taken."""
         stored = self._settled()
         return self.head, stored, self.tail
 
@@ -182,12 +183,12 @@ class VolatileQueue:
 
     @property
     def memory_count(self) -> int:
-        """How many of them are in memory only."""
+        """How many entries are only in memory."""
         return self.count - (self.disk.now.count if self.disk is not None else 0)
 
     @property
     def data_bytes(self) -> int:
-        """Bytes of their data; those in memory are added up."""
+        """The bytes of data of all entries; computed for those in memory."""
         stored = self._settled()
         return sum(map(len, self.head)) + sum(map(len, self.tail)) + (0 if stored is None else stored.data_bytes)
 
@@ -198,13 +199,13 @@ class VolatileQueue:
     def entries(
         self, *, reverse: bool = False, skip: int = 0, limit: int | None = None, pause: Callable[[], object] = nothing
     ) -> Iterator[Entry]:
-        """The entries in the order in which they would be taken, as they are now.
+        """The current entries in the order in which they would be taken.
 
-        Those that overflowed are read as they are asked for: they must not be taken meanwhile.
+        Entries on the disk are read during the iteration and must not be taken meanwhile.
 
         Args:
-            reverse: the other way round.
-            skip: how many to pass over first.
+            reverse: give them in reverse order.
+            skip: how many to skip first.
             limit: how many at most.
             pause: see :meth:`tdqsim.core.store.DurableQueue.entries`.
         """
@@ -212,12 +213,12 @@ class VolatileQueue:
         walks: list[Iterator[Entry]] = []
         for part in self._parts()[:: -1 if reverse else 1]:
             size = 0 if part is None else len(part) if isinstance(part, deque) else part.now.count
-            went = max(0, min(size - skip, left))
+            count = max(0, min(size - skip, left))
             if isinstance(part, deque):
-                walks.append(self._some(part, skip, skip + went, down=reverse != (self.order is Order.LIFO)))
+                walks.append(self._some(part, skip, skip + count, down=reverse != (self.order is Order.LIFO)))
             elif part is not None:
-                walks.append(part.entries(reverse=reverse, skip=skip, limit=went, pause=pause))
-            skip, left = max(0, skip - size), left - went
+                walks.append(part.entries(reverse=reverse, skip=skip, limit=count, pause=pause))
+            skip, left = max(0, skip - size), left - count
         return chain.from_iterable(walks)
 
     def _some(self, part: deque[bytes], start: int, stop: int, *, down: bool) -> Iterator[Entry]:
@@ -226,10 +227,10 @@ class VolatileQueue:
         return map(Entry, list(islice(reversed(part) if down else part, start, stop)))
 
     def find(self, search: SearchOrder, key: bytes) -> Entry | None:
-        """The first entry under the lowest key that relates to ``key`` as asked; None when there is none.
+        """The first entry with the lowest key that matches a search, or None.
 
         Raises:
-            ValueError: the queue is not KEYED, or the key has not its key length.
+            ValueError: the queue is not KEYED, or ``key`` does not have its key length.
         """
         return next(self.search(search, key), None)
 
@@ -241,25 +242,25 @@ class VolatileQueue:
         skip: int = 0,
         pause: Callable[[], object] = nothing,
     ) -> Iterator[Entry]:
-        """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
-        del search, key, skip, pause  # a KEYED queue's
+        """All entries whose keys match a search, by ascending key, and in order of arrival within a key."""
+        del search, key, skip, pause  # for KEYED queues only
         raise not_keyed(self.name, self.order)
 
     # -- many records -------------------------------------------------------------------------------------------------
 
     def clear(self) -> int:
-        """Remove all entries; how many they were."""
-        went = self.count
+        """Remove all entries; returns how many there were."""
+        removed = self.count
         if self.disk is not None and self.careful:
             work = self.disk.work()
             work.clear()
             self._commit(work)
-        elif went:
+        elif removed:
             self.tail = deque()
-        return went
+        return removed
 
     def clear_keys(self, _search: SearchOrder, _key: bytes) -> int:
-        """Remove all entries whose key relates to ``key`` as asked; how many they were."""
+        """Remove all entries whose keys match a search; returns how many there were."""
         raise not_keyed(self.name, self.order)
 
     def memory_bytes(self) -> int:
@@ -268,7 +269,7 @@ class VolatileQueue:
         return sum(map(len, self.head)) + sum(map(len, self.tail)) + PER_RECORD * count
 
     def overflow(self) -> None:
-        """Write most entries in memory to the disk; StoreFull, and nothing is changed, when there is no room."""
+        """Move most entries in memory to the disk; StoreFull, and nothing is changed, when there is no room."""
         count = len(self.head) + len(self.tail)
         if count:
             most = min(_BATCH_BYTES, self.pool.budget // 8)
@@ -276,14 +277,15 @@ class VolatileQueue:
             self._move(self.batch)
 
     def write_out(self) -> None:
-        """Write everything to the disk; StoreFull, and nothing is lost, when there is no room."""
+        """Move all entries to the disk; StoreFull, and nothing is lost, when there is no room."""
         if self.count:
             self._move(0)
 
     def _move(self, keep: int) -> None:
-        """Put ``tail`` behind the records on the disk; if all are in memory, all but the first records.
+        """Move ``tail`` to the end of the records on the disk.
 
-        With nothing kept, ``head`` is put back in front.
+        When all records are in memory, the first ``keep`` ones stay there as ``head``. When ``keep`` is 0, ``head`` is
+        moved to the front of the records on the disk.
         """
         stored = self._about_to_move()
         if not self.head and not stored.now.count:
@@ -315,11 +317,11 @@ class VolatileQueue:
         return self.disk
 
     def _commit(self, work: Any, head: Iterable[bytes] = (), tail: Iterable[bytes] = ()) -> None:
-        """Move records; then so much is in memory."""
+        """Commit a move of records, after which ``head`` and ``tail`` are the records in memory."""
         work.queue.durable.commit((work,), owner=Moved(self, head, tail))
 
     def on_disk(self, stored: DurableQueue) -> None:
-        """Everything is in a queue on the disk, from a run before."""
+        """Set the queue to a stored one of a previous run, with all entries on the disk."""
         self.disk = stored
         self.head, self.tail = deque(), deque()
 
@@ -362,10 +364,10 @@ class LifoQueue(VolatileQueue):
         return self.tail, stored
 
     def _move(self, keep: int) -> None:
-        """Put all but the newest of ``tail`` on top of the records on the disk."""
+        """Move all but the newest ``keep`` records of ``tail`` to the top of the records on the disk."""
         stored = self._about_to_move()
         while (more := len(self.tail) - keep) > 0:
             work = stored.work()
-            went = min(more, _MOVED)
-            work.put_many(list(islice(self.tail, went)))
-            self._commit(work, (), islice(self.tail, went, None))
+            count = min(more, _MOVED)
+            work.put_many(list(islice(self.tail, count)))
+            self._commit(work, (), islice(self.tail, count, None))

@@ -1,12 +1,13 @@
 """The two meta pages of an LMDB file, read and checked before LMDB trusts them.
 
-LMDB writes them in turn, and opens the file by the newer. A file that is too short kills the process with SIGBUS, a
-wrong root page may do anything: so both are read and compared first. Either one may serve: when one was written by
-halves, or is damaged, the other is the last commit before, all of whose pages are still there.
+LMDB writes them alternately, and opens the file with the newer one. A file that is too short would kill the process
+with SIGBUS, and a wrong root page may have any effect. So both pages are read and compared first. Each of them is
+sufficient: when one was written only partly, or is damaged, the other belongs to the commit before, all of whose pages
+still exist.
 
-LMDB gives its meta pages no checksum. A clean close adds one, the seal, in a part of the page that LMDB never writes
-again: the number of the commit and the checksum of the page's head. A seal that is missing, or that belongs to another
-commit, says nothing; one that belongs to this commit and does not match shows that the page is damaged.
+LMDB's meta pages have no checksum. A clean close adds one, the seal, in a part of the page that LMDB never writes
+again: the number of the commit and the checksum of the page's head. A seal that is missing, or belongs to another
+commit, proves nothing. One that belongs to this commit and does not match proves that the page is damaged.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _INTEGER_KEY: Final = 0x08
 _NO_PAGE: Final = 2**64 - 1
 _SEAL: Final = Struct("=QII")
 _SEAL_AT: Final = 32
-"""Where a page's seal begins, counted from the end of the page: in another sector than the part that LMDB writes."""
+"""The offset of the seal from the end of its page, so that it is in another sector than the part that LMDB writes."""
 
 
 class Meta(NamedTuple):
-    """The contents of a meta page: see LMDB.
+    """The contents of a meta page, as LMDB defines them.
 
-    ``crc`` is the checksum of all of it; ``sealed`` tells whether the page's seal vouches for it.
+    ``crc`` is the checksum of the page's head; ``sealed`` tells whether a seal confirms it.
     """
 
     index: int  # type: ignore[assignment]
@@ -58,22 +59,23 @@ def read_metas(path: Path) -> list[Meta]:
     """The valid meta pages of the file in a directory, the newer first.
 
     Raises:
-        StoreDamaged: the file is missing, or neither page is.
+        StoreDamaged: the file is missing, or neither page is valid.
         StoreError: it cannot be read.
     """
     file = path / "data.mdb"
     try:
         with file.open("rb") as handle:
             size = os.fstat(handle.fileno()).st_size
-            found = [_read(handle, 0, 0, size)]
-            for at in [found[0].page_size] if found[0] is not None else [1 << bits for bits in range(9, 17)]:
+            pages = [_read(handle, 0, 0, size)]
+            # Without the first page the page size is unknown, so the second one is tried at each possible place.
+            for at in [pages[0].page_size] if pages[0] is not None else [1 << bits for bits in range(9, 17)]:
                 second = _read(handle, 1, at, size)
-                found.append(second if second is not None and second.page_size == at else None)
+                pages.append(second if second is not None and second.page_size == at else None)
     except FileNotFoundError:
         raise StoreDamaged(f"{path}: the file data.mdb is missing; {STORE_HELP}") from None
     except OSError as error:
         raise StoreError(f"{file}: it cannot be read: {error.strerror}") from error
-    metas = sorted((meta for meta in found if meta is not None), key=lambda meta: -meta.txnid)
+    metas = sorted((meta for meta in pages if meta is not None), key=lambda meta: -meta.txnid)
     if not metas:
         raise StoreDamaged(
             f"{path}: data.mdb has {size} bytes, and neither of its meta pages can be used; {STORE_HELP}"
@@ -82,16 +84,16 @@ def read_metas(path: Path) -> list[Meta]:
 
 
 def usable(path: Path, without: Meta | None = None) -> tuple[Meta, str]:
-    """The meta page to use, and the problem with the other one; empty when there is none.
+    """The meta page to use, and the problem with the other one, or an empty string.
 
     Args:
         path: the directory of the file.
-        without: a page that is known to be damaged, though it looks right.
+        without: a page that is known to be damaged although it looks valid.
     """
     metas = [meta for meta in read_metas(path) if meta != without]
     if not metas:
         raise StoreDamaged(f"{path}: neither of the meta pages of data.mdb can be used; {STORE_HELP}")
-    best = min(metas, key=_displaced)  # of two that are in their places the newer
+    best = min(metas, key=_displaced)  # the newer one, unless only it is displaced
     for sealed, other in ((metas[0], metas[-1]), (metas[-1], metas[0])):
         if sealed.sealed and not _goes_before(sealed, other):
             best = sealed
@@ -104,7 +106,7 @@ def usable(path: Path, without: Meta | None = None) -> tuple[Meta, str]:
 
 
 def _goes_before(other: Meta, best: Meta) -> bool:
-    """Whether a page is of the commit before, or of the same one: of a new file, or one that was repaired."""
+    """Whether a page is of the commit before, or of the same commit, as in a new or repaired file."""
     if other.index == best.index:
         return False
     if other.txnid == best.txnid:
@@ -113,12 +115,12 @@ def _goes_before(other: Meta, best: Meta) -> bool:
 
 
 def _displaced(meta: Meta) -> bool:
-    """Whether a page is not where a commit of its number writes it."""
+    """Whether a page is not at the place where LMDB writes it for its commit number."""
     return meta.txnid % 2 != meta.index and meta.txnid > 0
 
 
 def repair(path: Path, meta: Meta) -> None:
-    """Write a meta page over the other, invalid one, so that LMDB uses it."""
+    """Overwrite the other, invalid meta page with this one, so that LMDB uses it."""
     fd = os.open(path / "data.mdb", os.O_RDWR | OWN_FILE)
     try:
         raw = bytearray(read_at(fd, _SIZE, meta.index * meta.page_size))
@@ -129,7 +131,10 @@ def repair(path: Path, meta: Meta) -> None:
 
 
 def renumber(path: Path, number: int) -> None:
-    """Give the last commit of a file that LMDB has copied and compacted, so that nothing is free, another number."""
+    """Change the number of the last commit in a file that LMDB has just copied and compacted.
+
+    Such a file has no list of free pages, whose keys would be older commit numbers.
+    """
     meta, _ = usable(path)
     fd = os.open(path / "data.mdb", os.O_RDWR | OWN_FILE)
     try:
@@ -143,9 +148,9 @@ def renumber(path: Path, number: int) -> None:
 
 
 def seal(path: Path) -> Meta:
-    """Seal the newer meta page of a file, which no process may change meanwhile, and return it.
+    """Seal the newer meta page of a file and return it; no process may change the file meanwhile.
 
-    Nothing depends on the seal being written: without it, damage of that page may stay unnoticed.
+    If the seal does not reach the disk, nothing is lost, except that damage to that page may stay unnoticed.
     """
     meta, _ = usable(path)
     check = crc32(_SEAL.pack(meta.txnid, meta.crc, 0))
@@ -159,7 +164,7 @@ def seal(path: Path) -> Meta:
 
 
 def _read(handle: BinaryIO, index: int, at: int, size: int) -> Meta | None:
-    """The meta page at a place; None when LMDB does not write such a page, or its seal shows that it is damaged."""
+    """Read the meta page at an offset; None when LMDB does not write such a page, or when its seal does not match."""
     handle.seek(at)
     meta = _meta(handle.read(_SIZE), index, size)
     if meta is None:
@@ -175,7 +180,7 @@ def _read(handle: BinaryIO, index: int, at: int, size: int) -> Meta | None:
 
 
 def _meta(raw: bytes, index: int, size: int) -> Meta | None:
-    """The contents of a meta page; None when LMDB does not write such a page for a file of so many bytes."""
+    """Decode a meta page; None when LMDB does not write such a page in a file of this size."""
     if len(raw) < _SIZE:
         return None
     number, _, flags, _, _ = _PAGE_HEAD.unpack_from(raw)

@@ -1,4 +1,4 @@
-"""Making and opening the LMDB file of one half of a store."""
+"""Making and opening the LMDB file of one half (volatile or durable) of a store."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ __all__ = [
 
 KINDS: Final = ("volatile", "durable")
 _MAP: Final = 64 * 2**30
-"""Address space for a map: only that, nothing is taken before it is written, so it need not grow with the file."""
+"""The size of a map. It takes only address space, no memory or disk, so it is large enough from the start."""
 _SMALL_MAP: Final = 2**30
-"""Where address space is limited."""
+"""The size of a map where address space is limited."""
 _READERS: Final = 126
 _LOCK_FILE: Final = (_READERS + 2) * 64
-"""Bytes of LMDB's lock file: as many readers, and its own head."""
+"""The size of LMDB's lock file: a header and one slot for each reader."""
 
 
 def remove(path: Path) -> None:
-    """Remove a directory with its contents, if it is there."""
+    """Remove a directory with its contents, if it exists."""
     if path.exists():
         shutil.rmtree(path, ignore_errors=True)
 
 
 def make_half(path: Path, kind: int, store_id: bytes) -> None:
-    """Make an empty file of a kind in a directory of its own, of which there may be half of one.
+    """Make an empty file of a kind in its own directory, where an interrupted call may have left an incomplete one.
 
-    Queues are numbered from somewhere at random, so that a queue of a recreated file is not taken for the old one.
+    The internal numbers of queues begin at a random number, so that a queue of a recreated file is not mistaken for the
+    old one.
     """
     path.mkdir(mode=0o700, exist_ok=True)
     check_file(path)
@@ -72,7 +73,7 @@ class LastCommit(NamedTuple):
     Attributes:
         meta: its meta page.
         head: its head record; None when that is missing or damaged.
-        note: the problem with the other meta page, so that this may not be the last commit; empty for none.
+        note: the problem with the other meta page, because of which a later commit may be missing; empty for none.
     """
 
     meta: Meta
@@ -85,7 +86,7 @@ def last_commit(path: Path, *, busy: bool = False) -> LastCommit:
 
     Args:
         path: the directory.
-        busy: another process may be committing meanwhile: data that looks damaged is read again.
+        busy: another process may be writing the file, so data that looks damaged is read again.
 
     Raises:
         StoreDamaged: the file is missing, or neither of its meta pages can be used.
@@ -93,18 +94,18 @@ def last_commit(path: Path, *, busy: bool = False) -> LastCommit:
     """
     for _ in range(20 if busy else 0):
         try:
-            found = _last_commit(path)
+            commit = _last_commit(path)
         except StoreDamaged:
             continue
-        if found.head is not None and not found.note:
-            return found
+        if commit.head is not None and not commit.note:
+            return commit
     return _last_commit(path)
 
 
 def _last_commit(path: Path) -> LastCommit:
     meta, note = usable(path)
     head = _head(path, meta)
-    if head is not None and head.clean and head.commit != meta.txnid:  # another commit would have removed the mark
+    if head is not None and head.clean and head.commit != meta.txnid:  # any later commit removes the clean mark
         meta, note = usable(path, without=meta)
         head = _head(path, meta)
     return LastCommit(meta, head, note)
@@ -121,10 +122,10 @@ def _head(path: Path, meta: Meta) -> Head | None:
 
 
 def check_pages(path: Path, meta: Meta) -> None:
-    """Read every page of a commit. LMDB trusts its pages, and one that is damaged may end the process.
+    """Read and check every page of a commit, because LMDB trusts its pages and a damaged one may kill the process.
 
     Raises:
-        StoreDamaged: a page is not as LMDB wrote it.
+        StoreDamaged: a page is not what LMDB wrote.
     """
     file = PageFile(path, meta)
     try:
@@ -146,20 +147,20 @@ def open_half(
     last: LastCommit | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Durable:
-    """Open a file after the cheap checks.
+    """Open a file after quick checks.
 
     Args:
         path: its directory.
-        kind: its place in KINDS, which it must have.
+        kind: the index in KINDS that its head must have.
         store_id: the store that it must belong to.
-        limit: it never grows over this.
-        sync: each commit survives a loss of power.
-        readonly: it is only looked at.
+        limit: its maximum size in bytes, or None.
+        sync: whether each commit survives a loss of power.
+        readonly: whether it is only read.
         last: its last commit, if the caller knows it.
         note: called with a text about each repair.
 
     Raises:
-        StoreDamaged: it is not as it was written.
+        StoreDamaged: it is not what was written.
         StoreFull: the disk is full.
         StoreError: it cannot be opened.
     """
@@ -186,7 +187,7 @@ def open_half(
 
 
 def check_file(path: Path) -> None:
-    """StoreError when a symbolic link would lead elsewhere, or something else has the directory's place."""
+    """Raise StoreError when the directory or a file in it is a symbolic link, or the directory is not one."""
     for place in (path, path / "data.mdb", path / "lock.mdb"):
         try:
             mode = place.lstat().st_mode
@@ -199,13 +200,13 @@ def check_file(path: Path) -> None:
 
 
 def _may_lock(path: Path) -> bool:
-    """Whether LMDB's lock file is there and may be written, which even a reader does."""
+    """Whether LMDB's lock file exists and may be written; even a reader writes it."""
     file = path / "lock.mdb"
     return file.exists() and os.access(file, os.W_OK)
 
 
 def environment(path: Path, *, sync: bool, readonly: bool, locked: bool) -> Any:
-    """Open a file with LMDB; ``locked`` with its lock file, in which readers are listed."""
+    """Open a file with LMDB; with ``locked``, use LMDB's lock file, which lists the readers."""
     file = path / "data.mdb"
     least = 4 * file.stat().st_size if file.exists() else 0
     if not readonly:
@@ -221,7 +222,7 @@ def environment(path: Path, *, sync: bool, readonly: bool, locked: bool) -> Any:
 
 
 def _refused(path: Path, error: lmdb.Error) -> StoreError:
-    """Our exception when LMDB cannot open a file."""
+    """The package's exception for a file that LMDB cannot open."""
     text = str(error)
     if "No space left" in text:
         return StoreFull(f"{path}: the disk is full")
@@ -233,10 +234,10 @@ def _refused(path: Path, error: lmdb.Error) -> StoreError:
 
 
 def _reserve_lock_file(path: Path) -> None:
-    """LMDB writes its lock file through a mapping, and a full disk would end the process there: have its room first."""
+    """Allocate LMDB's lock file; LMDB writes it through a mapping, where a full disk would kill the process."""
     if not hasattr(os, "posix_fallocate") or (
         path.exists() and not path.is_file()
-    ):  # then LMDB's error names the reason
+    ):  # not a file: LMDB's own error names the reason
         return
     fd = os.open(path, os.O_RDWR | os.O_CREAT | OWN_FILE, 0o600)
     try:

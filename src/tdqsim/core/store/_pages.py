@@ -1,13 +1,13 @@
 """Reading an LMDB file without LMDB: for check and salvage, and for a store that was not closed cleanly.
 
-LMDB trusts every pointer it finds, so on a damaged file it may hand out other data, loop, or kill the process. This
-reader trusts none: each page must say its own number, each node must lie inside its page, keys must rise and stay
-between the keys of the branch above, and no page may be met twice. Pages that fail are reported and left out. It reads
-page by page instead of mapping the file, since a bad sector under a mapping would end the process.
+LMDB trusts every pointer that it reads, so on a damaged file it may return wrong data, loop, or kill the process. This
+reader trusts none: each page must contain its own number, each node must lie inside its page, keys must ascend and stay
+between the keys of the branch above, and no page may occur twice. Pages that fail are reported and left out. The reader
+reads page by page instead of mapping the file, since a bad sector under a mapping would kill the process.
 
-A file is pages of one size. Pages 0 and 1 are the meta pages. A branch page holds (key, page number) nodes, a leaf
-page (key, value) nodes; a value too long for a page, of which only the list of free pages has any, lies in overflow
-pages. That list is a tree of its own: under a commit's number the pages that it freed.
+A file consists of pages of one size. Pages 0 and 1 are the meta pages. A branch page contains (key, page number) nodes,
+a leaf page (key, value) nodes. A value too long for a page is in overflow pages; only the list of free pages has such
+values. That list is a separate tree: its key is a commit's number, its value the pages that this commit freed.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ _OVERFLOW_HEAD: Final = Struct("=QHHI")
 _NODE: Final = Struct("=HHHH")
 _BRANCH, _LEAF, _OVERFLOW = 0x01, 0x02, 0x04
 _KIND: Final = 0x4F
-"""The flags for the kind of a page; the others are LMDB's own marks in memory, and never in a file."""
+"""The flags for the kind of a page; LMDB uses the others only in memory, never in a file."""
 _BIG_DATA: Final = 0x01
 _MAX_DEPTH: Final = 32
 
 
 class PageError(Exception):
-    """A page is not of the kind that its place requires."""
+    """A page is invalid, or not of the kind that its place in the tree requires."""
 
 
 class PageFile:
     """The pages of one file, as of the commit of a meta page.
 
     Attributes:
-        problems: the problems in the order in which they were found.
-        reached: the pages that were met.
-        entries: how many records the walk gave.
+        problems: the problems, in order of discovery.
+        reached: the pages that the walk has visited.
+        entries: how many records the walk has returned.
     """
 
     __slots__ = ("_fd", "_levels", "_meta", "_numeric", "_size", "entries", "problems", "reached")
@@ -73,7 +73,7 @@ class PageFile:
     # -- pages --------------------------------------------------------------------------------------------------------
 
     def _page(self, page: int) -> bytes:
-        """The bytes of a page that says its own number; PageError for anything else."""
+        """Read a page; PageError unless it contains its own number."""
         if not 1 < page <= self._meta.last_page:
             raise PageError(f"there is no page {page}")
         try:
@@ -85,11 +85,11 @@ class PageFile:
         return data
 
     def _nodes(self, page: int, data: bytes, wanted: int) -> list[tuple[bytes, int, int, int]]:
-        """Key, flags, size and place behind the key of each node of a page, in key order."""
+        """Key, flags, size and offset of the value of each node of a page, in key order."""
         _, _, flags, lower, upper = _HEAD.unpack_from(data)
         if flags & _KIND != wanted:
             raise PageError(f"page {page} is not what the pages above it say")
-        if flags != wanted:  # LMDB would leave such a page out of its next commit; its contents can still be salvaged
+        if flags != wanted:  # LMDB would not write such a page with its next commit; its contents can be salvaged
             self.problems.append(f"page {page} has the flags {flags:#x}, {wanted:#x} are right")
         if not _HEAD.size <= lower <= upper <= self._size or lower % 2:
             raise PageError(f"page {page} has impossible bounds")
@@ -105,7 +105,7 @@ class PageFile:
             key = data[start : start + length]
             nodes.append((key[::-1] if self._numeric else key, flags, low | high << 16, start + length))
             ends.append((offset, start + length + size + (length + size) % 2))
-        if not _tiled(ends, upper, self._size):  # LMDB moves nodes by their lengths
+        if not _tiled(ends, upper, self._size):  # LMDB relies on the lengths when it moves nodes
             self.problems.append(f"page {page} has nodes of the wrong length")
         return nodes
 
@@ -183,7 +183,7 @@ class PageFile:
             raise PageError(f"overflow page {page} cannot be read: {error.strerror}") from None
 
     def get(self, wanted: bytes) -> bytes | None:
-        """The value under a key; None when it is not found."""
+        """The value under a key, or None."""
         page, low, high = self._meta.root, b"", None
         try:
             for _ in range(_MAX_DEPTH):
@@ -203,7 +203,7 @@ class PageFile:
         return None
 
     def check(self) -> list[str]:
-        """The problems of the pages; each page in use is read, and records are not decoded."""
+        """Read each page in use and return the problems; records are not decoded."""
         for _ in self.records():
             pass
         self.free()
@@ -212,14 +212,14 @@ class PageFile:
     # -- pages outside all trees --------------------------------------------------------------------------------------
 
     def free(self) -> set[int] | None:
-        """The free pages, when their tree is whole and none of them is in use; None, and a problem, otherwise."""
+        """The free pages; None, and a problem, when their tree is damaged or one of them is in use."""
         before = len(self.problems)
-        self._numeric = True  # keys of this tree are numbers in the machine's byte order
+        self._numeric = True  # the keys of this tree are numbers in the machine's byte order
         listed: set[int] = set()
         try:
             for _, value in self._walk(self._meta.free_root, self._meta.free_depth):
                 if len(value) < 8 or len(value) % 8:
-                    raise PageError("the list of free pages is damaged")  # noqa: TRY301 - one place says what is wrong
+                    raise PageError("the list of free pages is damaged")  # noqa: TRY301 - one place records problems
                 count, *pages = [number for (number,) in iter_unpack("=Q", value)]
                 pages = pages[:count]
                 if (
@@ -238,24 +238,24 @@ class PageFile:
         return listed if len(self.problems) == before else None
 
     def orphans(self, free: set[int]) -> list[tuple[bytes, bytes]]:
-        """The records of leaf pages that are in use, but that no whole branch leads to any more, in key order."""
-        found: list[tuple[bytes, bytes]] = []
+        """The records, in key order, of leaf pages in use that cannot be reached because a branch is damaged."""
+        records: list[tuple[bytes, bytes]] = []
         for page in range(2, self._meta.last_page + 1):
             if page not in self.reached and page not in free:
                 try:
-                    found += self._leaf(page, self._page(page), b"", None)
+                    records += self._leaf(page, self._page(page), b"", None)
                 except (PageError, struct.error):
                     continue
-        return sorted(found)
+        return sorted(records)
 
 
 def _flags(data: bytes) -> int:
-    """The flags of a page: its kind."""
+    """The flags of a page, which tell its kind."""
     return int.from_bytes(data[10:12], sys.byteorder)
 
 
 def _tiled(ends: list[tuple[int, int]], upper: int, size: int) -> bool:
-    """Whether the nodes of a page lie one behind the other up to its end."""
+    """Whether the nodes of a page fill it without gaps up to its end."""
     at = upper
     for start, end in sorted(ends):
         if start != at:

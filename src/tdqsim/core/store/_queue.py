@@ -1,7 +1,7 @@
-"""A durable queue: its records as of the last commit. Changes to it gather in a work.
+"""A durable queue: its records as of the last commit. Changes to it are collected in a work.
 
-Record numbers have no holes in a FIFO or LIFO queue, so a position is a number, and counting costs nothing. Committed
-records never change: records that were read ahead have their numbers, so nothing has to be kept in step with them.
+The record numbers of a FIFO or LIFO queue have no gaps, so the record at a position has a known number, and counting
+costs nothing. The committed record with a number never changes, so records that were read ahead stay valid.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from tdqsim.errors import StoreDamaged
 if TYPE_CHECKING:
     from tdqsim.core.store._durable import Durable
 
-__all__ = ["DurableQueue", "Found"]
+__all__ = ["DurableQueue"]
 
 _BATCH: Final = 256
 _AT_ONCE: Final = 1000
 _SLICE: Final = 10_000
-"""Keys that one look passes over: some two milliseconds."""
+"""Keys that one transaction walks over, which takes about two milliseconds."""
 _EMPTY: Final = Standing()
 _END: Final = b"\xff" * 9
-"""Behind every record number."""
+"""Sorts after every record number."""
 _WORKS: Final = {Order.FIFO: Work, Order.LIFO: LifoWork, Order.KEYED: KeyedWork}
-Found: TypeAlias = tuple[bytes, Item, Long | None]
-"""An LMDB entry with one record: its key, the record, and where its data is when it is long."""
+StoredItem: TypeAlias = tuple[bytes, Item, Long | None]
+"""An LMDB entry with one record: its key, the record, and the place of its data when it is long."""
 Block: TypeAlias = tuple[int, int, list[Item], Long | None]
-"""An LMDB entry, or the end of one: the number in its key, that of the first record, the records, where the data is."""
+"""An LMDB entry or a part of it: number of its last and its first record, the records, the place of long data."""
 
 
 class DurableQueue:
@@ -57,9 +57,9 @@ class DurableQueue:
 
     Attributes:
         name: its name.
-        order: the order in which it hands out its entries.
+        order: the order in which entries are taken.
         key_length: the length of its keys; 0 unless KEYED.
-        now: its state as of the last commit; in a store opened for reading only, as of its look-up.
+        now: its state as of the last commit; in a store opened for reading only, as of the call that returned it.
         after: its state in the transaction of a commit.
         durable: the file it is in.
         record_key: the key of its record.
@@ -85,7 +85,7 @@ class DurableQueue:
         self.ahead = NOT_AHEAD
         self.record_key = QUEUE + name
         self._work: type[Work] = _WORKS[order]
-        self._mark: tuple[Standing, int, bytes] | None = None  # a position that was gone to, and its LMDB key
+        self._mark: tuple[Standing, int, bytes] | None = None  # the last position that was looked up, and its LMDB key
         self.facts = crc32(self.record_key), ORDERS.index(order), key_length
 
     def __repr__(self) -> str:
@@ -93,16 +93,16 @@ class DurableQueue:
 
     @property
     def count(self) -> int:
-        """How many entries are committed."""
+        """The number of committed entries."""
         return self.now.count
 
     @property
     def data_bytes(self) -> int:
-        """Bytes of their data."""
+        """The bytes of data of the committed entries."""
         return self.now.data_bytes
 
     def work(self) -> Work:
-        """Something in which changes to the queue gather until they are committed, or thrown away.
+        """Make an object that collects changes to the queue until they are committed or thrown away.
 
         Raises:
             StoreError: the store is open for reading only.
@@ -111,7 +111,7 @@ class DurableQueue:
             raise self.durable.only_read()
         return self._work(self)
 
-    # -- looking --------------------------------------------------------------------------------------------------
+    # -- reading --------------------------------------------------------------------------------------------------
 
     def peek(self, position: int = 0) -> Entry | None:
         """The entry at a position in the queue's order; None when there are not so many."""
@@ -123,132 +123,132 @@ class DurableQueue:
         """The entries in the order in which they would be taken; the queue may change meanwhile.
 
         Args:
-            reverse: the other way round.
-            skip: how many to pass over first. It costs nothing unless KEYED: then the keys are walked from the nearest
-                end, or from where the last such walk came to when nothing has changed since.
+            reverse: give them in reverse order.
+            skip: how many to skip first. This costs nothing unless the queue is KEYED. Then the keys are walked from
+                the nearest end, or from where the last such walk ended if nothing has changed since.
             limit: how many at most.
-            pause: called each time so many keys were walked that others may want a turn.
+            pause: called during a long walk over keys, to let other work run.
         """
         if self.order is Order.KEYED:
-            found: Any = (item for _, item, _ in self.matching(None, reverse=reverse, skip=skip, pause=pause))
-            return islice(found, None if limit is None else max(0, limit))
+            items: Any = (item for _, item, _ in self.matching(None, reverse=reverse, skip=skip, pause=pause))
+            return islice(items, None if limit is None else max(0, limit))
         return map(Entry, islice(self._by_number(skip, down=reverse != (self.order is Order.LIFO)), limit))
 
     def _by_number(self, skip: int, *, down: bool) -> Iterator[Any]:
         seq: int | None = None
         while True:
-            found, seq = self.durable.look(lambda txn, seq=seq: self._some(txn, seq, skip, down=down))  # type: ignore[misc]
-            if not found:
+            batch, seq = self.durable.look(lambda txn, seq=seq: self._some(txn, seq, skip, down=down))  # type: ignore[misc]
+            if not batch:
                 return
-            yield from found
+            yield from batch
 
     def _some(self, txn: StoreTransaction, seq: int | None, skip: int, *, down: bool) -> tuple[list[Item], int]:
-        """A batch of records from a number on, or from where the queue begins, and the number behind them."""
+        """A batch of records from a number on, or from the beginning of the queue, and the number of the next one."""
         now = self._committed(txn)
         if seq is None:
             seq = now.last - skip if down else now.first + skip
         seq = min(seq, now.last) if down else max(seq, now.first)
-        found: list[Item] = []
+        batch: list[Item] = []
         if now.number and now.number == self.now.number and now.first <= seq <= now.last:
             for end, start, items, _ in self._run(txn, now, seq, _BATCH, down=down):
-                found += items[max(0, now.first - start) :][::-1] if down else items
+                batch += items[max(0, now.first - start) :][::-1] if down else items
                 seq = start - 1 if down else end + 1
-        return found, seq
+        return batch, seq
 
     def _committed(self, txn: StoreTransaction) -> Standing:
-        """The state of the queue as of the commit that is read, which may be another process's."""
+        """The state of the queue in the transaction's commit, which may be that of another process."""
         value = txn.get(self.record_key)
         return Standing() if value is None else read_queue_record(self.name, value)[2]
 
     def _run(self, txn: StoreTransaction, now: Standing, seq: int, most: int, *, down: bool = False) -> list[Block]:
-        """LMDB entries from that of a record on, until there are so many records or something long.
+        """LMDB entries from that of a record on, up to ``most`` records or the first long one.
 
-        A missing or damaged record ends the run; only when it is the first one is an error raised, so that the records
-        before it can be read.
+        A missing or damaged record ends the run, so that the records before it can be read. An error is raised only
+        when it is the first one.
         """
-        found: list[Block] = []
+        run: list[Block] = []
         cursor = txn.cursor()
         at = entry_key(now.number, seq)
         for key, value in (cursor.iterprev() if down else cursor) if cursor.set_range(at) else ():
             try:
                 items, long = self._items(txn, key, value) if key[:8] == at[:8] else ([], None)
             except StoreDamaged:
-                if not found:
+                if not run:
                     raise
-                return found
+                return run
             end = entry_number(key)
             start = end - len(items) + 1
             if not start <= seq <= end:
                 break
             if down:
-                found.append((end, start, items[: seq - start + 1], long))
+                run.append((end, start, items[: seq - start + 1], long))
                 seq = start - 1
             else:
-                found.append((end, seq, items[seq - start :], long))
+                run.append((end, seq, items[seq - start :], long))
                 seq = end + 1
             most -= len(items)
             if most <= 0 or long is not None or not now.first <= seq <= now.last:
                 break
-        if not found:
+        if not run:
             raise self.damaged(f"record {seq} is missing")
-        return found
+        return run
 
     def _items(self, txn: StoreTransaction, key: bytes, value: bytes) -> tuple[list[Item], Long | None]:
         """The items of an LMDB entry, and the place of its data when it is long."""
         try:
-            found = decode(key, value, "")
-            if found.__class__ is list:
-                return found, None
-            assert isinstance(found, Long), "a value is a list or long"
-            return [found.item(key, found.data(txn.get, ""))], found
+            decoded = decode(key, value, "")
+            if decoded.__class__ is list:
+                return decoded, None
+            assert isinstance(decoded, Long), "decode returns a list or a Long"
+            return [decoded.item(key, decoded.data(txn.get, ""))], decoded
         except StoreDamaged:
             raise self.damaged(f"record {entry_number(key)} is damaged") from None
 
     def look_up(self, seq: int) -> Ahead:
-        """The committed record of a FIFO queue with a number, and those behind it: from now on read ahead."""
+        """Read ahead the committed records of a FIFO queue from a number on."""
         self.ahead = self.durable.look(lambda txn: self._ahead(txn, seq))
         return self.ahead
 
     def _ahead(self, txn: StoreTransaction, seq: int) -> Ahead:
         run = self._run(txn, self.now, seq, AHEAD)
-        items: Any = [item for _, _, found, _ in run for item in found]
+        items: Any = [item for _, _, block, _ in run for item in block]
         return seq, items, {end: long for end, _, _, long in run}
 
     def look_run(self, seq: int) -> tuple[list[bytes], list[tuple[int, Long | None]]]:
-        """The committed records of a FIFO queue from a number on, as many as are read at once, and LMDB entries."""
+        """A batch of committed records of a FIFO queue from a number on; number and long data of each LMDB entry."""
         run = self.durable.look(lambda txn: self._run(txn, self.now, seq, _AT_ONCE))
-        items: Any = [item for _, _, found, _ in run for item in found]
+        items: Any = [item for _, _, block, _ in run for item in block]
         return items, [(end, long) for end, _, _, long in run]
 
-    def look_run_down(self, seq: int, most: int | None) -> list[Found]:
-        """So many committed records of a LIFO queue from a number down; as many as are read at once for None."""
+    def look_run_down(self, seq: int, most: int | None) -> list[StoredItem]:
+        """At most ``most`` committed records of a LIFO queue from a number down; a batch of them for None."""
         number = self.now.number
         run = self.durable.look(lambda txn: self._run(txn, self.now, seq, most or AHEAD, down=True))
         return [(entry_key(number, end), items[0], long) for end, _, items, long in run]
 
     def damaged(self, what: str) -> StoreDamaged:
-        """The exception for a part of the queue that is not as it was written."""
+        """The exception for a part of the queue that is not what was written."""
         return self.durable.damaged(f"queue {self.name!r}: {what}")
 
     # -- by key ---------------------------------------------------------------------------------------------------
 
     def find(self, search: SearchOrder, key: bytes) -> Entry | None:
-        """The first entry under the lowest key that relates to ``key`` as asked; None when there is none.
+        """The first entry with the lowest key that matches a search, or None.
 
         Raises:
-            ValueError: the queue is not KEYED, or the key has not its key length.
+            ValueError: the queue is not KEYED, or ``key`` does not have its key length.
         """
         return next(self.search(search, key), None)
 
     def search(
         self, search: SearchOrder, key: bytes, *, skip: int = 0, pause: Callable[[], object] = nothing
     ) -> Iterator[Entry]:
-        """All entries whose key relates to ``key`` as asked, by key ascending and in order of arrival within a key."""
+        """All entries whose keys match a search, by ascending key, and in order of arrival within a key."""
         self.check_key(key)
         return (item for _, item, _ in self.matching(search, key, skip=skip, pause=pause))  # type: ignore[misc]
 
     def check_key(self, key: bytes) -> None:
-        """ValueError unless the queue is searched by such keys."""
+        """Raise ValueError unless the queue is KEYED and the key has its key length."""
         if self.order is not Order.KEYED:
             raise not_keyed(self.name, self.order)
         check_key(self.name, key, self.key_length)
@@ -263,8 +263,8 @@ class DurableQueue:
         most: int = _BATCH,
         skip: int = 0,
         pause: Callable[[], object] = nothing,
-    ) -> Iterator[Found]:
-        """Entries whose key relates to ``key`` as asked, all of them for None, without some."""
+    ) -> Iterator[StoredItem]:
+        """Entries whose keys match a search (all for None), except those for whose LMDB key ``but`` returns true."""
         number = self.now.number
         low = (number | ENTRIES).to_bytes(8, "big")
         for span in key_ranges(low, search, key)[:: -1 if reverse else 1]:
@@ -273,18 +273,18 @@ class DurableQueue:
                 at = self._key_at(self.now.count - skip if reverse else skip, start, stop, pause)
                 start, stop = (start, at) if reverse else (at, stop)
             elif skip:
-                start, went = self._passed(start, stop, skip, pause)
-                skip -= went
-            while found := self.durable.look(
+                start, skipped = self._passed(start, stop, skip, pause)
+                skip -= skipped
+            while batch := self.durable.look(
                 lambda txn, start=start, stop=stop: self._between(txn, start, stop, but, most, reverse=reverse)  # type: ignore[misc]
             ):
-                yield from found
+                yield from batch
                 if self.now.number != number and not self.durable.readonly:
                     return
-                start, stop = (start, found[-1][0]) if reverse else (found[-1][0] + b"\0", stop)
+                start, stop = (start, batch[-1][0]) if reverse else (batch[-1][0] + b"\0", stop)
 
     def _key_at(self, position: int, low: bytes, high: bytes, pause: Callable[[], object]) -> bytes:
-        """A key with so many entries of a span before it, found from the nearest place that is known."""
+        """The key with ``position`` entries of a span before it, counted from the nearest known position."""
         now = self.now
         known = [(0, low), (now.count, high)]
         if self._mark is not None and self._mark[0] is now:
@@ -301,13 +301,13 @@ class DurableQueue:
     def _passed(
         self, start: bytes, stop: bytes, count: int, pause: Callable[[], object], *, down: bool = False
     ) -> tuple[bytes, int]:
-        """The end of a span behind so many keys from the other one, and how many it had; no entry is read."""
-        went = 0
-        while went < count and (keys := self._keys(start, stop, min(count - went, _SLICE), down=down)):
-            went += len(keys)
+        """Walk over at most ``count`` keys of a span, without values; returns the place after them and their number."""
+        passed = 0
+        while passed < count and (keys := self._keys(start, stop, min(count - passed, _SLICE), down=down)):
+            passed += len(keys)
             start, stop = (start, keys[-1]) if down else (keys[-1] + b"\0", stop)
             pause()
-        return (stop if down else start), went
+        return (stop if down else start), passed
 
     def _keys(self, start: bytes, stop: bytes, most: int, *, down: bool) -> list[bytes]:
         def walk(txn: StoreTransaction) -> list[bytes]:
@@ -329,23 +329,23 @@ class DurableQueue:
         most: int,
         *,
         reverse: bool,
-    ) -> list[Found]:
+    ) -> list[StoredItem]:
         cursor = txn.cursor()
-        found: list[Found] = []
+        batch: list[StoredItem] = []
         at_or_behind = cursor.set_range(stop if reverse else start)
         if reverse and at_or_behind and not cursor.prev():
-            return found
+            return batch
         for key, value in cursor.iterprev() if reverse else cursor if at_or_behind else ():
-            if not start <= key < stop or len(found) == most:
+            if not start <= key < stop or len(batch) == most:
                 break
             if but is None or not but(key):
                 items, long = self._items(txn, key, value)
-                found.append((key, items[0], long))
-        return found
+                batch.append((key, items[0], long))
+        return batch
 
 
 def key_ranges(prefix: bytes, search: SearchOrder | None, key: bytes) -> list[tuple[bytes, bytes]]:
-    """The spans of LMDB keys whose user keys qualify, ascending."""
+    """The spans of LMDB keys whose user keys match a search, ascending."""
     low, high = prefix, (int.from_bytes(prefix, "big") + 1).to_bytes(8, "big")
     here, beyond = prefix + key, prefix + key + _END
     if search is None:

@@ -1,10 +1,10 @@
 """Room for writes, reserved before anything is changed.
 
-A put is charged :data:`FACTOR` times its size and something for each entry; a removal is credited only
-when the charge is spent and the pages in use are counted anew. Nothing is kept in step with units of work: what those
-that are alive hold is added up when it is counted. The file is grown with the system's own call, between
-transactions, so that no commit ever meets a full disk; an eighth and two megabytes more than is in use are kept for
-the copies that a commit makes of the pages it changes, and for LMDB's list of free pages.
+A put is charged :data:`FACTOR` times its size plus an amount for each entry. A removal is credited later: when nothing
+is left, the pages in use are counted again, and the room held by all live units of work is added up (no running total
+is kept). The file is grown by a system call between transactions, so that no commit meets a full disk. In addition to
+the room in use, an eighth of it plus two megabytes are reserved for the copies that a commit makes of the pages it
+changes, and for LMDB's list of free pages.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ __all__ = ["FACTOR", "PER_ENTRY", "Room"]
 FACTOR: Final = 3
 PER_ENTRY: Final = 64
 KEYED: Final = 8192
-"""A keyed record may touch a page that no other record of its commit touches, and split it."""
+"""The charge for a keyed record, which may change and split a page that no other record of its commit changes."""
 AHEAD: Final = 2 << 20
 _STEP: Final = 64 << 20
 _MOST: Final = 8 << 20
-"""The most that is charged before pages are counted again: holders are listed until then."""
+"""The most bytes that are charged before the pages, and the list of holders, are counted again."""
 _BEHIND: Final = 1000
-"""Commits that a reader may be behind before it is reported."""
+"""The number of commits that a reader may lag behind before it is reported."""
 _GROWN: Final = 64 << 20
-"""Bytes that a file may have beyond twice the bytes in use, likewise."""
+"""The bytes by which a file may exceed twice the bytes in use before a reader is reported."""
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Holder(Protocol):
-    """Something that will be written, and the room that is held for it."""
+    """An object with changes to be written, and the room that is held for them."""
 
     held: int
 
@@ -46,12 +46,12 @@ class Room:
     """The room of one LMDB file.
 
     Attributes:
-        have: bytes of the file that are ours on the disk.
-        limit: the file never grows over this; None for no ceiling but the disk's.
-        holders: the works that hold room while they are alive; it is added up when the pages are counted.
-        left: the bytes that may be charged before the pages are counted anew.
+        have: the bytes of the file that are allocated on the disk.
+        limit: the maximum size of the file; None for no limit but the disk's.
+        holders: the works that hold room while they exist; their room is added up when the pages are counted.
+        left: the bytes that may be charged before the pages are counted again.
         counts: how often the pages were counted, for benchmarks.
-        fault: called with ``grow`` before the file grows, for tests that break things.
+        fault: called with ``grow`` before the file grows, for tests with failures.
     """
 
     __slots__ = ("_env", "_fd", "_file", "_map", "_reported", "counts", "fault", "have", "holders", "left", "limit")
@@ -64,24 +64,24 @@ class Room:
         self.left = self.counts = self._reported = 0
         self.fault: Callable[[str], None] | None = None
         size = os.fstat(self._fd).st_size
-        self.have = size if self._allocate(size) else 0  # it may have been copied by a tool that left holes in it
+        self.have = size if self._allocate(size) else 0  # fills holes that a copying tool may have left in the file
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
     def cost(self, nbytes: int, many: int = 1, *, keyed: bool = False) -> int:
-        """The charge for records of so many bytes together."""
+        """The charge for ``many`` records of ``nbytes`` bytes in total."""
         return FACTOR * nbytes + many * (KEYED if keyed else FACTOR * PER_ENTRY)
 
     def refusal(self, cost: int) -> str:
-        """Why so much cannot be charged; empty when it is left."""
+        """The reason why an amount cannot be charged; empty when it can."""
         return "" if self.left >= cost else self._count_anew(cost)
 
     def in_use(self) -> int:
-        """Bytes of the pages in the tree, and of those that a commit needs beside them."""
+        """The bytes of the pages in the tree, plus the reserve that a commit needs."""
         stat = self._env.stat()
         return int(
             (stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]) * stat["psize"] * 9 // 8 + AHEAD
@@ -101,7 +101,7 @@ class Room:
         return refusal
 
     def _report_reader(self, in_use: int) -> None:
-        """Warn of a reader that keeps pages of old commits from being used again, each time the file has doubled."""
+        """Log a warning about a reader that keeps pages of old commits in use, each time the file has doubled."""
         info = self._env.info()
         size = (info["last_pgno"] + 1) * self._env.stat()["psize"]
         if size < max(2 * in_use + _GROWN, 2 * self._reported):
@@ -121,7 +121,7 @@ class Room:
         )  # fmt: skip
 
     def _grow(self, needed: int) -> str:
-        """Have the disk give at least ``needed`` bytes; why it does not, or nothing."""
+        """Allocate at least ``needed`` bytes; returns the reason why that is not possible, or an empty string."""
         if self.fault is not None:
             self.fault("grow")
         most = self._map if self.limit is None else min(self.limit, self._map)
@@ -135,7 +135,7 @@ class Room:
         return f"{self._file}: there is no room: {what}"
 
     def _allocate(self, size: int) -> bool:
-        """Reserve with the system's own call, or, where there is none, by writing beyond the end."""
+        """Allocate disk space with posix_fallocate, or, where that is missing, by writing beyond the end."""
         try:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(self._fd, 0, size)

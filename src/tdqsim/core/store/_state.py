@@ -1,7 +1,7 @@
 """The file ``state`` of a store of format 4 or 5, for salvage and upgrade.
 
-It said whether the store was closed cleanly, in two records written in turn, each with a number and a checksum. Where a
-record is damaged it may have been the newer one, so the store counts as not closed cleanly.
+It tells whether the store was closed cleanly, in two records that were written alternately, each with a number and a
+checksum. A damaged record may have been the newer one, so the store then counts as not closed cleanly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class OldState(NamedTuple):
         store_id: the store's unique identifier, in hexadecimal digits; empty when it is not known.
         clean: whether it was closed cleanly.
         salvaged: whether it was made by salvage and has not been closed cleanly since.
-        boot: the start of the machine in which the store was last opened, as in the head record.
+        boot: the identifier of the machine's boot in which the store was last opened, as in the head record.
         volatile: at a clean close, the number of the volatile file's last commit; 0 when there was no such file.
         problem: the problem with the file; empty for none.
     """
@@ -78,5 +78,5 @@ def _slot(raw: bytes) -> tuple[int, dict[str, Any]] | None:
 def _boot(text: str) -> bytes:
     try:
         return bytes.fromhex(text.replace("-", "")).ljust(16, b"\0")[:16]
-    except ValueError:  # a test had the machine stopped
+    except ValueError:  # not hexadecimal: a test has written it to simulate another boot
         return b"\xff" * 16

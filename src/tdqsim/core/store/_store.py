@@ -1,13 +1,12 @@
-"""A store: a directory with volatile and durable queues, and the promise that one process writes it.
+"""A store: a directory with volatile and durable queues, which only one process writes at a time.
 
-Whether it was closed cleanly is in the head record of the durable file: opening the store removes that mark in a commit
-of its own, and a clean close sets it in another, the last one. So there is one truth, which is committed and synced as
-the data are, and whatever a failure leaves of the file, the mark belongs to the data that are there. With a mark, the
-volatile file must be at the commit that the mark names, which was synced before. What is not certain counts as not
-closed cleanly.
+The head record of the durable file tells whether the store was closed cleanly. Opening the store removes this mark in a
+separate commit, and a clean close sets it in the last commit. So the mark is committed and synced together with the
+data, and after a failure it always matches the data in the file. If the mark is set, the volatile file must be at the
+commit that the mark names, which was synced before. If anything is uncertain, the store counts as not closed cleanly.
 
-A store that was not closed cleanly has every page checked before LMDB opens the files. When the machine was started
-anew meanwhile, all records are read too, in a process of its own, and volatile records are discarded.
+After an unclean close every page is checked before LMDB opens the files. If the machine was rebooted since then, all
+records are read too, in a separate process, and volatile records are discarded.
 """
 
 from __future__ import annotations
@@ -50,26 +49,26 @@ class Store:
     Args:
         path: the directory; None for a temporary one that is removed at close and at the end of the process.
         durability: the failures that a commit survives: ``process`` (SIGKILL) or ``power``.
-        limit_bytes: neither of the two files grows over this; two megabytes of each are kept for commits.
+        limit_bytes: the maximum size of each of the two files; two megabytes of each are reserved for commits.
         create: create the store if it does not exist.
-        readonly: look at a store that another process may be writing; every call sees its last commit, and of volatile
-            records those only that are on the disk.
+        readonly: only read a store that another process may be writing. Every call sees its last commit; volatile
+            records are visible only if they are on the disk.
         memory_bytes: the memory that volatile records may take before they overflow to the disk.
 
     Attributes:
-        volatile: the queues that are in memory and overflow.
-        durable: the queues and the meta data whose commits are kept.
-        created: there was no store before.
-        closed_clean: how the run before this one ended; True too when there was none. When the store is only looked
-            at, False says that another process has it open, or was killed: volatile records in memory are not seen.
-        salvaged: it was made by salvage and not closed cleanly since: references to lost records are to be expected.
-        notes: the repairs made when it was opened; each is a warning of the logger ``tdqsim.store`` too.
+        volatile: the queues in memory, which may overflow to the disk.
+        durable: the durable queues and meta data.
+        created: whether this object has created the store.
+        closed_clean: whether the previous run closed it cleanly; also True for a new store. With ``readonly``, False
+            means that another process has it open or was killed, so volatile records in its memory are not visible.
+        salvaged: it was made by salvage and not closed cleanly since, so references to lost records may occur.
+        notes: the repairs made when it was opened; the logger ``tdqsim.store`` warns of each.
 
     Raises:
         StoreInUse: another process writes the store.
         StoreMissing: there is none, and ``create`` is False.
-        StoreDamaged: it is not as it was written; the message names the damage and the remedy.
-        StoreVersionError: another version of tdqsim wrote it; it is left as it is.
+        StoreDamaged: it is not what was written; the message names the damage and the remedy.
+        StoreVersionError: another version of tdqsim wrote it; it is not changed.
         StoreFull: there is no room for a new store.
         ValueError: an argument is out of range, or the path is empty.
     """
@@ -113,7 +112,7 @@ class Store:
             raise
 
     def _leave_as_it_was(self) -> None:
-        """Opening it was cut short: nothing of it has changed since it was closed."""
+        """After a failed opening, mark the store as closed cleanly again, since nothing in it has changed."""
         if self._before is not None:
             self._mark_clean(self._before.volatile, salvaged=self._before.salvaged)
 
@@ -150,7 +149,7 @@ class Store:
         assert last.head is not None, "_last_commit refuses a file without"
         self._head = head = last.head
         marked = head.clean and not last.note
-        stopped = not marked and head.boot not in (bytes(16), this_boot())  # the machine, while the store was open
+        stopped = not marked and head.boot not in (bytes(16), this_boot())  # rebooted while the store was open
         volatile = None if stopped else self._last_volatile(last)
         self.closed_clean = self.created or (marked and self._is_clean(head, volatile))
         self.salvaged = head.salvaged
@@ -158,15 +157,15 @@ class Store:
             self._check(last, volatile, stopped=stopped)
         self._open_halves(last, volatile)
         if not self.readonly:
-            self.durable.room.refusal(1)  # where there is room, have it now: the marks need some on a full disk too
+            self.durable.room.refusal(1)  # allocate room now, because the marks must be written even on a full disk
         if not self.readonly and not self.created:
             self._mark_open()
 
     def _last_commit(self) -> LastCommit | None:
-        """The last commit of the store that is here; None when there is none.
+        """The last commit of the store; None when there is no store yet.
 
         Raises:
-            StoreDamaged: it is not a store that can be opened.
+            StoreDamaged: the store is damaged and cannot be opened.
             StoreVersionError: it has another format.
         """
         place = self.path / "durable"
@@ -195,7 +194,7 @@ class Store:
             raise StoreError(f"{self.path}: the directory of the store cannot be made: {error.strerror}") from error
 
     def _create(self) -> None:
-        """Make the durable file under another name; a process that is killed meanwhile leaves no store."""
+        """Make the durable file under a temporary name, so that a process that is killed meanwhile leaves no store."""
         place = self.path / "durable.new"
         remove(place)
         make_half(place, KINDS.index("durable"), os.urandom(16))
@@ -208,21 +207,21 @@ class Store:
     def _last_volatile(self, last: LastCommit) -> LastCommit | None:
         """The last commit of the volatile file; None when there is no such file, or only a part of one."""
         place = self.path / "volatile"
-        check_file(place)  # it is opened later, where an error would cost records
+        check_file(place)  # an error now loses nothing; at the later opening it would lose records
         head = last.head
         if not (place / "made").exists() or (head is not None and head.clean and not head.volatile):
             return None
         return last_commit(place, busy=self.readonly)
 
     def _is_clean(self, head: Head, volatile: LastCommit | None) -> bool:
-        """Whether the volatile file is the one with which the store was closed; False when it was opened since.
+        """Whether the volatile file is the one of the clean close; False when another process has opened it since.
 
         Raises:
-            StoreDamaged: it is another one, or it is missing.
+            StoreDamaged: it is another file, or it is missing.
         """
         if not head.volatile or (volatile is not None and volatile.meta.txnid == head.volatile):
             return True
-        if self.readonly and is_held(self.path):  # a process has opened it since the mark was read
+        if self.readonly and is_held(self.path):  # a process has opened the store since the mark was read
             return False
         what = "is not as it was when the store was closed" if volatile is not None else "is missing"
         raise StoreDamaged(f"{self.path / 'volatile'}: the file {what}; {STORE_HELP}")
@@ -239,12 +238,12 @@ class Store:
             check_pages(self.path / "volatile", volatile.meta)
 
     def _machine_stopped(self) -> None:
-        """The machine was started anew while the store was open: unsynced data is doubtful.
+        """Handle a reboot of the machine while the store was open, after which unsynced data may be missing.
 
-        The volatile data is given up. The durable data is read through, in a process of its own.
+        The volatile data is discarded. All durable data is read and checked in a separate process.
         """
         remove(self.path / "volatile")
-        from tdqsim.core.store.check import look_through  # noqa: PLC0415  (it brings what starts processes)
+        from tdqsim.core.store.check import look_through  # noqa: PLC0415  (it imports subprocess, rarely needed)
 
         report = look_through(self.path)
         damaged = [queue for queue in report.queues if queue.damaged]
@@ -258,7 +257,7 @@ class Store:
             note=self._note,
         )  # fmt: skip
         self.durable = half("durable", last=last)
-        first = [volatile]  # the present file; one that is made later is another
+        first = [volatile]  # applies only to the present file, not to one that is made later
 
         def open_volatile() -> Durable:
             return half("volatile", last=first.pop() if first else None)
@@ -269,18 +268,18 @@ class Store:
         self.volatile = Volatile(self.path / "volatile", self._memory, open_volatile, there=there)
 
     def _mark_open(self) -> None:
-        """Have the file say that the store is open, before anything changes."""
+        """Remove the mark of a clean close from the file, before anything changes."""
         boot = this_boot()
         if not self._head.clean and self._head.boot == boot:
             return
         if self.closed_clean:
             self._before = self._head
         self.durable.mark(lambda head, _: head._replace(clean=False, commit=0, volatile=0, boot=boot))
-        if not self._sync:  # with `power` the commit was
+        if not self._sync:  # with `power` every commit is synced
             self.durable.sync()
 
     def _mark_clean(self, volatile: int, *, salvaged: bool) -> None:
-        """Have the file say that the store was closed cleanly, in the last commit; then all of it is on the disk."""
+        """Set the mark of a clean close in the last commit, and sync everything to the disk."""
         self.durable.mark(
             lambda head, commit: head._replace(clean=True, salvaged=salvaged, commit=commit, volatile=volatile)
         )
@@ -289,45 +288,48 @@ class Store:
             self.durable.sync()
 
     def _note(self, text: str) -> None:
-        """Keep a note about a repair, and log it: something may be missing."""
+        """Record a note about a repair and log a warning, since a commit may be missing."""
         self._notes.append(text)
         import logging  # noqa: PLC0415  (few stores have a note)
 
         logging.getLogger("tdqsim.store").warning(text)
 
-    # -- life ---------------------------------------------------------------------------------------------------------
+    # -- discarding and closing ---------------------------------------------------------------------------------------
 
     def discard_volatile(self) -> None:
-        """Throw everything volatile away, as an emergency restart does. Volatile queue objects become unusable."""
+        """Discard all volatile queues, as an emergency restart does. Volatile queue objects become unusable."""
         self.volatile.discard()
 
     def clear(self, keep: Mapping[bytes, bytes] | None = None) -> None:
-        """Throw everything away, as a cold start does. All queue objects become unusable.
+        """Discard everything, as a cold start does. All queue objects become unusable.
 
         Args:
-            keep: durable meta data that is there instead, from the same commit on.
+            keep: durable meta data to write in the same commit.
         """
         self.volatile.discard()
         self.durable.empty(keep)
 
     @property
     def is_open(self) -> bool:
-        """Whether anything of it is still to be closed."""
+        """Whether the store, or a part of it, is still open."""
         return not self._closed
 
     def close(self, *, clean: bool = True) -> None:
-        """Close the store, writing volatile records out. Unless ``clean``, as if the process had been killed.
+        """Write volatile records to the disk and close the store.
+
+        Args:
+            clean: False closes the store as if the process had been killed: nothing more is written.
 
         Raises:
-            StoreFull: there is no room for the volatile records, and how many are lost; the store is closed, but not
-                cleanly. Durable data is kept.
-            StoreError: the system refused to write; likewise.
+            StoreFull: there is no room for the volatile records; the message says how many are lost. The store is
+                closed, but not cleanly. Durable data is kept.
+            StoreError: the system refused to write; the consequences are the same.
         """
         if self._closed:
             return
         begun, self._closing = self._closing, True
         try:
-            if clean and not (begun or self.readonly or self._temporary):  # one that was interrupted is only finished
+            if clean and not (begun or self.readonly or self._temporary):  # begun: after an interrupt, only close files
                 self._finish()
         except OSError as error:
             raise StoreError(f"{error.filename or self.path}: the store cannot be closed: {error.strerror}") from error
@@ -335,7 +337,7 @@ class Store:
             self._close_all()
 
     def close_as(self, *, clean: bool, salvaged: bool) -> None:
-        """Close a store that salvage has filled, as the damaged one was closed."""
+        """Close a store that salvage has filled, marked as the damaged one was."""
         self._finish(clean=clean, salvaged=salvaged)
         self.close(clean=False)
 
@@ -363,7 +365,7 @@ class Store:
             ) from error
 
     def _close_all(self) -> None:
-        """Close the files; may be repeated after an interrupt."""
+        """Close the files; may be called again after an interrupt."""
         for half in ("volatile", "durable"):
             if hasattr(self, half):
                 getattr(self, half).close()
@@ -374,7 +376,7 @@ class Store:
         self._closed = True
 
     def abandon(self) -> None:
-        """In a forked child: the store belongs to the parent, so refuse every use and let the lock go."""
+        """Called in a forked child: refuse every use, and close the lock file; the store belongs to the parent."""
         self._closed = True
         self._temporary = False
         self.volatile.disown()
@@ -384,7 +386,7 @@ class Store:
 
 
 def _new_directory() -> Path:
-    """A temporary directory for a store."""
+    """Make a temporary directory for a store."""
     import tempfile  # noqa: PLC0415  (most stores have a path)
 
     return Path(tempfile.mkdtemp(prefix="tdqsim-"))
@@ -396,7 +398,7 @@ def _sync(*paths: Path) -> None:
         try:
             fd = os.open(path, os.O_RDONLY)
         except OSError:
-            if path.is_dir():  # there are systems where a directory cannot be opened
+            if path.is_dir():  # Windows cannot open a directory
                 continue
             raise
         try:
@@ -409,7 +411,7 @@ def _opened(
     path: Path, store_id: bytes, kind: str, *, limit: int | None, sync: bool, readonly: bool,
     last: LastCommit | None, note: Callable[[str], None],
 ) -> Durable:  # fmt: skip
-    """One half of a store; the volatile one is made when the file ``made`` does not say that it is finished."""
+    """Open one half of a store; the volatile one is made first unless the file ``made`` marks it as complete."""
     place = path / kind
     if kind == "volatile" and not (place / "made").exists():
         remove(place)

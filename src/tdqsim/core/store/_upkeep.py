@@ -1,8 +1,8 @@
-"""The work of upgrade, compact and backup, in the same process of its own as check and salvage.
+"""Upgrade, compact and backup, which run in the same separate process as check and salvage.
 
-Each reads everything first and refuses a damaged store, since LMDB itself is used here and trusts its pages. A file is
-replaced by one that is complete and synced, or changed by one commit: whenever the process is killed, the store is as
-it was or as it should be.
+Each reads everything first and refuses a damaged store, because it then uses LMDB, which trusts its pages. A file is
+replaced by a complete and synced one, or changed by one commit. So whenever the process is killed, the store is in its
+old or in its new state.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 import lmdb
 
-from tdqsim.core.store._examine import Looked, look
+from tdqsim.core.store._examine import StoreFindings, examine
 from tdqsim.core.store._layout import FORMAT
 from tdqsim.core.store._meta import renumber, seal
 from tdqsim.core.store._opening import KINDS, environment, last_commit, open_half
@@ -26,11 +26,11 @@ __all__ = ["backup", "compact", "upgrade"]
 _NEW: Final = "new"
 
 
-def upgrade(path: Path) -> Looked:
-    """Bring a store of an older format to this one; returns the findings about it before."""
-    looked = _sound(path)
-    if looked.format == FORMAT:
-        return looked
+def upgrade(path: Path) -> StoreFindings:
+    """Convert a store of an older format to this one; returns the findings about it before the conversion."""
+    findings = _sound(path)
+    if findings.format == FORMAT:
+        return findings
     old, place = read_state(path), path / "durable"
     head = last_commit(place).head
     assert head is not None, "the store is sound"
@@ -38,22 +38,22 @@ def upgrade(path: Path) -> Looked:
     try:
         durable.mark(
             lambda head, commit: head._replace(
-                format=FORMAT, salvaged=looked.salvaged, clean=looked.clean, commit=commit if looked.clean else 0,
-                volatile=old.volatile if looked.clean else 0, boot=old.boot,
+                format=FORMAT, salvaged=findings.salvaged, clean=findings.clean, commit=commit if findings.clean else 0,
+                volatile=old.volatile if findings.clean else 0, boot=old.boot,
             )
         )  # fmt: skip
     finally:
         durable.close()
-    if looked.clean:
+    if findings.clean:
         seal(place)
     (path / "state").unlink(missing_ok=True)
-    return looked
+    return findings
 
 
-def compact(path: Path) -> Looked:
-    """Replace each file by one that has only the pages in use; returns the findings about the store before."""
-    looked = _sound(path)
-    for half in looked.halves:
+def compact(path: Path) -> StoreFindings:
+    """Replace each file by a copy with only the pages in use; returns the findings about the store before."""
+    findings = _sound(path)
+    for half in findings.halves:
         place = path / half.name
         new = place / _NEW
         shutil.rmtree(new, ignore_errors=True)
@@ -61,21 +61,21 @@ def compact(path: Path) -> Looked:
             number = last_commit(place).meta.txnid
             _copy(place, new, compacted=True)
             renumber(new, number)
-            if looked.clean:
+            if findings.clean:
                 seal(new)
             _sync(new / "data.mdb")
             (new / "data.mdb").replace(place / "data.mdb")
             (place / "lock.mdb").unlink(missing_ok=True)
         finally:
             shutil.rmtree(new, ignore_errors=True)
-    return looked
+    return findings
 
 
-def backup(path: Path, target: Path, *, held: bool) -> Looked:
-    """Copy a store to a new directory, and look through the copy.
+def backup(path: Path, target: Path, *, held: bool) -> StoreFindings:
+    """Copy a store to a new directory and check the copy; returns the findings about it.
 
-    Of a store that a process has open (``held``) the copy is the last commit, without volatile records: as that process
-    would leave it if it were killed.
+    If a process has the store open (``held``), the copy contains its last commit without volatile records, as if that
+    process had been killed.
     """
     if any((target / name).exists() for name in KINDS):
         raise StoreError(f"{target}: there is a store already; a backup is a new one")
@@ -95,17 +95,17 @@ def backup(path: Path, target: Path, *, held: bool) -> Looked:
         raise
 
 
-def _sound(path: Path) -> Looked:
-    """Look at all of a store; StoreDamaged when anything is wrong."""
-    looked = look(path)
-    wrong = looked.wrong()
+def _sound(path: Path) -> StoreFindings:
+    """Check all of a store; StoreDamaged when anything is wrong."""
+    findings = examine(path)
+    wrong = findings.wrong()
     if wrong:
         raise StoreDamaged(f"{path}: {wrong[0]}; {STORE_HELP}")
-    return looked
+    return findings
 
 
 def _copy(place: Path, target: Path, *, compacted: bool) -> None:
-    """Have LMDB copy the last commit of a file, which another process may be writing."""
+    """Copy the last commit of a file with LMDB; another process may be writing the file."""
     target.mkdir(mode=0o700)
     env = environment(place, sync=False, readonly=True, locked=True)
     try:

@@ -1,10 +1,10 @@
 """Volatile queues: in memory, until together they take more than their budget.
 
-Records that an emergency restart discards need no database. A put record is charged to one budget of all queues;
-when that is spent, the records in memory are counted anew, and if it is much, the largest queues overflow to a file of
-their own (a :class:`~tdqsim.core.store._durable.Durable` that is never synced but at a clean close). So there is one
-account, which an interrupt may falsify by a record and the next count sets right. Writing out is overflowing to the
-last record: it is done at a clean close and whenever the user asks. Only records on the disk outlive the process.
+Records that an emergency restart discards need no database. Each put record is charged to one budget of all queues.
+When the budget is spent, the records in memory are counted again, and if they take too much, the largest queues
+overflow to a separate file (a :class:`~tdqsim.core.store._durable.Durable` that is synced only at a clean close). So an
+interrupt can make the account wrong by one record, and the next count corrects it. Writing out moves all records to the
+disk; it happens at a clean close and whenever the user asks. Only records on the disk outlive the process.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Volatile:
     """The volatile queues of a store.
 
     Attributes:
-        left: the bytes that may be put before the records in memory are counted anew.
-        budget: the memory that records may take, with some 64 bytes for each.
-        path: the directory of the file to which queues overflow; there is none before the first does.
+        left: the bytes that may be put before the records in memory are counted again.
+        budget: the memory in bytes that records may take, counting some 64 bytes for each in addition to its data.
+        path: the directory of the file to which queues overflow; it does not exist before the first overflow.
     """
 
     __slots__ = ("_disk", "_open", "_queues", "budget", "left", "path")
@@ -45,11 +45,11 @@ class Volatile:
     # -- queues -------------------------------------------------------------------------------------------------------
 
     def create_queue(self, name: bytes, order: Order = Order.FIFO, key_length: int = 0) -> VolatileQueue:
-        """An empty queue.
+        """Make an empty queue.
 
         Args:
             name: 1 to 480 bytes, not yet the name of a volatile queue.
-            order: in which order it hands out its entries.
+            order: the order in which entries are taken.
             key_length: 1 to 256 for a KEYED queue, 0 for the others.
 
         Raises:
@@ -66,7 +66,7 @@ class Volatile:
         return queue
 
     def queue(self, name: bytes) -> VolatileQueue | None:
-        """The queue of that name; None when there is none. The caller gets the same object each time."""
+        """The queue with this name, or None. Unless the store is read-only, it is the same object each time."""
         queue = self._queues.get(name)
         if queue is None and self._disk is not None:
             stored = self._disk.queue(name)
@@ -78,12 +78,12 @@ class Volatile:
         return queue
 
     def know_queues(self) -> None:
-        """As :meth:`~tdqsim.core.store._durable.Durable.know_queues`."""
+        """See :meth:`~tdqsim.core.store._durable.Durable.know_queues`."""
         if self._disk is not None:
             self._disk.know_queues()
 
     def queues(self) -> Iterator[VolatileQueue]:
-        """All queues by name; they may be created and dropped meanwhile."""
+        """All queues, sorted by name; queues may be created and dropped during the iteration."""
         names = set(self._queues)
         if self._disk is not None:
             names |= {stored.name for stored in self._disk.queues()}
@@ -103,26 +103,26 @@ class Volatile:
 
     @property
     def disk(self) -> Durable:
-        """The file to which queues overflow, made when it is first asked for."""
+        """The file to which queues overflow; it is made on first use."""
         if self._disk is None:
             self._disk = self._open()
         return self._disk
 
     @property
     def overflowed(self) -> bool:
-        """Whether there is such a file."""
+        """Whether the file for overflow exists."""
         return self._disk is not None
 
     @property
     def failed(self) -> str:
-        """What the system answered when it could not write that file, which takes nothing more; empty for nothing."""
+        """The system's answer when it could not write that file, which accepts no more records; empty for none."""
         return self._disk.failed if self._disk is not None else ""
 
     def make_room(self) -> None:
-        """Count the records in memory, and let the largest queues overflow until they take at most half of the budget.
+        """Count the records in memory; if they take too much, overflow the largest queues down to half of the budget.
 
         Raises:
-            StoreFull: there is no room on the disk, and no room in memory either.
+            StoreFull: there is no room on the disk, and the records in memory exceed the budget.
         """
         sizes = {queue: queue.memory_bytes() for queue in self._queues.values()}
         total = sum(sizes.values())
@@ -142,7 +142,7 @@ class Volatile:
             self.left = self.budget - total
 
     def room_for(self, nbytes: int) -> str:
-        """Why a put of a plain record of so many bytes would refuse; empty when it would not. Queues may overflow."""
+        """The reason why a plain record of this size would be refused; empty if it would fit. Queues may overflow."""
         if self.left < nbytes + PER_RECORD:
             try:
                 self.make_room()
@@ -151,10 +151,10 @@ class Volatile:
         return ""
 
     def write_out(self) -> None:
-        """Write everything to the disk; it is read back as it is taken.
+        """Move all records to the disk; they are read back when they are taken.
 
         Raises:
-            StoreFull: there is no room; queues that are not written out are as they were.
+            StoreFull: there is no room; queues that are not written out are unchanged.
         """
         for queue in self._queues.values():
             queue.write_out()
@@ -162,11 +162,11 @@ class Volatile:
     # -- for the store ------------------------------------------------------------------------------------------------
 
     def discard(self) -> None:
-        """Throw everything away. Queue objects become empty queues that are no queues of this store."""
+        """Discard everything. Queue objects become empty queues that do not belong to the store."""
         queues, self._queues = self._queues, {}
         for queue in queues.values():
             queue.forget()
-        (self.path / "made").unlink(missing_ok=True)  # from here on the file counts as unfinished, however this ends
+        (self.path / "made").unlink(missing_ok=True)  # first, so that after an interrupt the file counts as incomplete
         if self._disk is not None:
             self._disk.close()
         self._disk = None
@@ -186,6 +186,6 @@ class Volatile:
             self._disk.close()
 
     def disown(self) -> None:
-        """In a forked child: refuse every use of the file."""
+        """Called in a forked child: refuse every use of the file."""
         if self._disk is not None:
             self._disk.disown()

@@ -1,9 +1,8 @@
 """The uncommitted changes to one durable queue.
 
-A work changes nothing but itself: throw it away, and nothing was done. Each of its methods changes it by one
-assignment or one append at its end, so that an exception inside leaves it as it was before or as it is after.
-Applying it to a transaction changes nothing but the transaction, so it can be repeated after a commit that
-failed.
+A work only records changes; throwing it away undoes them. Each of its methods ends with one assignment or append that
+makes the change, so that after an exception the method has either happened or not. Applying a work changes only the
+transaction, so it can be repeated after a failed commit.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ __all__ = ["AHEAD", "NOT_AHEAD", "Ahead", "KeyedWork", "LifoWork", "Work"]
 
 NOTHING: Final[list[Any]] = []
 AHEAD: Final = 64
-"""Records that are known without a look, at most."""
+"""The most records that are read ahead."""
 Ahead: TypeAlias = tuple[int, list[Any], dict[int, Long | None]]
-"""The number of the first of them, the records, and which of them are the last of their LMDB entries."""
+"""Records read ahead: the number of the first, the records, and for the last of each LMDB entry its long data."""
 NOT_AHEAD: Final[Ahead] = (0, [], {})
-"""No record is known. All queues share it: records have numbers from 1 on, so none comes right behind it."""
+"""Nothing is read ahead. All queues share this object: record numbers begin at 1, so no record is appended to it."""
 _TOO_MUCH: Final = FACTOR * (MAX_DATA + PER_ENTRY)
 _Standing: TypeAlias = Standing | tuple[int, int, int, int, int]
 _new: Any = tuple.__new__
@@ -54,21 +53,21 @@ _NO_READS: Final = (0, 0)
 
 
 class Work:
-    """Changes to a FIFO queue, or another, that gather until they are committed; see the module's text.
+    """The uncommitted changes to a FIFO queue, and the base of the others; see the module's text.
 
     One work at a time may take from a queue; others may put on a FIFO or KEYED queue at the same time.
 
     Attributes:
         queue: the queue.
-        items: the put items, in order: records, of a KEYED queue entries.
+        items: the items that were put, in order: records, or entries of a KEYED queue.
         own: how many of these were read back with :meth:`take_own`.
         front: the items that were put back; the last one is taken first.
-        cleared: whether everything committed goes.
-        dropped: whether the queue goes too.
+        cleared: whether all committed entries are removed.
+        dropped: whether the queue is removed too.
         held: the room that is held for the put items.
         last: the number of the last record that it put; set when it is applied.
-        taken: how many committed records were taken off a FIFO queue, and the bytes of their data.
-        spent: LMDB entries of which the last record was taken.
+        taken: the number of committed records taken from a FIFO queue, and the bytes of their data.
+        spent: the LMDB entries whose last record was taken.
     """
 
     __slots__ = (
@@ -114,23 +113,23 @@ class Work:
         self.items.append(data)
 
     def put_entry(self, _entry: Entry) -> None:
-        """Add an entry to a KEYED queue; as :meth:`put`, ValueError also when the queue cannot take it."""
+        """Add an entry to a KEYED queue, as :meth:`put`; ValueError when the queue is not KEYED or cannot take it."""
         raise not_keyed(self.queue.name, self.queue.order)
 
     def put_many(self, items: list[Any]) -> None:
-        """Add items that were checked before, in one go: StoreFull, and none of them, when there is no room."""
+        """Add items that were checked before; StoreFull, and none of them is added, when there is no room."""
         self._hold(self._cost(items))
         self.items += items
 
     def put_back(self, item: Item) -> None:
-        """Add a record, or an entry of a KEYED queue, in front: it is the next that is taken (with its key)."""
+        """Add a record, or an entry of a KEYED queue, at the front: it is the next one taken (with its key)."""
         if self.front is NOTHING:
-            self.front = []  # before it can be refused: see :meth:`give_back`
+            self.front = []  # first, since give_back appends to it even when there is no room
         self._hold(self._cost([item]))
         self.front.append(item)
 
     def give_back(self, item: Item) -> None:
-        """As :meth:`put_back`, even without room: an item whose removal was not committed still has its own."""
+        """As :meth:`put_back`, but never refused: an item whose removal is not committed still has room on disk."""
         try:
             self.put_back(item)
         except StoreFull:
@@ -154,7 +153,7 @@ class Work:
     # -- taking ---------------------------------------------------------------------------------------------------
 
     def take(self) -> bytes | None:
-        """The data of the next committed entry behind those that this work took; None when there is none."""
+        """Take the next committed entry and return its data; None when there are no more."""
         queue = self.queue
         reads, size = self.taken
         now = queue.now
@@ -166,12 +165,12 @@ class Work:
             start, items, ends = queue.look_up(seq)
         data: bytes = items[seq - start]
         if seq in ends:
-            self.spent.append((seq, ends[seq]))  # when this is as far as it gets, it is there twice: that does no harm
+            self.spent.append((seq, ends[seq]))  # an interrupt here may leave it there twice, which is harmless
         self.taken = reads + 1, size + len(data)
         return data
 
     def take_batch(self) -> list[bytes]:
-        """The next committed records, as many as are read at once; none when there are no more."""
+        """Take the next batch of committed records; an empty list when there are no more."""
         queue = self.queue
         reads, size = self.taken
         seq = queue.now.first + reads
@@ -183,12 +182,12 @@ class Work:
         return items
 
     def take_entry(self) -> Entry | None:
-        """The next committed entry, as :meth:`take`."""
+        """Take the next committed entry, as :meth:`take`."""
         data = self.take()
         return None if data is None else Entry(data)
 
     def take_own(self) -> bytes | None:
-        """The oldest record that this work put on a FIFO queue and did not read back; or None."""
+        """Take the oldest record that this work itself put on a FIFO queue; None when there are no more."""
         if self.own >= len(self.items):
             return None
         data: bytes = self.items[self.own]
@@ -196,36 +195,36 @@ class Work:
         return data
 
     def take_key(self, _search: SearchOrder, _key: bytes) -> Entry | None:
-        """The first committed entry not yet taken whose key relates to ``key`` as asked, of the lowest such key.
+        """Take the first committed entry with the lowest key that matches a search; None when there is none.
 
         Raises:
-            ValueError: the queue is not KEYED, or the key has not its key length.
+            ValueError: the queue is not KEYED, or the key does not have its key length.
         """
         raise not_keyed(self.queue.name, self.queue.order)
 
-    # -- all at once ----------------------------------------------------------------------------------------------
+    # -- removing all ---------------------------------------------------------------------------------------------
 
     def clear(self) -> int:
         """Remove all committed entries and the items of this work; returns how many."""
-        went = (0 if self.cleared else self.queue.count - self.reads) + len(self.items) - self.own + len(self.front)
+        removed = (0 if self.cleared else self.queue.count - self.reads) + len(self.items) - self.own + len(self.front)
         self.items, self.front, self.own, self.cleared = [], NOTHING, 0, True
-        return went
+        return removed
 
     def drop(self) -> int:
-        """As :meth:`clear`, and the queue goes too."""
-        went = self.clear()
+        """As :meth:`clear`, and remove the queue too."""
+        removed = self.clear()
         self.dropped = True
-        return went
+        return removed
 
     # -- committing -----------------------------------------------------------------------------------------------
 
     def apply(self, txn: StoreTransaction) -> None:
-        """Change the transaction, and the queue's ``after``, its state in it."""
+        """Apply the changes to a transaction, and set the queue's ``after``, its state in the transaction."""
         queue = self.queue
         first, last, count, size, number = self._cleared(txn) if self.cleared else queue.after
-        reads, went = self.taken
+        reads, read_bytes = self.taken
         if reads and not self.cleared:
-            first, count, size = first + reads, count - reads, size - went
+            first, count, size = first + reads, count - reads, size - read_bytes
             if self.spent:
                 self._remove(txn, number, first)
         items = self.items[self.own :] if self.own else self.items
@@ -243,9 +242,9 @@ class Work:
         self._follow(txn, (first, last, count, size, number))
 
     def settled(self) -> None:
-        """The commit is made: memory follows. May be done again.
+        """Update memory after the commit; may be called again.
 
-        A record that comes right behind those that were read ahead of a FIFO queue is known too.
+        A single new record that follows those read ahead from a FIFO queue is added to them.
         """
         queue, items = self.queue, self.items
         after = queue.after
@@ -264,7 +263,7 @@ class Work:
         self.held = 0
 
     def _follow(self, txn: StoreTransaction, after: _Standing) -> None:
-        """Write the queue's record if anything of it has changed."""
+        """Write the queue's record if its state has changed."""
         queue = self.queue
         if after == queue.after:
             return
@@ -284,7 +283,7 @@ class Work:
         return now.last + 1, now.last, 0, 0, durable.new_number(txn)
 
     def _remove(self, txn: StoreTransaction, number: int, first: int) -> None:
-        """Remove the LMDB entries all of whose records were taken, when the queue begins with ``first``."""
+        """Remove the LMDB entries all of whose records were taken; ``first`` is the queue's new first record."""
         for end, long in self.spent:
             if end < first:
                 txn.delete(entry_key(number, end))
@@ -292,7 +291,7 @@ class Work:
                     self.queue.durable.delete_long(txn, long)
 
     def _free_numbers(self, txn: StoreTransaction, number: int, first: int) -> None:
-        """Remove taken records from the LMDB entry of the first record: their numbers are used again."""
+        """Remove taken records from the LMDB entry of the first record, because their numbers are used again."""
         cursor = txn.cursor()
         if cursor.set_range(entry_key(number, first)) and cursor.key()[:8] == entry_key(number, first)[:8]:
             key, value = cursor.item()
@@ -303,9 +302,9 @@ class Work:
                     txn.put(key, encode(key, found[-left:]))
 
     def _write(self, txn: StoreTransaction, number: int, seq: int, items: Sequence[Any]) -> int:
-        """Write records behind a number; the bytes of their data.
+        """Write records with the numbers after ``seq``; returns the bytes of their data.
 
-        LMDB fills its pages when it knows that the key is the last of all; else it splits them into halves.
+        With ``append`` LMDB fills its pages completely; otherwise it splits full pages in half.
         """
         total = 0
         last = len(items) > 1
@@ -320,15 +319,15 @@ class Work:
         return total
 
     def _parts(self, items: Sequence[bytes]) -> Iterable[tuple[Sequence[bytes], int]]:
-        """Which records share an LMDB entry, and the bytes of their data: those of a FIFO queue."""
+        """Divide records into groups that share an LMDB entry, with the bytes of their data."""
         return parts(items)
 
 
 class LifoWork(Work):
-    """Changes to a LIFO queue: while one takes, no other may put.
+    """The uncommitted changes to a LIFO queue; while one work takes, no other may put.
 
     Attributes:
-        gone: the committed entries that were taken, by LMDB key: bytes of data, and where it is when it is long.
+        gone: the committed entries that were taken, by LMDB key: bytes of data, and its place when it is long.
     """
 
     __slots__ = ("gone",)
@@ -343,12 +342,12 @@ class LifoWork(Work):
         return len(self.gone)
 
     def take(self) -> bytes | None:
-        """The newest committed record not yet taken."""
+        """Take the newest committed record; None when there are no more."""
         taken = self._take(1)
         return taken[0] if taken else None
 
     def take_batch(self) -> list[bytes]:
-        """The next committed records, as many as are read at once, the oldest first; none when there are no more."""
+        """Take the next batch of committed records, returned oldest first; an empty list when there are no more."""
         return self._take()[::-1]
 
     def _take(self, most: int | None = None) -> list[bytes]:
@@ -356,10 +355,10 @@ class LifoWork(Work):
         seq = now.last - len(self.gone)
         if seq < now.first or self.cleared:
             return []
-        found = self.queue.look_run_down(seq, most)
-        for key, item, long in found:
+        batch = self.queue.look_run_down(seq, most)
+        for key, item, long in batch:
             self.gone[key] = len(item), long
-        return [item for _, item, _ in found]  # type: ignore[misc]
+        return [item for _, item, _ in batch]  # type: ignore[misc]
 
     def apply(self, txn: StoreTransaction) -> None:
         """See the base."""
@@ -386,13 +385,13 @@ class LifoWork(Work):
             if long is not None:
                 self.queue.durable.delete_long(txn, long)
             size -= nbytes
-        went = len(self.gone)
-        return first, last - (went if self._shrinks else 0), count - went, size, number
+        removed = len(self.gone)
+        return first, last - (removed if self._shrinks else 0), count - removed, size, number
 
     _shrinks: ClassVar = True
 
     def _insert(self, txn: StoreTransaction, number: int, first: int, last: int) -> tuple[int, int, int]:
-        """Put the items that were put back on top; returns the first and last record then, and the bytes added."""
+        """Write the items, those that were put back on top; returns the new first and last number and the bytes."""
         items = self.items[self.own :] + self.front
         return first, last + len(items), self._write(txn, number, last, items)
 
@@ -401,7 +400,7 @@ class LifoWork(Work):
 
 
 class KeyedWork(LifoWork):
-    """Changes to a KEYED queue."""
+    """The uncommitted changes to a KEYED queue."""
 
     __slots__ = ()
     _shrinks = False
@@ -417,18 +416,18 @@ class KeyedWork(LifoWork):
         self.items.append(entry)
 
     def put_back(self, item: Item) -> None:
-        """Add an entry: it is the next that is taken with its key."""
+        """Add an entry that is the next one taken with its key."""
         entry = item if isinstance(item, Entry) else Entry(item)
         check_entry(self.queue.name, entry, self.queue.key_length)
         Work.put_back(self, entry)
 
     def take(self) -> bytes | None:
-        """The data of the first committed entry by key not yet taken."""
+        """Take the first committed entry in key order and return its data; None when there are no more."""
         entry = self.take_entry()
         return None if entry is None else entry.data
 
     def take_entry(self) -> Entry | None:
-        """The first committed entry by key not yet taken."""
+        """Take the first committed entry in key order; None when there are no more."""
         return self._find(None, b"")
 
     def take_key(self, search: SearchOrder, key: bytes) -> Entry | None:
@@ -440,10 +439,10 @@ class KeyedWork(LifoWork):
         gone = self.gone
         if self.cleared:
             return None
-        found = next(self.queue.matching(search, key, gone.__contains__, most=1), None)
-        if found is None:
+        first = next(self.queue.matching(search, key, gone.__contains__, most=1), None)
+        if first is None:
             return None
-        key, item, long = found
+        key, item, long = first
         self.gone[key] = len(item.data), long  # type: ignore[union-attr]
         return item  # type: ignore[return-value]
 

@@ -1,6 +1,6 @@
-"""The process in which :mod:`tdqsim.core.store.check` has its work done.
+"""The separate process that does the work of :mod:`tdqsim.core.store.check`.
 
-Its arguments are the name of the work and the directories; the report goes to standard output as JSON.
+Its arguments are the name of the operation and the directories; it prints the report as JSON.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tdqsim.core.store._examine import Looked, look, report, rescue
+from tdqsim.core.store._examine import StoreFindings, examine, report, rescue
 from tdqsim.core.store._lockfile import LockFile, is_held
 from tdqsim.core.store._opening import KINDS
 from tdqsim.core.store._upkeep import backup, compact, upgrade
@@ -20,14 +20,14 @@ __all__ = ["main", "work"]
 
 
 def work(arguments: list[str]) -> dict[str, Any]:
-    """Do the work that the arguments name; the report."""
+    """Carry out the operation that the arguments name; returns the report."""
     what, source, *rest = arguments
     path = Path(source)
     if not any((path / kind / "data.mdb").exists() for kind in KINDS):
         raise StoreMissing(f"{path}: there is no store here")
-    if what == "look":  # for a start, which has the lock, and goes on by the other meta page
-        looked = look(path)
-        return report(looked.halves, looked.problems)
+    if what == "look":  # called while opening a store: the caller has the lock, and accepts a damaged meta page
+        findings = examine(path)
+        return report(findings.halves, findings.problems)
     if what == "backup" and is_held(path):
         return _whole(backup(path, Path(rest[0]), held=True))
     lock = LockFile(path / "lock", mine=False)
@@ -36,17 +36,17 @@ def work(arguments: list[str]) -> dict[str, Any]:
             return rescue(path, Path(rest[0]))
         if what == "backup":
             return _whole(backup(path, Path(rest[0]), held=False))
-        return _whole({"check": look, "upgrade": upgrade, "compact": compact}[what](path))
+        return _whole({"check": examine, "upgrade": upgrade, "compact": compact}[what](path))
     finally:
         lock.release()
 
 
-def _whole(looked: Looked) -> dict[str, Any]:
-    return {**report(looked.halves, looked.problems + looked.notes), "format": looked.format}
+def _whole(findings: StoreFindings) -> dict[str, Any]:
+    return {**report(findings.halves, findings.problems + findings.notes), "format": findings.format}
 
 
 def main(arguments: list[str]) -> int:
-    """Do the work that the arguments name and print the report."""
+    """Carry out the operation that the arguments name and print the report."""
     try:
         answer = work(arguments)
     except StoreInUse as error:

@@ -1,7 +1,7 @@
 """Check and salvage a store that may be damaged; upgrade, compact and back up a sound one.
 
-All of it is done in a process of its own: whatever damage does, the caller gets a report or a clear error, after a
-bounded time. Check and salvage read the files without LMDB.
+All of it runs in a separate process. So whatever effect the damage has, the caller gets a report or a clear error,
+within a limited time. Check and salvage read the files without LMDB.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ sys.path += sys.argv[1:at]
 from tdqsim.core.store._working import main
 sys.exit(main(sys.argv[at + 1 :]))
 """
-"""Nothing from the working directory or the environment can be imported: only modules of this process."""
+"""The process imports modules only from where this process has them, not from the working directory or PYTHONPATH."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class QueueReport:
 
     Attributes:
         environment: ``volatile`` or ``durable``.
-        name: the queue's name; a queue whose record is lost is called ``LOST-`` and a number.
+        name: the queue's name; for a queue whose record is lost, ``LOST-`` and a number.
         order: ``FIFO``, ``LIFO`` or ``KEYED``.
-        count: how many entries it should hold; -1 when its record is lost.
-        whole: how many entries are undamaged.
-        damaged: the sequence numbers of those that are not.
-        saved: how many were put into the new store; 0 for a check.
+        count: the number of entries that it should have; -1 when its record is lost.
+        whole: the number of undamaged entries.
+        damaged: the sequence numbers of the damaged entries.
+        saved: the number of entries written to the new store; 0 for a check.
     """
 
     environment: str
@@ -75,7 +75,7 @@ class StoreReport:
 
     Attributes:
         path: the store's directory.
-        problems: problems other than damaged entries, each with the environment in front.
+        problems: problems other than damaged entries; each begins with the name of the environment.
         format: the store's format; 0 when it is not known.
         queues: the findings about each queue.
     """
@@ -87,22 +87,22 @@ class StoreReport:
 
     @property
     def sound(self) -> bool:
-        """Nothing at all is wrong."""
+        """Whether there are no problems and no damaged entries."""
         return not self.problems and not self.damaged
 
     @property
     def entries(self) -> int:
-        """How many entries are undamaged."""
+        """The number of undamaged entries."""
         return sum(queue.whole for queue in self.queues)
 
     @property
     def saved(self) -> int:
-        """How many entries were put into the new store."""
+        """The number of entries written to the new store."""
         return sum(queue.saved for queue in self.queues)
 
     @property
     def damaged(self) -> tuple[tuple[bytes, int], ...]:
-        """Queue and sequence number of each damaged entry."""
+        """The queue and sequence number of each damaged entry."""
         return tuple((queue.name, seq) for queue in self.queues for seq in queue.damaged)
 
 
@@ -112,66 +112,66 @@ def check(path: Path, *, timeout: float = TIMEOUT) -> StoreReport:
     Raises:
         StoreMissing: there is no store.
         StoreInUse: a process has it open.
-        StoreDamaged: it cannot even be looked at within ``timeout`` seconds.
+        StoreDamaged: it could not be read within ``timeout`` seconds.
     """
     return _run(path, ["check", str(path)], timeout)
 
 
 def look_through(path: Path) -> StoreReport:
-    """Check a store whose lock the caller holds."""
+    """Check a store whose lock the caller has."""
     return _run(path, ["look", str(path)], TIMEOUT)
 
 
 def salvage(path: Path, target: Path, *, timeout: float = TIMEOUT) -> StoreReport:
-    """Put every entry, queue and meta data that is whole into a new store at ``target``.
+    """Write all undamaged entries, queues and meta data to a new store at ``target``.
 
-    The damaged store is not changed. What each queue lost is its ``count`` less its ``saved``.
+    The damaged store is not changed. The number of entries that a queue lost is its ``count`` minus its ``saved``.
 
     Raises:
         StoreMissing: there is no store.
         StoreInUse: a process has it open.
         StoreError: there is a store at ``target`` already, or it cannot be written.
-        StoreDamaged: it cannot even be looked at within ``timeout`` seconds.
+        StoreDamaged: it could not be read within ``timeout`` seconds.
     """
     return _run(path, ["salvage", str(path), str(target)], timeout)
 
 
 def upgrade(path: Path, *, timeout: float = TIMEOUT) -> StoreReport:
-    """Bring a store of format 4 or 5 to the format of this version, in one commit; the report has the format it had.
+    """Convert a store of format 4 or 5 to the format of this version, in one commit; the report has the old format.
 
-    Nothing is done to a store that has this format.
+    A store that has the current format is not changed.
 
     Raises:
         StoreMissing: there is no store.
         StoreInUse: a process has it open.
-        StoreDamaged: it is damaged, and was left as it was; salvage reads it too.
-        StoreVersionError: this version does not read its format.
+        StoreDamaged: it is damaged, and was not changed; salvage accepts a store of these formats too.
+        StoreVersionError: this version cannot read its format.
     """
     return _run(path, ["upgrade", str(path)], timeout)
 
 
 def compact(path: Path, *, timeout: float = TIMEOUT) -> StoreReport:
-    """Give the room of a store's files that is not in use back to the disk.
+    """Shrink the files of a store to the pages in use.
 
     Raises:
         StoreMissing: there is no store.
         StoreInUse: a process has it open.
-        StoreDamaged: it is damaged, and was left as it was.
-        StoreFull: there is no room for the copy of a file that takes its place.
+        StoreDamaged: it is damaged, and was not changed.
+        StoreFull: there is no room for the new copy of a file.
     """
     return _run(path, ["compact", str(path)], timeout)
 
 
 def backup(path: Path, target: Path, *, timeout: float = TIMEOUT) -> StoreReport:
-    """Copy a store to a new directory, and look through the copy; the report is that of the copy.
+    """Copy a store to a new directory and check the copy; returns the report about the copy.
 
-    The store may be open: then the copy is its last commit, without volatile records, and a region's start on it is an
-    emergency restart.
+    The store may be open. Then the copy contains its last commit without volatile records, and starting a region on the
+    copy is an emergency restart.
 
     Raises:
         StoreMissing: there is no store.
         StoreError: there is a store at ``target`` already, or it cannot be written.
-        StoreDamaged: the copy is damaged, as the store is; it was removed.
+        StoreDamaged: the store is damaged, and so was the copy, which was removed.
         StoreFull: there is no room for the copy.
     """
     return _run(path, ["backup", str(path), str(target)], timeout)
@@ -205,16 +205,16 @@ def _read(path: Path, answer: dict[str, Any]) -> StoreReport:
 
 
 def as_if_machine_stopped(path: Path) -> None:
-    """Have the next start find that the machine was started anew while the store was in use, for tests of that."""
+    """Change a store as if the machine had been rebooted while it was in use, for tests of the next start."""
     place = path / "durable"
     data = (place / "data.mdb").read_bytes()
     for meta in read_metas(place):
         file = PageFile(place, meta)
-        found = file.get(HEAD_KEY)
+        record = file.get(HEAD_KEY)
         file.close()
-        if found is None:  # a torn commit
+        if record is None:  # the commit was written only partly
             continue
-        head = read_head(found)
+        head = read_head(record)
         data = data.replace(head.pack(), head._replace(clean=False, boot=b"\xff" * 16).pack())
     with (place / "data.mdb").open("r+b") as opened:  # in place: the file may still be mapped
         opened.write(data)

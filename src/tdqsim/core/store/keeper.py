@@ -1,6 +1,6 @@
 """The owner of a store, and the process that has it open.
 
-A region and an IBM i system keep different things, and neither may clear away the other's.
+A region and an IBM i system keep different data in a store, and must not discard each other's data.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from tdqsim.errors import StoreError, StoreInUse
 __all__ = ["KEPT_BY", "claim", "holder"]
 
 KEPT_BY = b"kept-by"
-"""The durable record that names the keeper."""
+"""The key of the meta data that names the owner."""
 
 
 def claim(store: Store, keeper: str, *, readonly: bool = False) -> None:
-    """Record the owner of a store, in a commit of its own; ``Store.clear`` removes it.
+    """Record the owner of a store in a separate commit; ``Store.clear`` removes it.
 
     Args:
         store: an open store.
-        keeper: such as ``a CICS region``, for the message that another keeper gets.
+        keeper: the owner, such as ``a CICS region``; another owner's error message contains it.
         readonly: only check for another owner.
 
     Raises:
@@ -37,10 +37,10 @@ def claim(store: Store, keeper: str, *, readonly: bool = False) -> None:
 
 
 def holder(path: Path) -> int:
-    """The id of the process that has the store in a directory; 0 when none has it, or it has not said so yet.
+    """The id of the process that has the store in a directory open; 0 when there is none, or the id is not yet written.
 
     Raises:
-        StoreError: the lock file is there and cannot be opened.
+        StoreError: the lock file exists and cannot be opened.
     """
     try:
         LockFile(path / "lock", mine=False).release()
