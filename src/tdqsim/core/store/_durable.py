@@ -239,16 +239,12 @@ class Durable:
         return self._refusal(self.room.cost(nbytes, keyed=keyed))
 
     def _refusal(self, cost: int) -> str:
-        """Try to free room for a charge; returns the reason why there is none, or an empty string.
-
-        LMDB reuses the pages that a commit frees from the second commit after it. Therefore two more commits are made
-        when all cleared entries are removed.
-        """
+        """Try to free room for a charge; returns the reason why there is none, or an empty string."""
         if not self.room.refusal(cost):
             return ""
         while self._reclaiming and self.room.refusal(cost):
             self._small_commit()
-        self._small_commit()
+        self._small_commit()  # twice, since LMDB reuses the pages that a commit frees from the second one after it
         self._small_commit()
         return self.room.refusal(cost)
 
@@ -516,9 +512,8 @@ class Durable:
     def statistics(self) -> dict[str, int]:
         """Figures about the file, as of the last commit.
 
-        ``records``: LMDB entries (for entries, queues, meta data, and cleared entries not yet removed);
-        ``used_bytes``: the part of the file that was ever used; ``reserved_bytes``: its size on the disk;
-        ``page_size``.
+        ``records``: its LMDB entries, cleared ones included; ``used_bytes``: the part of the file that was ever used;
+        ``reserved_bytes``: its size on the disk; ``page_size``.
         """
         stat, info = self._env.stat(), self._env.info()
         size = stat["psize"]
