@@ -1,4 +1,4 @@
-"""The chapters of the guide, in one table: ``tdq guide`` and the site are made from it, README is checked against it.
+"""The chapters of the guide, in one table. ``tdq guide`` and the site use it; a test compares README with it.
 
 Most chapters are files of the folder ``guide``. Those of :data:`tdqsim.cli.rule_pages.PAGES` are rendered from the
 tables of facts, or from docstrings, each time they are read.
@@ -184,7 +184,7 @@ CHAPTERS: Final = {
             "Data",
             "spark",
             "Spark",
-            "Run the pipeline without Java, on a cluster, by spark-submit or on a Connect server.",
+            "Run the pipeline without installing Java, on a cluster, by spark-submit or on a Connect server.",
         ),
         Chapter(
             "Data", "queue-sources", "Queues as Spark tables and streams", "Read the queues of a store in Spark SQL."
@@ -224,7 +224,7 @@ CHAPTERS: Final = {
             "Reference",
             "sure",
             "How sure are we?",
-            "Look up the source of each rule, and send what a real system did.",
+            "Look up the source of each rule, and report how a real system behaves.",
         ),
         Chapter(
             "Reference", "choices", "Design choices", "Read what tdqsim does where the manuals are silent, and why."
@@ -245,7 +245,7 @@ CHAPTERS: Final = {
         ),
     )
 }
-"""Every chapter by name, in the order of reading."""
+"""Every chapter by name, in the order of the guide."""
 
 GROUPS: Final = tuple(dict.fromkeys(each.group for each in CHAPTERS.values()))
 """The parts of the guide, in order."""

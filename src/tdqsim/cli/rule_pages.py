@@ -28,8 +28,8 @@ The last column is the name of the rule in the table of rules (`tdqsim/facts/rul
 ## Where the manuals are silent
 
 These {silent} rules are about CICS or IBM i, and the manuals that we know do not answer them. If you know that a real
-system behaves differently, please open an issue. [How sure are we?](sure.md) tells how to send what a real system
-did.
+system behaves differently, please open an issue. [How sure are we?](sure.md) describes how to send us the
+behaviour of a real system.
 """
 _OURS: Final = """
 ## Our own interface
@@ -70,12 +70,12 @@ Every rule of behaviour has a source and a degree of confidence. You can look up
 
 The order of trust: first the pages of the five interfaces that tdqsim covers completely (INQUIRE TDQUEUE, QMHQRDQD,
 QMHRDQM, QMHQCDQ, RTVDTAQXCL), then the newest release of the vendor's own page, then the vendor's own programs.
-What another implementation or a tutorial does never overrides them.
+The behaviour of another implementation, or a tutorial, never overrides them.
 
-## Send what a real system did
+## Report how a real system behaves
 
 If you have a CICS region or an IBM i system, you can settle a rule that is not confirmed. The chapter
-[Tests on a real system too](verified.md) tells how to run a test there and here, and how to record each call with its
+[Tests on a real system too](verified.md) describes how to run a test there and here, and how to record each call with its
 answer in a transcript. Open an issue with the transcript, the release of the system, and the name of the rule. A
 transcript has the names and bytes of the test records, and nothing else of your machine.
 
