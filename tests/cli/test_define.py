@@ -218,7 +218,7 @@ def test_an_export_says_what_it_leaves_out_and_writes_no_empty_file(tdq: Tdq, tm
     assert (made.code, LEFT_OUT[form] in made.err, "left out" in made.err) == (0, True, True)
     assert ("PAYQ" in made.out, "ORDERS" in made.out) == (form != "cl", form == "cl")
     refused = tdq("export", form, "td.yaml" if form == "cl" else "dtaq.yaml", "-o", "made.txt")
-    assert (refused.code, "that could be written" in refused.err, refused.out) == (2, True, "")
+    assert (refused.code, "that can be written" in refused.err, refused.out) == (2, True, "")
     assert not (tmp_path / "made.txt").exists()
 
 
@@ -227,7 +227,7 @@ def test_text_without_definitions_is_refused(tdq: Tdq, tmp_path: Path) -> None:
     empty.write_text("* nothing\n")
     ended = tdq("import", "csd", empty)
     assert ended.code == 2
-    assert "nothing in it" in ended.err
+    assert "nothing that can be defined" in ended.err
 
 
 def test_import_says_which_line_is_in_another_encoding(tdq: Tdq, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_the_guide_is_searched_by_section(tdq: Tdq) -> None:
     assert found[1].split()[:5] == ["queues", "Where", "the", "records", "are"]
     assert {line.split()[0] for line in found[1:]} <= {"queues", "coverage", "sure"}
     nothing = tdq("guide", "--search", "zzzzyx")
-    assert (nothing.code, "no section of the guide has 'zzzzyx'" in nothing.err) == (2, True)
+    assert (nothing.code, "no section of the guide contains 'zzzzyx'" in nothing.err) == (2, True)
     assert tdq("guide", "--search", " ").code == 2
 
 
@@ -404,6 +404,6 @@ def test_layout_reads_text_in_the_code_page_that_the_layout_names(tdq, tmp_path)
 def test_layout_refuses_options_that_would_do_nothing(tdq, tmp_path):
     (tmp_path / "p.cpy").write_text(COPYBOOK)
     alone = tdq("layout", "p.cpy", "--number", 2)
-    assert (alone.code, "--number says which record of --data" in alone.err) == (2, True)
+    assert (alone.code, "--number is the number of a record in --data" in alone.err) == (2, True)
     nothing = tdq("layout", "p.cpy", "--hex", "")
     assert (nothing.code, "the record has 0 bytes" in nothing.err) == (1, True)

@@ -238,7 +238,7 @@ def test_an_extra_that_is_missing_is_named_in_the_same_words(
     ("words", "code", "type_", "text"),
     [
         ("inquire NOPE", 1, "Condition", "there is no TDQUEUE NOPE"),
-        ("inquire NO*", 1, None, "no queue is called NO*"),
+        ("inquire NO*", 1, None, "no queue has the name NO*"),
         ("inquire nowhere", 2, "InputError", "neither a queue"),
         ("inquire --option NOPE", 2, "InputError", "--option NOPE"),
         ("inquire --nope", 2, "NoSuchOption", "--nope"),
@@ -246,7 +246,7 @@ def test_an_extra_that_is_missing_is_named_in_the_same_words(
         ("read PAYQ --store store", 1, "Condition", "queue PAYQ is empty"),
         ("run nowhere", 2, "InputError", "nowhere"),
         ("run --start NONE", 1, "UsageError", "NONE is not defined"),
-        ("explain", 2, "InputError", "explain which queue?"),
+        ("explain", 2, "InputError", "which queue?"),
         ("layout nothing.cpy", 2, None, "nothing.cpy"),
         ("inquir", 2, None, "inquir"),
     ],

@@ -54,7 +54,7 @@ def test_a_store_whose_trigger_cycle_is_on_can_be_looked_at_and_stays_as_it_is(
     tdq("write", "PAYQ", "A", "B", "C", "-d", "pay.yaml", "-s", "s1")
     before = image(tmp_path / "s1")
     ended = tdq(*command, "-s", "s1")
-    assert (ended.code, ended.err.replace("and 59 supplied queues that nobody used (--all)\n", "")) == (0, "")
+    assert (ended.code, ended.err.replace("and 59 supplied queues that were never used (--all)\n", "")) == (0, "")
     assert image(tmp_path / "s1") == before
 
 
@@ -128,14 +128,14 @@ def test_a_region_directory_is_not_searched_for_modules_by_what_runs_no_handlers
     [
         (["inquire", "nowhere"], "nowhere: neither a queue (a name of 1 to 4 characters, or a generic one) nor a region"),
         (["inquire", "some"], "some"),
-        (["inquire", "./some"], "./some: no region directory; there is no region.yaml in it"),
+        (["inquire", "./some"], "./some: not a region directory; it has no region.yaml"),
         (["explain", "examples/nonesuch", "DALY", "-d", "pay.yaml"], "examples/nonesuch: neither a queue"),
         (["peek", "examples/nonesuch"], "examples/nonesuch: neither a queue"),
         (["inquire"], "which region? Name a region directory"),
         (["browse"], "which region?"),
         (["stats"], "which region?"),
         (["cemt", "I TDQ"], "which region?"),
-        (["browse", "some"], "some: no region directory; there is no region.yaml in it"),
+        (["browse", "some"], "some: not a region directory; it has no region.yaml"),
     ],
 )  # fmt: skip
 def test_a_wrong_directory_is_named(tdq: Tdq, tmp_path: Path, command: list[str], text: str) -> None:

@@ -91,7 +91,7 @@ def test_tasks_that_wait_for_ever_are_told_and_do_not_hang_the_run(tdq: Tdq, pay
 
 
 def test_a_run_without_a_region_or_with_a_wrong_transaction_says_so(tdq: Tdq, pay: Path) -> None:
-    assert "Name a region directory" in tdq("run").err
+    assert "name a region directory" in tdq("run").err
     ended = tdq("run", pay, "--start", "NONE", "--out", pay / "out")
     assert ended.code == 1
     assert "transaction NONE is not defined; defined are PAYP, BEGN" in ended.err
@@ -236,8 +236,8 @@ def test_cemt_shows_its_syntax_without_a_region_or_store(tdq: Tdq, request_: str
 def test_a_region_directory_is_named_once(tdq: Tdq, pay: Path) -> None:
     assert tdq("browse", pay).code == 0
     ended = tdq("browse", pay, "--region", pay)
-    assert (ended.code, "is given by --region already" in ended.err) == (2, True)
-    assert "no region directory" in tdq("snapshot", pay / "nothing").err
+    assert (ended.code, "is already given by --region" in ended.err) == (2, True)
+    assert "not a region directory" in tdq("snapshot", pay / "nothing").err
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_inquire_without_a_store_shows_the_region_as_it_would_start(tdq: Tdq, pa
     assert names(tdq("inquire", "--region", pay, "PAY+", "CARD").out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD"]
     own = tdq("inquire", pay)
     assert names(own.out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
-    assert own.err == "and 59 supplied queues that nobody used (--all)\n"
+    assert own.err == "and 59 supplied queues that were never used (--all)\n"
     everything = names(tdq("inquire", pay, "--all").out)
     assert "CSSL" in everything
     assert "REPT" in everything
@@ -140,8 +140,8 @@ def test_records_come_from_files(tdq: Tdq, pay: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["PAY2"], "give records as arguments, or a file"),
-        (["PAY2", "X", "--file", "lines.txt"], "give records as arguments, or a file"),
+        (["PAY2"], "give records as arguments, or in a file"),
+        (["PAY2", "X", "--file", "lines.txt"], "give records as arguments, or in a file"),
         (["PAY2", "XYZ", "--hex"], "is not hexadecimal"),
         (["PAY2", "--file", "missing.txt"], "missing.txt: No such file"),
         (["PAY2", "\N{SNOWMAN}"], "is not in code page 037"),

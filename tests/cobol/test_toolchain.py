@@ -108,7 +108,7 @@ def test_check_names_what_stands_behind_column_72(place):
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         "HELLO.cbl:4: EXEC CICS has no END-EXEC",
-        "HELLO.cbl:4: 'END-EXEC.' stands behind column 72 and is not read",
+        "HELLO.cbl:4: 'END-EXEC.' is after column 72 and is ignored",
     ]
 
 
@@ -122,7 +122,7 @@ def test_check_names_the_lines_of_copybooks_too(place):
     )
     done = tdq(place, "check", "HELLO.cbl")
     assert done.returncode == 0
-    assert f"{Path('REC.cpy')}:1: '05 MORE PIC X.' stands behind column 72 and is not read" in done.stdout
+    assert f"{Path('REC.cpy')}:1: '05 MORE PIC X.' is after column 72 and is ignored" in done.stdout
 
 
 @pytest.mark.parametrize("behind", ["00010000", "CR1234"])

@@ -250,7 +250,7 @@ def test_trim_says_what_went(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (check / name / "0").write_text(f'v1\n{{}}\n{{"ONE": {str(offset).replace(chr(39), chr(34))}}}')
     arguments = ["pipeline", "trim", str(store), "--checkpoint", str(check)]
     assert main(arguments) == 0
-    assert capsys.readouterr().out == "ONE: 2 taken off\n"
+    assert capsys.readouterr().out == "ONE: 2 removed\n"
     assert main([*arguments, "--json"]) == 0
     assert capsys.readouterr().out == "{}\n"
     assert main([*arguments[:-1], str(tmp_path)]) == 2

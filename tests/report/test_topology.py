@@ -137,8 +137,8 @@ def test_the_command(tdq: Tdq, directory: Path, look: Look) -> None:  # noqa: F8
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "nowhere: no region directory"),
-        ([], "whose topology?"),
+        (["nowhere"], "nowhere: not a region directory"),
+        ([], "no directory: name a region directory"),
         (["region", "--out", "none/page.html"], "there is no folder none"),
         (["region", "--out", "region"], "this is a folder"),
     ],

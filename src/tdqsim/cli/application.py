@@ -1,4 +1,4 @@
-"""``tdq`` as typer's application: its commands by the table, each imported when it is called."""
+"""``tdq`` as a typer application: its commands come from the table, and each is imported when it is called."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ _Parser = Any
 _COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion
 
 
-_PATHS: Final = frozenset({"DIR", "FILE", "FILE...", "PATH...", "DIR...|FILE", "STORE"})  # what paths are called
+_PATHS: Final = frozenset({"DIR", "FILE", "FILE...", "PATH...", "DIR...|FILE", "STORE"})  # the metavars of paths
 
 
 def _answered(options: list[_Parser]) -> list[_Parser]:
-    """The options of a command, where the flags that are not given are off.
+    """The options of a command; flags default to off.
 
-    Of a flag that is nothing the parser would make a validator of pydantic's, and so import that, to learn the same.
+    For a flag with the default None the parser would build a pydantic validator, and so import pydantic, with the same
+    result.
     """
     for option in options:
         if getattr(option, "is_bool_flag", False) and option.default is None:
@@ -36,7 +37,7 @@ def _answered(options: list[_Parser]) -> list[_Parser]:
 
 
 class _Command(TyperCommand):
-    """A command; while its words are being typed their values are left as they are, for the same reason."""
+    """A command; during completion its values are not converted, for the same reason."""
 
     def get_params(self, ctx: _Parser) -> list[_Parser]:
         return _answered(super().get_params(ctx))
@@ -64,7 +65,7 @@ class _Command(TyperCommand):
         return [options, *(["[DIR]"] if self._at_place else []), *arguments]
 
     def shell_complete(self, ctx: _Parser, incomplete: str) -> _Parser:
-        """Options; or a region directory where it may stand first, and there is no argument that offers it."""
+        """Options; or region directories, if one may stand first and no argument offers them."""
         found = super().shell_complete(ctx, incomplete)
         if self._at_place and not incomplete.startswith("-") and not ctx.params.get("region"):
             region = next(each for each in self.params if each.name == "region")
@@ -72,7 +73,7 @@ class _Command(TyperCommand):
         return found
 
     def _refuse_empty_paths(self, ctx: _Parser, args: list[str]) -> None:
-        """What a shell gives where its variable is not set would be the current directory."""
+        """Refuse an empty path: a shell passes it for an unset variable, and it would mean the current directory."""
         given, *_ = self.make_parser(ctx).parse_args(args=list(args))
         for parameter in self.get_params(ctx):
             value = given.get(parameter.name)
@@ -84,7 +85,7 @@ class _Group(TyperGroup):
     """A group of commands."""
 
     def resolve_command(self, ctx: _Parser, args: list[str]) -> _Parser:
-        """The command that the first word names; where there is none, the one that was probably meant is said."""
+        """The command that the first word names; the error for an unknown one suggests a similar name."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             ctx.fail(f"No such command {name!r}{did_you_mean(name, self.list_commands(ctx))}")
@@ -120,20 +121,20 @@ class _Commands(_Group):
 
 
 class _Listing:
-    """While commands are only listed nothing of them is imported."""
+    """The entries of a list of commands, for which no command is imported."""
 
     def __init__(self, commands: _Commands) -> None:
         self._commands = commands
 
     def __enter__(self) -> None:
-        self._commands._listing = True  # noqa: SLF001  (its own other half)
+        self._commands._listing = True  # noqa: SLF001  (a class of this module)
 
     def __exit__(self, *_error: object) -> None:
         self._commands._listing = False  # noqa: SLF001
 
 
 def _loaded(module: str, name: str) -> _Parser:
-    """The command of a module, made without the module's others; or its group of that name, or all of it."""
+    """The command of that name in a module, created alone; or its group of that name; or its whole application."""
     part: typer.Typer = import_module(f"tdqsim.cli.{module}").app
     _prepare(part)
     wanted = [each for each in part.registered_commands if each.name == name]
@@ -147,7 +148,7 @@ def _loaded(module: str, name: str) -> _Parser:
 
 def _prepare(part: typer.Typer) -> None:
     part.info.cls = _Group
-    part.rich_markup_mode = None  # help without boxes, alike for all
+    part.rich_markup_mode = None  # plain help without boxes for all commands
     for command in part.registered_commands:
         command.cls = _Command
     for group in part.registered_groups:
@@ -173,7 +174,7 @@ def _application() -> _Parser:
     @app.callback()
     def tdq(
         version: Annotated[
-            bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+            bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
         ] = False,
     ) -> None:
         """CICS transient data queues and IBM i data queues, simulated. Chapters of the guide: tdq guide."""
@@ -182,12 +183,12 @@ def _application() -> _Parser:
 
 
 def run(given: list[str]) -> int:
-    """Carry out the command of these arguments and give the exit code."""
+    """Run the command that the arguments name, and return the exit code."""
 
     def call() -> int:
         command = _application()
-        if os.environ.get(_COMPLETE):  # PowerShell leaves it behind, empty
-            command.main(args=given, prog_name="tdq")  # a shell asks what may come next; it ends there
+        if os.environ.get(_COMPLETE):  # PowerShell leaves this variable set, but empty
+            command.main(args=given, prog_name="tdq")  # a shell asks for completions; the process ends there
         return _invoke(command, given)
 
     words = given[: given.index("--")] if "--" in given else given
@@ -195,7 +196,7 @@ def run(given: list[str]) -> int:
 
 
 def _invoke(command: _Parser, arguments: list[str]) -> int:
-    """Call the command without the parser's own ideas of how a program ends; those are :func:`guarded`'s."""
+    """Call the command without the parser's own error handling; :func:`guarded` does that."""
     try:
         with command.make_context("tdq", arguments) as context:
             command.invoke(context)

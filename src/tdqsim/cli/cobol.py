@@ -1,4 +1,4 @@
-"""``tdq cobol``: COBOL CICS programs checked, compiled and run."""
+"""``tdq cobol``: check, compile and run COBOL CICS programs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _files(sources: list[Path]) -> list[Path]:
             found.append(source)
     if not found:
         folders = ", ".join(map(str, sources))
-        raise InputError(f"{folders}: there is no COBOL source; the names of such end in {', '.join(PROGRAMS)}")
+        raise InputError(f"{folders}: there is no COBOL source; the names of sources end in {', '.join(PROGRAMS)}")
     return found
 
 
@@ -49,10 +49,13 @@ def check(
     sources: _Sources,
     copybooks: _Copybooks = None,
     code_page: Annotated[
-        bool, typer.Option("--code-page", help="Tell too what behaves otherwise in ASCII than on the mainframe.")
+        bool,
+        typer.Option(
+            "--code-page", help="Also list the places that behave differently in ASCII than on the mainframe."
+        ),
     ] = False,
 ) -> None:
-    """Translate programs and say what is wrong with them, and which commands are not served; nothing is compiled."""
+    """Translate programs and list their errors and unsupported commands; nothing is compiled."""
     wrong = 0
     for source in _files(sources):
         text = ""
@@ -77,23 +80,23 @@ def check(
 
 
 def _tell_of_margin(source: Path, text: str) -> None:
-    """Name the lines of a program and of its copybooks that go beyond column 72.
+    """List the lines of a program and of its copybooks that have text after column 72.
 
     Args:
         source: the program.
-        text: the program as the preprocessor has expanded it, empty where it has not.
+        text: the program as expanded by the preprocessor; empty if it could not be expanded.
     """
     margins = on_demand.margins
     files = dict.fromkeys([str(source), *re.findall(r'^#line \d+ "([^"\n]+)"', text, re.MULTILINE)])
     for file in files:
         if Path(file).is_file():
             for line, rest in margins.cut_off(Path(file).read_bytes()):
-                typer.echo(f"{file}:{line}: {rest.strip()!r} stands behind column {margins.RIGHT} and is not read")
+                typer.echo(f"{file}:{line}: {rest.strip()!r} is after column {margins.RIGHT} and is ignored")
 
 
 @app.command("compile")
 def compile_(sources: _Sources, copybooks: _Copybooks = None) -> None:
-    """Compile programs, and keep the modules for the regions that use them."""
+    """Compile programs, and keep the modules in the cache for regions that use them."""
     wrong = 0
     for source in _files(sources):
         try:
@@ -118,10 +121,12 @@ def run(
     definitions: DefinitionsOption = None,
     store: StoreOption = None,
     dd: DdOption = None,
-    terminal: Annotated[str, typer.Option("--terminal", metavar="TEXT", help="Start it by this at a terminal.")] = "",
+    terminal: Annotated[
+        str, typer.Option("--terminal", metavar="TEXT", help="Start the task at a terminal, with this as its input.")
+    ] = "",
     trace: Annotated[bool, typer.Option("--trace", help="Print each statement and command.")] = False,
 ) -> None:
-    """Run a program as a task, let what it starts run too, and show what is on the queues it has changed."""
+    """Run a program as a task, and the tasks that it starts; then show the queues that have changed."""
     place = Place(region, definitions or [], store, dd or [])
     place.check_not_served("this run")
     with place.open() as made:
@@ -146,7 +151,7 @@ def run(
 
 
 def _task(region: Region, typed: str) -> str:
-    """Run the program as a task, at a terminal when something is typed there; why it failed, if it has."""
+    """Run the program as a task, with input at a terminal; return the reason of a failure, or an empty text."""
     if typed:
         region.install([definitions.define_terminal(name=_TERMINAL)])
         region.screens.screen(_TERMINAL).next_transid = _TRANSID
@@ -157,7 +162,7 @@ def _task(region: Region, typed: str) -> str:
     for sent in region.screens.screen(_TERMINAL).sent if typed else ():
         typer.echo(f"{sent.command}: {sent.text or dict(sent.fields)}")
     if not handle.done:
-        return "the task waits, and nothing can end that"
+        return "the task waits, and nothing can end its wait"
     try:
         handle.result()
     except on_demand.cics.Abend as abend:
@@ -173,10 +178,12 @@ def _print_step(level: Any, what: str, place: str) -> None:
 def survey(
     folder: Path,
     copybooks: _Copybooks = None,
-    compile_only: Annotated[bool, typer.Option("--compile-only", help="Run nothing.")] = False,
+    compile_only: Annotated[
+        bool, typer.Option("--compile-only", help="Compile only; do not run the programs.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Report of each CICS program in a folder whether it translates, compiles and runs."""
+    """Report for each CICS program in a folder whether it translates, compiles and runs."""
     counts = {"programs": 0, "translated": 0, "compiled": 0, "ran": 0}
     for found in on_demand.survey.survey(folder, copybooks=copybooks or (), run=not compile_only):
         counts["programs"] += 1

@@ -1,8 +1,8 @@
-"""What a shell offers after a command: queues, transactions and region directories, as far as definitions tell them.
+"""Shell completion of arguments: queues, transactions and region directories, as far as definitions contain them.
 
-Only definition files are read, or the store where nothing else is given; no program of the user's runs, and no server
-is asked. What cannot be read offers nothing: a command that is being typed is no place for an error, and the command
-itself will tell it.
+Completion reads definition files, or the store if nothing else is given; it runs none of the user's programs and calls
+no server. If something cannot be read, nothing is offered: completion has no place for an error message, and the
+command itself will report the error.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ __all__ = [
 ]
 
 Offer = tuple[str, str]
-"""A word, and what it is."""
+"""A word, and its description."""
 _REGION_FILE: Final = "region.yaml"
 
 
 def offered_queues(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The queues that the definitions have; region directories too where one may stand first."""
+    """The queues of the definitions; also region directories, if one may stand first."""
     place = _place(ctx)
     own = [] if place is None else beginning(_read(lambda: _queues(place)), incomplete.upper())
     return own if ctx.params.get("names") else own + offered_places(ctx, incomplete)
 
 
 def offered_transactions(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The transaction ids that the definitions have, and those that queues start."""
+    """The transaction ids of the definitions, and those that queues start."""
     place = _place(ctx)
     return [] if place is None else beginning(_read(lambda: _transactions(place)), incomplete.upper())
 
 
 def offered_directories(incomplete: str) -> list[Offer]:
-    """The region directories in the current one; of anything else, a path, the shell knows more."""
+    """The region directories in the current directory; other paths are completed by the shell."""
     found = ((path.parent.name, "region directory") for path in sorted(Path().glob(f"*/{_REGION_FILE}")))
     return [] if "/" in incomplete else beginning(found, incomplete)
 
 
 def offered_options(incomplete: str) -> list[Offer]:
-    """The options of INQUIRE TDQUEUE; with commas, the last of them."""
+    """The options of INQUIRE TDQUEUE; in a list with commas, completes the last one."""
     before, comma, last = incomplete.rpartition(",")
     found = beginning(((name, "") for name in sorted(on_demand.facts.INQUIRE_TDQUEUE_OPTIONS)), last.upper())
     return [(f"{before}{comma}{name}", about) for name, about in found]
@@ -73,14 +73,14 @@ def offered_data_queues(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 
 def _read(offers: Callable[[], Iterable[Offer]]) -> Iterable[Offer]:
-    """What is offered, or nothing where it cannot be read; nothing that is said on the way reaches the shell."""
+    """The offers, or nothing if they cannot be read; messages on the way are suppressed."""
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(TdqError, OSError):
         return offers()
     return ()
 
 
 def offering(offers: Iterable[Offer]) -> Callable[[str], list[Offer]]:
-    """What completes a value of which there are a few: words and what they are."""
+    """A completion function for a value with a few possible words, each with its description."""
 
     def offered(incomplete: str) -> list[Offer]:
         return beginning(offers, incomplete)
@@ -89,19 +89,19 @@ def offering(offers: Iterable[Offer]) -> Callable[[str], list[Offer]]:
 
 
 def beginning(offers: Iterable[Offer], start: str) -> list[Offer]:
-    """The offers that go on from what has been typed."""
+    """The offers that begin with the typed text."""
     return [offer for offer in offers if offer[0].startswith(start)]
 
 
 def offered_places(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """Region directories, where one may stand first among the arguments: no other says which region is meant."""
+    """Region directories, if one may stand first among the arguments because nothing else selects the region."""
     return [] if ctx.params.get("region") else offered_directories(incomplete)
 
 
 def _place(ctx: typer.Context) -> Place | None:
-    """Where the command that is being typed works.
+    """The place of the command that is being typed.
 
-    Before an option's value that is not there yet the parser leaves the arguments as words.
+    While the value of an option is missing, the parser leaves the arguments as words.
     """
     given = ctx.params
     directory = given.get("region") or next((word for word in ctx.args if (Path(word) / _REGION_FILE).is_file()), None)

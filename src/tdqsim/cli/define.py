@@ -31,20 +31,24 @@ __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None)
 imports = typer.Typer(
-    rich_markup_mode=None, help="Read definitions as shops have them and write them as YAML.", no_args_is_help=True
+    rich_markup_mode=None, help="Convert CSD, DCT and CL text to definition files in YAML.", no_args_is_help=True
 )
-exports = typer.Typer(rich_markup_mode=None, help="Write definitions for other programs.", no_args_is_help=True)
+exports = typer.Typer(
+    rich_markup_mode=None, help="Convert definition files to CSD, DCT and CL text.", no_args_is_help=True
+)
 app.add_typer(imports, name="import")
 app.add_typer(exports, name="export")
 
-_EBCDIC_LINE_END = "\x85"  # what X'15' decodes to
+_EBCDIC_LINE_END = "\x85"  # NEL, the decoded X'15'
 _CARD = 80
 _BYTES_SHOWN = 16
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-Source = Annotated[Path, typer.Argument(metavar="FILE", help="The text to read; - is the standard input.")]
-Target = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there, not to the screen.")]
-Encoding = Annotated[str, typer.Option(help="How the text is encoded: utf-8, latin-1, cp037 ...")]
+Source = Annotated[Path, typer.Argument(metavar="FILE", help="The text to read; - is standard input.")]
+Target = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of standard output.")
+]
+Encoding = Annotated[str, typer.Option(help="The encoding of the text: utf-8, latin-1, cp037 ...")]
 
 
 @app.command("check")
@@ -53,14 +57,17 @@ def check(
         list[Path], typer.Argument(metavar="PATH...", help="Definition files, or directories of regions and systems.")
     ],
     notes: Annotated[
-        bool, typer.Option("--notes", help="List every attribute and resource without effect, not one line for a kind.")
+        bool,
+        typer.Option(
+            "--notes", help="List every attribute and resource without effect, instead of one line for each kind."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check definition files, and the directories of regions and systems; all problems are listed, with their lines.
+    """Check definition files, and the directories of regions and systems; list all problems with their lines.
 
-    In a region directory that is also what tdq run would refuse, such as an undefined transaction in start:. No code of
-    yours is run.
+    For a region directory this includes errors that tdq run would refuse, such as an undefined transaction in start:.
+    None of your code is run.
     """
     problems: list[Problem] = []
     warnings: list[Problem] = []
@@ -73,7 +80,7 @@ def check(
                 warnings += on_demand.region_check.region_warnings(file, found)
             if not found.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
                 problems.append(
-                    Problem(str(path), 0, "", "", "", "defines nothing; a section such as tdqueue is needed")
+                    Problem(str(path), 0, "", "", "", "defines nothing; it needs a section such as tdqueue")
                 )
             warnings += on_demand.region_check.indirect_rings(found)
             checked.append((path, found))
@@ -127,7 +134,7 @@ def _tell(checked: list[tuple[Path, Definitions]], *, every: bool) -> None:
 
 
 def _by_kind(notes: Iterable[Note]) -> Iterator[str]:
-    """Notes, those about what has no effect as one line for each kind of resource."""
+    """The notes; those about attributes and resources without effect become one line for each kind of resource."""
     kinds: dict[str, list[Note]] = {}
     for note in notes:
         if note.message == on_demand.group.NO_EFFECT:
@@ -158,9 +165,9 @@ class _Schema(StrEnum):
 
 @app.command("schema")
 def schema(
-    which: Annotated[_Schema, typer.Argument(help="Of which files.")] = _Schema.DEFINITIONS,
+    which: Annotated[_Schema, typer.Argument(help="The kind of file.")] = _Schema.DEFINITIONS,
 ) -> None:
-    """Print the JSON schema of definition files, or of a file by its name, for editors that complete and check."""
+    """Print the JSON schema of definition files, or of another kind of file, for editors that complete and check."""
     made = {
         _Schema.DEFINITIONS: definitions.json_schema,
         _Schema.REGION: definitions.region_json_schema,
@@ -185,7 +192,7 @@ def import_dct(
     source: Source,
     output: Target = None,
     encoding: Encoding = "utf-8",
-    group: Annotated[str, typer.Option(help="The group to put the queues into; default: as the source says.")] = "",
+    group: Annotated[str, typer.Option(help="The group of the queues; default: that of the source.")] = "",
 ) -> None:
     """Read DFHDCT or KIKDCT macro source."""
     _write_imported(definitions.parse_dct(_text(source, encoding), file=str(source), group=group), output)
@@ -210,12 +217,12 @@ def _text(path: Path, encoding: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{path}: line {line}: byte X'{data[error.start]:02X}' is not {encoding}; name the right one by --encoding"
+            f"{path}: line {line}: byte X'{data[error.start]:02X}' is not {encoding}; give its encoding by --encoding"
         ) from None
 
 
 def _in_lines(text: str) -> str:
-    """Text with line ends: those of EBCDIC, and card images that came without any, get them."""
+    """Text with line ends: converts those of EBCDIC, and adds them to card images without any."""
     if "\n" in text:
         return text
     if _EBCDIC_LINE_END in text:
@@ -233,7 +240,7 @@ def _write_imported(found: Imported, output: Path | None) -> None:
     if output is not None:
         emit(f"{output}: {_counted(count, 'resource')}, {_counted(len(found.reports), 'remark')}")
     if not count:
-        raise InputError("there was nothing in it that could be defined")
+        raise InputError("it contains nothing that can be defined")
 
 
 def _write(text: str, output: Path | None) -> None:
@@ -250,15 +257,15 @@ Paths = Annotated[
 
 @exports.command("csd")
 def export_csd(paths: Paths, output: Target = None) -> None:
-    """Write definitions as DFHCSDUP DEFINE commands; what is no resource of CICS is told."""
+    """Write definitions as DFHCSDUP DEFINE commands; report resources that are not of CICS."""
     found = _together(paths)
-    remarks = [f"DTAQ({queue.resource_name}): is no resource of CICS; left out" for queue in found.dtaqs]
-    _write_exported(definitions.export_csd(found), remarks, output, "no resource of CICS")
+    remarks = [f"DTAQ({queue.resource_name}): is not a CICS resource; left out" for queue in found.dtaqs]
+    _write_exported(definitions.export_csd(found), remarks, output, "no CICS resource")
 
 
 @exports.command("dct")
 def export_dct(paths: Paths, output: Target = None) -> None:
-    """Write queues as DFHDCT macro source; what the macros cannot say is told."""
+    """Write queues as DFHDCT macro source; report attributes that the macros cannot express."""
     _write_exported(*definitions.export_dct(_together(paths)), output, "no TDQUEUE")
 
 
@@ -277,7 +284,7 @@ def _together(paths: list[Path]) -> Definitions:
 
 def _write_exported(text: str, remarks: list[str], output: Path | None, nothing: str) -> None:
     if not text:
-        raise InputError(f"there is {nothing} in it that could be written")
+        raise InputError(f"it contains {nothing} that can be written")
     _write(text, output)
     for remark in remarks:
         warn(remark)
@@ -295,17 +302,22 @@ class _Form(StrEnum):
 @app.command("layout")
 def layout(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A COBOL copybook, or a layout in YAML.")],
-    record: Annotated[str | None, typer.Option(help="Which level 01 of a copybook with several.")] = None,
+    record: Annotated[str | None, typer.Option(help="The level 01 record, if the copybook has several.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Decode a record of this file.")] = None,
-    number: Annotated[int | None, typer.Option(min=1, help="Which record of --data, from 1; default: 1.")] = None,
+    number: Annotated[
+        int | None, typer.Option(min=1, help="The number of the record in --data, from 1; default: 1.")
+    ] = None,
     dcb: Annotated[
-        str, typer.Option(metavar="DCB", help="How --data has its records, such as RECFM=VB,LRECL=84; else end to end.")
+        str,
+        typer.Option(
+            metavar="DCB", help="The format of --data, such as RECFM=VB,LRECL=84; default: records end to end."
+        ),
     ] = "",
     hexadecimal: Annotated[str | None, typer.Option("--hex", help="Decode these bytes.")] = None,
     code_page: Annotated[
-        str | None, typer.Option(help="The code page of text; default: that of a YAML layout, else 037.")
+        str | None, typer.Option(help="The code page of text; default: that of a YAML layout, otherwise 037.")
     ] = None,
-    form: Annotated[_Form, typer.Option(help="What FILE is; by default its name tells.")] = _Form.AUTO,
+    form: Annotated[_Form, typer.Option(help="The kind of FILE; default: by its name.")] = _Form.AUTO,
     as_json: Json = False,
 ) -> None:
     """Print a record layout as a table of offsets, and a record decoded by it."""
@@ -330,7 +342,7 @@ def layout(
 
 
 def _emit_record(layout: Layout, record: bytes) -> None:
-    """A line for each elementary field, and a warning for each that is no value."""
+    """Print a line for each elementary field, and a warning for each field whose bytes are not a valid value."""
     found = layout.found_in(record)
     rows = ((item.offset, item.field, _shown_value(item.value), item.remark, _some(item.hex)) for item in found)
     emit_table(
@@ -341,13 +353,13 @@ def _emit_record(layout: Layout, record: bytes) -> None:
 
 
 def _some(digits: str) -> str:
-    """The first bytes, and how many there are of more."""
+    """The digits of the first bytes, and the number of the remaining ones."""
     more = len(digits) // 2 - _BYTES_SHOWN
     return digits if more <= 0 else f"{digits[: 2 * _BYTES_SHOWN]}... {more} more"
 
 
 def _shown_value(value: object) -> str:
-    """Text in quotes, so that its blanks show; null as nothing."""
+    """Text in quotes, so that its blanks are visible; an empty text for null."""
     if value is None:
         return ""
     if isinstance(value, bytes):
@@ -366,16 +378,16 @@ def _layout(source: Path, record: str | None, form: _Form) -> Layout:
     if not is_yaml:
         return on_demand.layouts.load_copybook(source).record(record)
     if record is not None:
-        raise InputError("--record chooses in a copybook; a YAML layout is one record")
+        raise InputError("--record selects a record of a copybook; a YAML layout has only one")
     return on_demand.layouts.load_layout_yaml(source)
 
 
 def _sample(layout: Layout, data: Path | None, number: int | None, hexadecimal: str | None, dcb: str) -> bytes | None:
-    """The record to decode: given in hexadecimal, or cut from a data set or a file of such records."""
+    """The record to decode: given in hexadecimal, or read from a data set or from a file of records end to end."""
     if dcb and data is None:
-        raise InputError("--dcb says how --data has its records; give --data too")
+        raise InputError("--dcb is the format of --data; give --data too")
     if number is not None and data is None:
-        raise InputError("--number says which record of --data; give --data too")
+        raise InputError("--number is the number of a record in --data; give --data too")
     if hexadecimal is not None:
         if data is not None:
             raise InputError("give --data or --hex, not both")
@@ -397,7 +409,7 @@ def _sample(layout: Layout, data: Path | None, number: int | None, hexadecimal: 
 
 
 def _check_length(layout: Layout, record: bytes) -> None:
-    """A record that is too short for its layout is shown, and is no success."""
+    """Fail for a record that does not have the length of its layout; it has been shown already."""
     least, most = layout.minimum_length, layout.length
     if len(record) < least:
         warn(
@@ -412,5 +424,5 @@ def hex_bytes(text: str) -> bytes:
         return bytes.fromhex(text)
     except ValueError:
         raise InputError(
-            f"{text[:40]!r} is not hexadecimal: pairs of 0-9 and A-F, blanks between them if you like"
+            f"{text[:40]!r} is not hexadecimal: expected pairs of 0-9 and A-F, optionally with blanks between them"
         ) from None

@@ -1,9 +1,9 @@
 """``tdq dtaq``: IBM i data queues from the command line.
 
-A store, or the directory of a system, that a server has is asked for there: each command is a job in the server.
-Otherwise each command opens the system in the store, does one thing in a job, and closes it; list, describe, peek and
-dump also look at a store that another process is using, and show its last commit. Queues are named ``LIB/NAME``, or
-``NAME`` to be found in the library list.
+If a server has the store or the directory of the system, each command is a job in the server. Otherwise each command
+opens the system in the store, runs one job, and closes it; list, describe, peek and dump can also read a store that
+another process is using, and show its last commit. Queues are named ``LIB/NAME``, or ``NAME``, which is searched in the
+library list.
 """
 
 from __future__ import annotations
@@ -56,12 +56,10 @@ ServerOption = Annotated[
     str | None,
     typer.Option("--server", metavar="URL", envvar="TDQ_SERVER", help="A server that has the system (guide: serve)."),
 ]
-UserOption = Annotated[
-    str | None, typer.Option("--user", "-u", help="The user profile of the job; QSECOFR unless given.")
-]
+UserOption = Annotated[str | None, typer.Option("--user", "-u", help="The user profile of the job; default: QSECOFR.")]
 CcsidOption = Annotated[int, typer.Option("--ccsid", help="CCSID of text.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-HexOption = Annotated[bool, typer.Option("--hex", help="Bytes are given and shown in hexadecimal.")]
+HexOption = Annotated[bool, typer.Option("--hex", help="Read and show bytes in hexadecimal.")]
 KeyOption = Annotated[str | None, typer.Option("--key", "-k", help="The key of a keyed queue.")]
 OrderOption = Annotated[str, typer.Option("--order", help="GT LT NE EQ GE LE, with a key.")]
 QueueArgument = Annotated[
@@ -74,13 +72,13 @@ _SYSTEM_FILE: Final = "system.yaml"
 
 @dataclass
 class _At:
-    """Which system a command is about, and as whom.
+    """The system that a command works on, and the user.
 
     Attributes:
         store: its store, or None.
         directory: its directory, or None.
         server: the address of a server that has it; empty for none.
-        user: the profile of the job; empty for QSECOFR, or for who has signed on at the server.
+        user: the profile of the job; empty for QSECOFR or, in a server, for the user who has signed on.
     """
 
     store: Path | None
@@ -90,14 +88,14 @@ class _At:
 
     def __post_init__(self) -> None:
         if self.directory is not None and not (self.directory / _SYSTEM_FILE).is_file():
-            raise InputError(f"{self.directory}: no system directory; there is no {_SYSTEM_FILE} in it")
+            raise InputError(f"{self.directory}: not a system directory; it has no {_SYSTEM_FILE}")
 
     @contextmanager
     def job(self, ccsid: int = 37, *, create: bool = False, looking: bool = False) -> Iterator[AnyJob]:
-        """A job there: in the server that has the system, else in the store, which is the command's alone then.
+        """A job in the server that has the system, otherwise in the store, which the command then uses exclusively.
 
         Raises:
-            InputError: nothing says which system.
+            InputError: no option selects a system.
         """
         places = [place for place in (self.store, self.directory) if place is not None][:1]
         with on_demand.remote_system.served_job(places, self.server, self.user, ccsid) as served:
@@ -106,7 +104,7 @@ class _At:
                 return
         if self.store is None:
             served_too = "" if self.directory is None else f"; no server has {self.directory}"
-            raise InputError(f"this command needs a store to work on: --store DIR{served_too}")
+            raise InputError(f"this command needs a store: give --store DIR{served_too}")
         with on_demand.local_system.local_job(
             self.store, self.directory, self.user or _USER, ccsid, create=create, looking=looking
         ) as job:
@@ -117,7 +115,7 @@ _OPTIONS: Final = {"store": StoreOption, "system": SystemOption, "server": Serve
 
 
 def _at_system(function: Callable[..., None]) -> Callable[..., None]:
-    """Declare that a command is about a system: its first parameter becomes the options that say which."""
+    """Decorate a command that works on a system: options that select the system replace its first parameter."""
     first, *own = signature(function, eval_str=True).parameters.values()
 
     @wraps(function)
@@ -160,9 +158,9 @@ def _key(job: AnyJob, key: str | None, *, as_hex: bool) -> bytes | None:
 def create(
     at: _At,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Definition files (YAML) or folders.")],
-    libraries: Annotated[bool, typer.Option("--libraries", help="Create libraries that are not there.")] = False,
+    libraries: Annotated[bool, typer.Option("--libraries", help="Create missing libraries.")] = False,
 ) -> None:
-    """Create the data queues of definition files, all or none; the store is made when there is none."""
+    """Create the data queues of definition files, all or none; creates the store if it does not exist."""
     wanted = definitions.load_definitions(*files)
     with at.job(create=True) as job:
         for name in job.install(wanted, create_libraries=libraries):
@@ -256,7 +254,7 @@ def receive(
     as_json: JsonOption = False,
     ccsid: CcsidOption = 37,
 ) -> None:
-    """Receive entries, removing them (QRCVDTAQ without a wait); an empty queue gives nothing."""
+    """Receive entries, removing them (QRCVDTAQ without a wait); an empty queue is not an error."""
     with at.job(ccsid) as job:
         found: list[DataQueueEntry | RemoteEntry] = []
         wanted = _key(job, key, as_hex=as_hex)
@@ -325,7 +323,7 @@ def clear(
     order: OrderOption = "EQ",
     as_hex: HexOption = False,
 ) -> None:
-    """Clear a queue, or of a keyed one the entries whose keys are in a relation to --key (QCLRDTAQ)."""
+    """Clear a queue (QCLRDTAQ); with --key, only the entries of a keyed queue whose keys satisfy the relation."""
     with at.job() as job:
         gone = job.qclrdtaq(*_split(queue), cast("KeyOrder", order.upper()), _key(job, key, as_hex=as_hex))
         emit(f"{gone} {'entry' if gone == 1 else 'entries'} cleared")

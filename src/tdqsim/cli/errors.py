@@ -1,14 +1,14 @@
-"""How ``tdq`` ends: exit codes that scripts can use, one clear line for people, never a traceback.
+"""The exit codes and messages of ``tdq``: codes for scripts, one clear line for people, never a traceback.
 
-What the codes mean
+The codes:
     =====  ==========================================================================================
     0      done
-    1      the command or the region's work ended in a condition, an abend, or a check that failed
-    2      the command line, a definition, a data set or another file is not right, cannot be used, or is not installed
+    1      the command or the work of the region ended in a condition, an abend, or a failed check
+    2      the command line, a definition, a data set or another file is wrong or unusable, or a part is not installed
     3      the store: in use, missing, damaged, full, or written by another version
     4      an error of tdqsim itself
     130    interrupted (Ctrl-C)
-    141    whoever read the output went away
+    141    the program that read the output ended
     =====  ==========================================================================================
 """
 
@@ -38,20 +38,20 @@ class Exit(IntEnum):
 
 
 class InputError(TdqError):
-    """What the user gave cannot be used; the text says what is allowed."""
+    """The user's input cannot be used; the text says what is allowed."""
 
 
 class CommandFailed(TdqError):
-    """The command was carried out and its outcome is a failure that has been, or is, told in the text."""
+    """The command was executed and its result is a failure; the text describes it unless that was done before."""
 
 
 @dataclass(slots=True)
 class Spoken:
-    """What a command has given to programs and to people so far.
+    """What a command has written so far.
 
     Attributes:
-        as_json: it has written JSON.
-        said: its messages on the error stream.
+        as_json: whether it has written JSON.
+        said: its messages on standard error.
     """
 
     as_json: bool = False
@@ -59,15 +59,15 @@ class Spoken:
 
 
 spoken = Spoken()
-"""That of the command that this process carries out."""
+"""The output of the command that this process runs."""
 
 
 def visible(text: str, *, json: bool = False) -> str:
-    """Text in which nothing acts on a terminal: control and format characters are shown escaped, but for line ends.
+    """Text that is safe for a terminal: control and format characters are escaped, except line ends.
 
     Args:
-        text: what is to be shown.
-        json: it is JSON, whose escapes are of four digits.
+        text: the text to show.
+        json: whether it is JSON, whose escapes have four digits.
     """
     if text.isprintable():
         return text
@@ -83,11 +83,11 @@ def _escaped(character: str, *, json: bool) -> str:
 
 
 def warn(text: str) -> None:
-    """Say something to people, on the error stream."""
+    """Print a warning on standard error."""
     spoken.said.append(text)
-    print(f"tdq: {visible(text)}", file=sys.stderr)  # noqa: T201  (the error stream is the command line's voice)
+    print(f"tdq: {visible(text)}", file=sys.stderr)  # noqa: T201  (messages go to standard error)
 
 
 def aside(text: str) -> None:
-    """Say something beside the output, on the error stream, that is no warning."""
+    """Print a remark, which is not a warning, on standard error."""
     print(visible(text), file=sys.stderr)  # noqa: T201  (as above)

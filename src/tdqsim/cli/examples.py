@@ -1,6 +1,6 @@
-"""The examples that come with the package: region directories and programs that can be run by name, and copied.
+"""The examples of the package: region directories and programs that you can run by name, and copy.
 
-In an installed package they are the folder ``examples`` in it; in a clone they are the top-level folder.
+An installed package contains them in its folder ``examples``; in a clone they are in the top-level folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 @cache
 def folder() -> Path:
-    """Where the examples are."""
+    """The folder of the examples."""
     inside = _PACKAGE / "examples"
     return inside if inside.is_dir() else _PACKAGE.parents[1] / "examples"
 
@@ -36,7 +36,7 @@ def copyable() -> dict[str, Path]:
 
 
 def example(path: Path) -> Path | None:
-    """The example that a path means: a plain name that is none here, or ``examples/NAME``; None for any other."""
+    """The example that a path names: a plain name that does not exist here, or ``examples/NAME``; otherwise None."""
     name = path.name
     if path.exists() or path not in (Path(name), Path("examples") / name) or name not in examples():
         return None

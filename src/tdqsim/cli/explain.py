@@ -1,4 +1,4 @@
-"""``tdq explain``: why queues are as they are, and what each request would meet."""
+"""``tdq explain``: describe the state of queues, and predict the result of each command."""
 
 from __future__ import annotations
 
@@ -41,20 +41,22 @@ _HEXADECIMAL: Final = re.compile(r"[Xx]'([0-9A-Fa-f]*)'")
 def explain(
     place: Place,
     names: Names = None,
-    size: Annotated[int, typer.Option(min=1, help="Bytes of the record whose WRITEQ is foreseen.")] = 1,
-    history: Annotated[Path | None, typer.Option(metavar="FILE", help="A history: tell what happened last.")] = None,
+    size: Annotated[int, typer.Option(min=1, help="The length of the record whose WRITEQ is predicted.")] = 1,
+    history: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A history file: also show the last operations.")
+    ] = None,
     record: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Tell what happened to this record; X'...' for bytes.")
+        str | None, typer.Option(metavar="TEXT", help="Show what happened to this record; X'...' for bytes.")
     ] = None,
     page: Page = None,
     as_json: Json = False,
 ) -> None:
-    """Say why queues are as they are, why a trigger has not fired, and what each request would meet now."""
+    """Explain the state of queues and why a trigger has not fired, and predict the result of each command."""
     words = names or []
     if not words:
-        raise InputError("explain which queue? Name one, or several, or generic names")
+        raise InputError("which queue? Name one or more queues, or generic names")
     if record is not None and history is None:
-        raise InputError("--record needs --history FILE: what happened is told from a history")
+        raise InputError("--record needs --history FILE, which has the operations")
     with looking(place, programs=True) as found:
         told = [_explained(found, name, size) for name in matching(found, words)]
         installed = {info.tdqueue.rstrip() for info in found.browse_tdqueue("TYPE")}
@@ -69,7 +71,7 @@ def explain(
         _emit(told)
     if unknown:
         warn(
-            "what only the running region knows is not in this: the records of its non-recoverable queues, and the "
+            "this leaves out what only the running region knows: the records of its non-recoverable queues, and the "
             "handlers that its program has registered"
         )
     if missing:
@@ -77,7 +79,7 @@ def explain(
 
 
 def _explained(region: Region | RemoteRegion, name: str, size: int) -> Explanation:
-    """What there is to say of a queue, wherever the region is."""
+    """The explanation of a queue, of a region in this process or in a server."""
     if isinstance(region, on_demand.cics.Region):
         return region.explain(name, size=size)
     found = region.explain(name, size=size)
@@ -99,7 +101,7 @@ def _emit(told: Iterable[Explanation]) -> None:
 
 
 def _folded(sentence: str, indent: str) -> list[str]:
-    """A sentence as an item of a list: as wide as the terminal, and on one line when there is none."""
+    """A sentence as a list item, wrapped to the width of the terminal; on one line without a terminal."""
     if not on_terminal():
         return [f"{indent}- {sentence}"]
     width = get_terminal_size().columns
@@ -113,11 +115,11 @@ def _as_json(told: Explanation) -> dict[str, object]:
     return found
 
 
-# -- what a history tells ---------------------------------------------------------------------------------------------
+# -- the operations of a history ---------------------------------------------------------------------------------------
 
 
 def _with_history(told: Explanation, file: Path, page: CodePage, record: str | None) -> Explanation:
-    """Add what a history tells of the queue, or of one record of it."""
+    """Add the last operations on the queue from a history, or those on one of its records."""
     events = [event for event in testing.load_history(file) if isinstance(event, testing.Event)]
     if record is None:
         chosen = [event for event in events if event.queue == told.target and event.kind != "QUEUE"][-_LAST_EVENTS:]

@@ -1,4 +1,4 @@
-"""How a command ends: whatever it raises becomes one message and an exit code (:class:`tdqsim.cli.errors.Exit`)."""
+"""The end of a command: any exception becomes one message and an exit code (:class:`tdqsim.cli.errors.Exit`)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 
 
 def guarded(call: Callable[[], int | None], *, json: bool = False) -> int:
-    """Run a command; whatever goes wrong becomes one message and an exit code.
+    """Run a command; any exception becomes one message and an exit code.
 
     Args:
         call: the command.
-        json: its output is JSON. Where it fails before it has written any, ``{"error": {...}}`` is written.
+        json: whether its output is JSON. If it fails before it has written any, ``{"error": {...}}`` is written.
     """
     _mend_streams()
     spoken.as_json, spoken.said = False, []
@@ -48,19 +48,19 @@ def guarded(call: Callable[[], int | None], *, json: bool = False) -> int:
     except BrokenPipeError:
         _drop_stdout()
         return Exit.PIPE_CLOSED
-    except Exception as error:  # noqa: BLE001  (the one place where everything ends)
+    except Exception as error:  # noqa: BLE001  (the only place that handles all exceptions)
         code, failure = _failed(error), error
     try:
         if json and code and not spoken.as_json:
             _write_error(code, failure)
         sys.stdout.flush()
-    except OSError:  # it was the output that failed, and it would fail again at the very end
+    except OSError:  # the output has failed; flushing it at the end would fail again
         _drop_stdout()
     return code
 
 
 def _write_error(code: int, failure: Exception | None) -> None:
-    """Write the failure of a command as JSON: its exit code, its messages, and what the error itself has of values."""
+    """Write the failure of a command as JSON: its exit code, its messages, and the fields of the error."""
     kind = CommandFailed if failure is None else type(failure)
     found: dict[str, object] = {"exit_code": int(code), "type": kind.__name__, "message": "\n".join(spoken.said)}
     for name in ("resp", "resp2", "message_id"):
@@ -72,11 +72,11 @@ def _write_error(code: int, failure: Exception | None) -> None:
 
 
 def _mend_streams() -> None:
-    """Streams that the caller has closed lead nowhere; text that a stream's encoding lacks is shown escaped."""
+    """Replace closed standard streams by the null device, and escape characters that their encodings lack."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  (to the process's end)
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  (open to the end)
         elif isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="backslashreplace")
 
@@ -103,7 +103,9 @@ def _failed(error: Exception) -> int:
         return _told(Exit.INPUT, f"{place}: {type(error).__name__}: {error}")
     if code is Exit.INTERNAL:
         text = f"{type(error).__name__}: {error}"
-        return _told(code, f"unexpected error: {text}\n     set {_TRACEBACK}=1 and try again to see where")
+        return _told(
+            code, f"unexpected error: {text}\n     set {_TRACEBACK}=1 and repeat the command to see the traceback"
+        )
     if isinstance(error, StoreInUse) and (served := find(error.path)) is not None and served.pid == error.pid:
         return _told(code, f"{error.path}: the store is in use by the server of {served.name}, process {error.pid}")
     if isinstance(error, OSError):
@@ -113,18 +115,18 @@ def _failed(error: Exception) -> int:
 
 
 def _place_outside(error: BaseException) -> str:
-    """File and line of the user's own code (a handler module, a job) where an error arose; empty when in none."""
-    import sysconfig  # noqa: PLC0415  (dear, and only for what is unexpected)
+    """File and line of the user's own code (a handler module, a job) that raised an error; empty if there is none."""
+    import sysconfig  # noqa: PLC0415  (slow to import, and needed only for unexpected errors)
 
     python = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib"))
     found, inside = "", False
     frames = list(traceback.walk_tb(error.__traceback__))
-    for frame, line in frames[1:]:  # the first is guarded's
+    for frame, line in frames[1:]:  # the first frame is that of guarded
         file = frame.f_code.co_filename
         real = os.path.realpath(file)
         library = real.startswith(python) or any(part in real for part in _INSTALLED)
         if real.startswith(_OWN):
-            inside = True  # what this package has called
+            inside = True  # frames that this package has called
         elif inside and not library and file.endswith(".py"):
             found = f"{file}:{line}"
     return found
@@ -143,7 +145,7 @@ def _code_of(error: Exception) -> Exit:
 
 
 def _drop_stdout() -> None:
-    """Give the interpreter somewhere to flush to at its end."""
+    """Replace standard output, which the interpreter flushes at its end, by the null device."""
     null = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(null, sys.stdout.fileno())

@@ -34,7 +34,7 @@ def chapter(name: str) -> str:
 
 
 def sections(text: str) -> Iterator[tuple[str, str]]:
-    """The sections of a chapter, each as its heading and its text; lines of code that begin with # are no headings."""
+    """The sections of a chapter, each as its heading and its text; lines that begin with # in code are not headings."""
     heading, lines, in_code = "", list[str](), False
     for line in text.splitlines():
         in_code ^= line.startswith("```")
@@ -69,7 +69,7 @@ def _search(wanted: str) -> None:
                 first = next((line for line in text.splitlines() if words[0] in line.casefold()), "")
                 rows.append((name, heading, first.strip()))
     if not rows:
-        raise InputError(f"no section of the guide has {wanted!r}")
+        raise InputError(f"no section of the guide contains {wanted!r}")
     emit_table(("chapter", "section", "first line"), rows)
 
 
@@ -78,7 +78,7 @@ def _show(text: str) -> None:
     if not on_terminal():
         emit(text.rstrip("\n"))
         return
-    os.environ.setdefault("LESS", "FRX")  # colours, and no waiting for a key where all of it fits the screen
+    os.environ.setdefault("LESS", "FRX")  # less: keep colours, and do not wait for a key if the text fits on the screen
     console = on_demand.console.Console()
     with console.pager(styles=True):
         console.print(on_demand.markdown.Markdown(text))
@@ -89,7 +89,7 @@ def guide(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="CHAPTER", help="The chapter to show; without it, the list.", autocompletion=_offered_chapters
+            metavar="CHAPTER", help="The chapter to show; default: list them.", autocompletion=_offered_chapters
         ),
     ] = "",
     search: Annotated[
@@ -97,7 +97,7 @@ def guide(
     ] = None,
     html: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the whole guide as a site.")] = None,
 ) -> None:
-    """Read the guide: list its chapters, show one, search them, or write all of them as a site."""
+    """Read the guide: list its chapters, show or search them, or write all of them as a site."""
     if html is not None:
         from tdqsim.cli.site import write_site  # noqa: PLC0415  (an extra)
 

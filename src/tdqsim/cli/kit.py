@@ -1,4 +1,4 @@
-"""``tdq coverage``: what of the vendors' surface is there, and what of it tests have exercised."""
+"""``tdq coverage``: which commands, options and APIs of the vendors are simulated, and which of them tests use."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ _SHOWN = 10
 def coverage(
     evidence: Annotated[
         Path | None,
-        typer.Option("--evidence", metavar="FILE", help="What tests exercised: pytest --tdq-evidence FILE writes it."),
+        typer.Option("--evidence", metavar="FILE", help="The file that pytest --tdq-evidence FILE has written."),
     ] = None,
     write: Annotated[Path | None, typer.Option("--write", metavar="FILE", help="Write the page to a file.")] = None,
     check: Annotated[
-        Path | None, typer.Option("--check", metavar="FILE", help="Fail when the file says something else.")
+        Path | None,
+        typer.Option("--check", metavar="FILE", help="Compare the file with the page, and fail if they differ."),
     ] = None,
 ) -> None:
-    """List what of the vendors' surface is done, accepted without effect, untouched by tests, or absent."""
+    """List which commands, options and APIs are simulated, accepted without effect, not used by tests, or absent."""
     page = testing.coverage_page(None if evidence is None else on_demand.evidence.load_evidence(evidence))
     if check is not None:
         changed = on_demand.coverage.differences(check.read_text("utf-8"), page)
         if changed:
             more = [f"and {len(changed) - _SHOWN} more"] if len(changed) > _SHOWN else []
             lines = "\n".join([*changed[:_SHOWN], *more])
-            raise InputError(f"{check}: the page is not what was seen; write it anew with --write {check}\n{lines}")
+            raise InputError(f"{check}: the page is out of date; write it with --write {check}\n{lines}")
     elif write is not None:
         stays_here(write).write_text(page, "utf-8")
     else:

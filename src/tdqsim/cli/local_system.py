@@ -1,4 +1,4 @@
-"""An IBM i system in a store, with the methods of a job by which ``tdq dtaq`` uses one; in a server it is another."""
+"""An IBM i system in a store, for ``tdq dtaq``; :mod:`tdqsim.cli.remote_system` is its equivalent for a server."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["LocalJob", "local_job"]
 
 
 class LocalJob:
-    """A job in a system that this process has opened; the methods are those of a served one."""
+    """A job in a system that this process has opened; it has the methods of ``ServedJob``."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self.page = job.page
 
     def install(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:
-        """Create the data queues of definitions, all or none; their names."""
+        """Create the data queues of definitions, all or none; return their names."""
         try:
             made = self._job.system.install(definitions, create_libraries=create_libraries)
         except DefinitionError as error:
@@ -35,7 +35,7 @@ class LocalJob:
         return [queue.qualified for queue in made]
 
     def dltdtaq(self, queue: str) -> list[str]:
-        """Delete a data queue; the last message."""
+        """Delete a data queue; return the last message."""
         self._job.dltdtaq(queue)
         return [str(self._job.joblog[-1])]
 
@@ -77,12 +77,12 @@ class LocalJob:
         return seed_entries(self._job, name, library, entries)
 
     def dump_entries(self, name: str, library: str) -> Iterator[dict[str, Any]]:
-        """Every entry as the object of one line."""
+        """Every entry as an object for a JSON line."""
         return dump_entries(self._job, name, library)
 
 
 def _placed(problem: Problem, definitions: Definitions) -> Problem:
-    """A problem of the installation with its file and line, and with this command's own way out."""
+    """A problem of the installation with its file and line, and with a hint for this command."""
     file, line = definitions.place_of(problem.resource)
     message = problem.message.replace("create it with crtlib", "--libraries creates those that are not there")
     return problem._replace(file=file or problem.file, line=line, message=message)
@@ -95,12 +95,12 @@ def local_job(
     """A job of the system in a store.
 
     Args:
-        store: the store's directory.
-        directory: that of the system, for its name; None for a system without one.
+        store: the directory of the store.
+        directory: the directory of the system, for its name; None for a system without one.
         user: the profile.
         ccsid: of text.
-        create: make the store when there is none.
-        looking: look at a store that another process may be writing, as of its last commit.
+        create: whether to create the store if it does not exist.
+        looking: whether to read only, so that another process may be writing the store; shows its last commit.
     """
     name = "TDQSYS" if directory is None else load_system_file(directory)[0].name
     try:

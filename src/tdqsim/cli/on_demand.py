@@ -1,8 +1,8 @@
 """Modules that commands use and that take long to import: each is imported when a command first uses it.
 
-``tdq --help`` and a shell that completes a word import the modules of commands but run none of them. These modules
-therefore write ``on_demand.compiler.expand(...)`` for regions, COBOL, Spark, the server and their like, and import
-everything else as usual. The names of the packages ``tdqsim``, ``cobol``, ``client``, ``datasets``, ``definitions`` and
+``tdq --help`` and completion import the modules of commands but run none of them. These modules therefore write
+``on_demand.compiler.expand(...)`` for slow modules (regions, COBOL, Spark, the server), and import everything else as
+usual. The names of the packages ``tdqsim``, ``cobol``, ``client``, ``datasets``, ``definitions`` and
 ``testing`` are loaded at their first use too: such a package can be imported at the top of any module.
 """
 

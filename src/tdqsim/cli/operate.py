@@ -1,4 +1,4 @@
-"""The operator's faces: CEMT, CECI, statistics, jobs given to the internal reader, SYSOUT."""
+"""Commands for operators: CEMT, CECI, statistics, jobs given to the internal reader, SYSOUT."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ Text = Annotated[
     str | None,
     typer.Argument(
         metavar="COMMAND",
-        help="One command; without it, a session, which END ends.",
+        help="One command; without it, a session that you end with END.",
         autocompletion=offered_places,
     ),
 ]
 
 
 def _session(prompt: str, act: Callable[[str], bool]) -> bool:
-    """Lines from the input until END or the end of it; whether all of them went well."""
+    """Execute lines of the input until END or its end; return whether all of them succeeded."""
     well = True
     interactive = sys.stdin.isatty()
     while True:
@@ -68,7 +68,7 @@ def cemt(
     place: Place,
     text: Text = None,
     panel: Annotated[
-        bool, typer.Option("--panel", help="Show each thing as ENTER on its line does: one attribute a line.")
+        bool, typer.Option("--panel", help="Show each resource as with ENTER on its line: one attribute a line.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -107,7 +107,7 @@ def _emit_screen(answer: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _kind(text: str) -> tuple[bool, bool]:
-    """Whether a request only looks, and whether it only asks for syntax."""
+    """Whether a request only reads, and whether it only asks for syntax."""
     try:
         request = on_demand.cemt_request.parse_cemt(text)
     except on_demand.cemt_request.CemtError as error:
@@ -124,7 +124,7 @@ def ceci(
 ) -> None:
     """CECI: issue EXEC CICS commands; a session is one unit of work until it ends.
 
-    Exit code 1 when a command ends in a condition, or a task abends that this has started.
+    The exit code is 1 if a command ends in a condition, or a task that it has started abends.
     """
     with (
         using(place, start=True) as found,
@@ -157,10 +157,10 @@ def ceci(
 @at_place()
 def stats(
     place: Place,
-    everything: Annotated[bool, typer.Option("--all", help="Also queues that nothing was counted of.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also queues without any counts.")] = False,
     as_json: Json = False,
 ) -> None:
-    """The statistics that the last `tdq run` over the store wrote at its end; else those of this moment."""
+    """Show the statistics that the last `tdq run` on the store wrote at its end; otherwise the current ones."""
     found = None
     with place.served() as served:
         if served is not None:
@@ -236,7 +236,7 @@ def _told(number: str, name: str, cards: int, time_ns: int, zone: tzinfo, submit
 
 
 def _jobs_there(served: RemoteRegion) -> list[tuple[dict[str, Any], list[str]]]:
-    """The jobs in a server; of a long one the cards come by themselves."""
+    """The jobs in a server, with their cards; the cards of a long job need a request of their own."""
     found = []
     zone = ZoneInfo(served.about()["time_zone"])
     for each in served.jobs():
@@ -260,7 +260,7 @@ def sysout(
         typer.Argument(
             metavar="NUMBER",
             min=0,
-            help="Print this data set, as its print control says.",
+            help="Print this data set, according to its print control characters.",
             autocompletion=offered_places,
         ),
     ] = 0,
@@ -290,7 +290,7 @@ _Printed = tuple[list[_Row], dict[int, list[str]]]
 
 
 def _printed_here(region: Region, letter: str, number: int) -> _Printed:
-    """The data sets of a class, or the one of a number, and the lines of each."""
+    """The data sets of a class, or the one with a number, and the lines of each."""
     spool = region.data_sets.spool
     chosen = [each for each in spool.datasets(letter.upper() or None) if number in (0, each.number)]
     texts = {each.number: list(datasets.render(spool.read(each), each.control, region.codepage)) for each in chosen}

@@ -1,11 +1,11 @@
 """Output of ``tdq``: tables for people, JSON for programs, records as text in a code page.
 
-On a terminal a table is made to fit: what does not, is folded between words in its last column, or left out from the
-right and named below, so that columns come in the order of what matters. Elsewhere tables are plain columns, whole and
-never cut to a width, so that grep and awk can use them.
+On a terminal a table is fitted to the width: the last column is wrapped between words, or columns are left out from the
+right and listed below the table, so put the most important columns first. Elsewhere tables are plain columns, complete
+and never truncated, so that grep and awk can use them.
 
-Whatever is shown came from somewhere: records, names, files, the command line itself. Characters that would act on a
-terminal (escape sequences, carriage returns, text that runs backwards) are shown as what they are, as their numbers.
+Output may contain untrusted data: records, names, files, the command line itself. Characters that would control a
+terminal (escape sequences, carriage returns, right-to-left text) are printed as their numbers.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def emit(text: str = "") -> None:
-    """One line, or several, of output."""
+    """Write one or more lines of output."""
     sys.stdout.write(f"{visible(text)}\n")
 
 
 def emit_json(value: object, *, indent: int | None = 2) -> None:
-    """A value as JSON: CVDAs by name, bytes in hexadecimal, what JSON does not know as text."""
+    """Write a value as JSON: CVDAs by name, bytes in hexadecimal, values of other types as text."""
     spoken.as_json = True
     text = json.dumps(_plain(value), indent=indent, ensure_ascii=False)
     sys.stdout.write(f"{visible(text, json=True)}\n")
@@ -57,7 +57,7 @@ def _plain(value: object) -> object:
 
 
 def on_terminal() -> bool:
-    """Whether a person is looking at the output."""
+    """Whether the output goes to a terminal."""
     return sys.stdout.isatty()
 
 
@@ -67,11 +67,11 @@ def emit_table(
     """Rows under column names; numbers are right-aligned.
 
     Args:
-        columns: their names, those that matter most first: on a terminal that is too narrow the last are left out.
+        columns: their names, most important first: a narrow terminal leaves out the last.
         rows: the values.
-        title: a line above.
-        empty: show columns in which nothing stands too.
-        more: how what is left out can be had, for the line that names it.
+        title: a line above the table.
+        empty: whether to show columns without any value.
+        more: how to see the columns that are left out, for the line that lists them.
     """
     texts = [[visible(cell_text(value)) for value in row] for row in rows]
     shown = [at for at in range(len(columns)) if empty or not at or any(row[at] for row in texts)]
@@ -96,7 +96,7 @@ class _Table:
         self._widths = [max(len(name), *(len(row[at]) for row in rows), 0) for at, name in enumerate(columns)]
 
     def fit(self, width: int) -> list[str]:
-        """Make it no wider than this; the names of the columns that had to go."""
+        """Fit the table to a width; return the names of the columns that were left out."""
         missing: list[str] = []
         while self._wide() > width:
             room = width - (self._wide() - self._widths[-1])
@@ -150,10 +150,10 @@ def _is_number(text: str) -> bool:
 
 
 def shown_record(data: bytes, page: CodePage, *, as_hex: bool = False) -> str:
-    """A record on one line: text with a period for what cannot be shown, or hexadecimal digits."""
+    """A record on one line: text with a period for each unprintable character, or hexadecimal digits."""
     return data.hex().upper() if as_hex else page.printable(data)
 
 
 def record_value(data: bytes, page: CodePage) -> dict[str, str | int]:
-    """A record for JSON: its length, its text as people see it, its bytes."""
+    """A record for JSON: its length, its text, its bytes."""
     return {"length": len(data), "text": page.printable(data), "hex": data.hex().upper()}

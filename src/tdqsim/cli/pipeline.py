@@ -1,4 +1,4 @@
-"""``tdq pipeline``: production-sized data, in this process or on Spark."""
+"""``tdq pipeline``: large data sets, in this process or on Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Production-sized data on Spark.")
+app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="Process large data sets, on Spark or in this process."
+)
 
 EngineOption = Annotated[
     str,
@@ -40,15 +42,19 @@ EngineOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON object, on the last line.")]
 RunOption = Annotated[Path, typer.Option("--run", metavar="DIR", help="The run's directory.")]
-BucketsOption = Annotated[int, typer.Option("--buckets", min=1, help="Tasks, and files of each table, at most.")]
+BucketsOption = Annotated[
+    int, typer.Option("--buckets", min=1, help="The maximum number of tasks, and of files of each table.")
+]
 ModeOption = Annotated[
     str,
-    typer.Option("--mode", help="A bad record: permissive keeps it as a row that says so, dropmalformed, failfast."),
+    typer.Option(
+        "--mode", help="A bad record: permissive (a row BAD RECORD), dropmalformed (left out), failfast (an error)."
+    ),
 ]
 
 
 def _needs() -> None:
-    """What the pipeline stands on; said in one line where it is not there.
+    """Check that the packages which the pipeline needs are installed.
 
     Raises:
         ExtraMissing: an optional package is missing.
@@ -61,8 +67,8 @@ def _needs() -> None:
 
 
 @app.command("warm")
-def warm(force: Annotated[bool, typer.Option("--force", help="Make it anew.")] = False) -> None:
-    """Make Java's class data archive, which halves the start of every later local Spark session."""
+def warm(force: Annotated[bool, typer.Option("--force", help="Replace an existing archive.")] = False) -> None:
+    """Make Java's class data archive, which halves the start time of every later local Spark session."""
     _needs()
     emit(f"{on_demand.session.warm(force=force)}: later sessions start in half the time")
 
@@ -70,20 +76,23 @@ def warm(force: Annotated[bool, typer.Option("--force", help="Make it anew.")] =
 @app.command("trim")
 def trim(
     store: Annotated[Path, typer.Argument(metavar="STORE", help="The store that the stream read.")],
-    checkpoint: Annotated[Path, typer.Option("--checkpoint", metavar="DIR", help="Of the query, which has ended.")],
-    dtaq: Annotated[bool, typer.Option("--dtaq", help="It is the store of an IBM i system.")] = False,
+    checkpoint: Annotated[
+        Path, typer.Option("--checkpoint", metavar="DIR", help="The checkpoint of the query, which must have ended.")
+    ],
+    dtaq: Annotated[bool, typer.Option("--dtaq", help="The store is that of an IBM i system.")] = False,
     source: Annotated[
-        int | None, typer.Option("--source", min=0, help="Which source of the query, from 0, when it has several.")
+        int | None,
+        typer.Option("--source", min=0, help="The number of the source in the query, from 0, if it has several."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take off the records that a stream with consume was done with: Spark leaves its last batch on the queues."""
+    """Remove the records that a stream with consume has processed: Spark leaves those of its last batch."""
     _needs()
     gone = on_demand.queues.trim_finished(store, "dtaq" if dtaq else "tdqueue", checkpoint, source)
     if as_json:
         emit_json(gone, indent=None)
     else:
-        emit("\n".join(f"{name}: {count} taken off" for name, count in gone.items()) or "nothing was left to take off")
+        emit("\n".join(f"{name}: {count} removed" for name, count in gone.items()) or "no records were left to remove")
 
 
 @app.command("run")
@@ -92,20 +101,20 @@ def run(
     dd: Annotated[
         list[str] | None, typer.Option("--dd", metavar="NAME=FILE", help="An input data set; repeatable.")
     ] = None,
-    records: Annotated[int | None, typer.Option(min=0, help="How many records are generated.")] = None,
-    regions: Annotated[int, typer.Option(min=1, max=100_000, help="Over how many regions the job is spread.")] = 16,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is generated, and of the order of ready tasks.")] = 0,
+    records: Annotated[int | None, typer.Option(min=0, help="The number of records to generate.")] = None,
+    regions: Annotated[int, typer.Option(min=1, max=100_000, help="The number of regions for the job.")] = 16,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated data and of the order of ready tasks.")] = 0,
     engine: EngineOption = "auto",
     buckets: BucketsOption = BOUNDS["buckets"],
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="The run's directory.")] = None,
     commands: Annotated[bool, typer.Option("--commands", help="Take down every command of handlers.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Spread a job over many regions, replay it, reconcile it, report; a run that was killed goes on where it was."""
+    """Distribute a job to many regions, replay it, reconcile it, report; a repeated command continues a killed run."""
     _needs()
     directory = example(directory) or directory
     if not (directory / "pipeline.yaml").is_file():
-        raise InputError(f"{directory}: there is no pipeline.yaml in it; tdq guide pipeline says what it has")
+        raise InputError(f"{directory}: has no pipeline.yaml; tdq guide pipeline describes it")
     with output_directory(out, f"{directory.resolve().name}-pipeline") as folder, Bar(wanted=not as_json) as bar:
         request = stages.RunRequest(
             directory, folder, _engine(engine), regions, buckets, _cards(dd), records, seed, commands
@@ -168,7 +177,7 @@ def ingest(
     column: Annotated[
         list[str] | None,
         typer.Option(
-            "--column", metavar="NAME=VALUE", help="A column of the event table that every record has; repeatable."
+            "--column", metavar="NAME=VALUE", help="Set a column of the event table for every record; repeatable."
         ),
     ] = None,
     option: Annotated[
@@ -180,7 +189,7 @@ def ingest(
     mode: ModeOption = "failfast",
     as_json: JsonOption = False,
 ) -> None:
-    """Bring captures and traces into one event table, bucketed by region, in sequence order."""
+    """Read captures and traces into one event table, bucketed by region, in sequence order."""
     _needs()
     request = stages.IngestRequest(
         run,
@@ -212,10 +221,10 @@ def decode(
         typer.Argument(metavar="FILE...", help="Data sets, directories or patterns, also of an object store."),
     ],
     stage: Annotated[
-        str, typer.Option("--stage", metavar="DIR", help="Where Parquet is kept, also in an object store.")
+        str, typer.Option("--stage", metavar="DIR", help="The directory of the Parquet files, also in an object store.")
     ],
     columns: Annotated[
-        str, typer.Option("--columns", help="The columns wanted, with commas between; all by default.")
+        str, typer.Option("--columns", help="The columns to decode, separated by commas; default: all.")
     ] = "",
     option: Annotated[
         list[str] | None,
@@ -224,7 +233,7 @@ def decode(
     engine: EngineOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Decode data sets to Parquet; what was decoded before from the same inputs in the same way is not again."""
+    """Decode data sets to Parquet; existing results for the same inputs and options are used again."""
     _needs()
     size = sum(size for _, size in on_demand.splits.list_files(tuple(sources)))
     chosen = stages.choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
@@ -247,18 +256,20 @@ def load(
         ),
     ],
     run: RunOption,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where what is made goes.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the files.")],
     table: Annotated[
         str,
         typer.Option(
             "--table",
-            help="records: what replay left. events: what ingest brought.",
+            help="records: the results of replay. events: those of ingest.",
             autocompletion=offering([("records", "what replay left"), ("events", "what ingest brought")]),
         ),
     ] = "records",
     queue: Annotated[list[str] | None, typer.Option("--queue", help="Only this queue or DD name; repeatable.")] = None,
-    recfm: Annotated[str, typer.Option("--recfm", help="Of data sets: FB, VB and the others.")] = "FB",
-    lrecl: Annotated[int, typer.Option("--lrecl", min=0, help="Of data sets; 0: the length of the first record.")] = 0,
+    recfm: Annotated[str, typer.Option("--recfm", help="The record format of data sets: FB, VB and others.")] = "FB",
+    lrecl: Annotated[
+        int, typer.Option("--lrecl", min=0, help="The record length of data sets; 0: that of the first record.")
+    ] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Make data sets, seed files or data queue dumps of a table."""
@@ -276,23 +287,25 @@ def replay(
     ] = None,
     handlers: Annotated[list[str] | None, typer.Option("--handlers", metavar="MODULE", help="Repeatable.")] = None,
     start: Annotated[
-        list[str] | None, typer.Option("--start", metavar="TRANSID", help="Started after the events.")
+        list[str] | None,
+        typer.Option("--start", metavar="TRANSID", help="A transaction to start after the events; repeatable."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the order of ready tasks.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of ready tasks.")] = 0,
     engine: EngineOption = "auto",
     commands: Annotated[bool, typer.Option("--commands", help="Take down every command of handlers.")] = False,
     dispatches: Annotated[
-        int | None, typer.Option(min=1, help="Dispatches and commands a region may have; default: by its events.")
+        int | None,
+        typer.Option(min=1, help="The maximum of dispatches and commands of a region; default: by its events."),
     ] = None,
     stuck: Annotated[
-        float, typer.Option(min=0, help="Seconds in which nothing happens in a region until it is stopped.")
+        float, typer.Option(min=0, help="Stop a region after this many seconds in which nothing happens.")
     ] = BOUNDS["stuck_seconds"],
     as_json: JsonOption = False,
 ) -> None:
-    """Replay the events that ingest brought: every region and system with the real engine."""
+    """Replay the events of ingest: run every region and system with the real engine."""
     _needs()
     if directory is None and not definitions:
-        raise InputError("what shall the regions be made of? Give --region DIR or --definitions FILE")
+        raise InputError("no definitions for the regions: give --region DIR or --definitions FILE")
     spec = stages.ReplaySpec(
         None if directory is None else directory.resolve(),
         tuple(path.resolve() for path in definitions or ()),
@@ -314,32 +327,34 @@ def reconcile(
     run: RunOption,
     expected: Annotated[
         list[Path],
-        typer.Option(
-            "--expected", metavar="FILE", help="Parquet files with the events that must come out; repeatable."
-        ),
+        typer.Option("--expected", metavar="FILE", help="Parquet files with the expected events; repeatable."),
     ],
     match: Annotated[
         list[str] | None,
         typer.Option(
             "--match",
             metavar="QUEUE[:key=A-B][:order=A-B]",
-            help="How a queue is compared; byte ranges from 0, the end excluded.",
+            help="How to compare a queue; byte ranges from 0, without the end.",
         ),
     ] = None,
-    copybook: Annotated[Path | None, typer.Option("--copybook", metavar="FILE", help="Names what differs.")] = None,
+    copybook: Annotated[
+        Path | None,
+        typer.Option("--copybook", metavar="FILE", help="Report differences by the fields of this copybook."),
+    ] = None,
     mask: Annotated[
-        list[str] | None, typer.Option("--mask", metavar="FIELD", help="Does not count; repeatable.")
+        list[str] | None, typer.Option("--mask", metavar="FIELD", help="A field to ignore; repeatable.")
     ] = None,
     tolerance: Annotated[
-        list[str] | None, typer.Option("--tolerance", metavar="FIELD=N", help="How far numbers may differ; repeatable.")
+        list[str] | None,
+        typer.Option("--tolerance", metavar="FIELD=N", help="The allowed difference of a number; repeatable."),
     ] = None,
     engine: EngineOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Compare what replay left with what was expected: missing, extra, changed, out of order."""
+    """Compare the results of replay with the expected records: missing, extra, changed, out of order."""
     _needs()
     if not match and (copybook is not None or mask or tolerance):
-        raise InputError("--copybook, --mask and --tolerance are for the queues that --match names: give one at least")
+        raise InputError("--copybook, --mask and --tolerance apply to the queues of --match: give at least one --match")
     options = (_copybook(copybook), tuple(mask or ()), _pairs(tolerance, "--tolerance"))
     matches = dict(stages.parse_match(each, *options) for each in match or ())
     outcome = stages.run_reconcile(run, expected, matches, _engine(engine), say=None if as_json else warn)
@@ -349,7 +364,7 @@ def reconcile(
 
 
 def _copybook(path: Path | None) -> str:
-    """The text of a copybook that has been found to be one; what is wrong with it is said with its name."""
+    """The text of a copybook, after checking it; an error gives the name of the file."""
     if path is None:
         return ""
     on_demand.copybook.load_copybook(path)
@@ -360,11 +375,12 @@ def _copybook(path: Path | None) -> str:
 def report(
     run: RunOption,
     out: Annotated[
-        str, typer.Option("--out", metavar="DIR", help="Where it goes, also in an object store; default: the run's.")
+        str,
+        typer.Option("--out", metavar="DIR", help="The directory, also in an object store; default: that of the run."),
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Write the report of a run again: report.html, report.json, junit.xml; the exit code says whether all is well."""
+    """Write the report of a run again: report.html, report.json, junit.xml. Exit code 0 if every check passes."""
     _needs()
     path = stages.write_report(run, out=out)
     found = json.loads((path.parent / "report.json").read_text("utf-8"))

@@ -1,9 +1,9 @@
-"""Which region a command is about: a region directory, or definitions and a store.
+"""The region that a command works on: a region directory, or definitions and a store.
 
-A directory or store that a server has is asked for there: the command works on the region in the server. Otherwise, a
-command that only looks opens the store read-only: it may be in use by another process, and what is shown is that
-process's last commit. A command that changes something needs the store for itself. Without a store there is nothing
-that could last from one command to the next, so such commands ask for one.
+If a server has the directory or the store, the command works on the region in the server. Otherwise, a command that
+only reads opens the store read-only: another process may be using it, and the command shows the last commit of that
+process. A command that changes something needs exclusive use of the store. Without a store its changes would be lost at
+its end, so such commands require one.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def store_path(written: str) -> Path:
     """The directory of a store, as it is written on a command line.
 
     Raises:
-        typer.BadParameter: it is empty, as where a shell's variable is not set: that would be the current directory.
+        typer.BadParameter: it is empty, as if a shell variable is not set: it would mean the current directory.
     """
     if not written:
         raise typer.BadParameter("a path is empty; . is the current directory")
@@ -97,7 +97,7 @@ _PLUGINS: Final = "PYDANTIC_DISABLE_PLUGINS"
 _REGION_FILE = "region.yaml"
 _QUEUES: Final = re.compile(r"(?=.*\*)\S{1,40}|\S{1,4}")
 """A queue's name, or a generic one."""
-_MARK: Final = "\0"  # no word of a command line has it
+_MARK: Final = "\0"  # occurs in no word of a command line
 
 
 def _is_region(path: Path) -> bool:
@@ -105,10 +105,10 @@ def _is_region(path: Path) -> bool:
 
 
 def checked_queues(names: Any) -> Any:
-    """See that what stands where queues do can be one, for the parser: a name, several, or None.
+    """Check names of queues for the parser: a name, several, or None.
 
     Raises:
-        InputError: one is no name of a queue, nor a generic one.
+        InputError: a word is neither the name of a queue nor a generic name.
     """
     for word in [names] if isinstance(names, str) else names or ():
         if not _QUEUES.fullmatch(word):
@@ -118,8 +118,8 @@ def checked_queues(names: Any) -> Any:
 
 def _no_region(path: Path | str) -> str:
     if not Path(path).exists():
-        return f"{path}: no region directory; there is no directory of that name"
-    return f"{path}: no region directory; there is no {_REGION_FILE} in it"
+        return f"{path}: not a region directory; there is no directory of that name"
+    return f"{path}: not a region directory; it has no {_REGION_FILE}"
 
 
 def _neither(word: str) -> str:
@@ -131,16 +131,16 @@ def _neither(word: str) -> str:
 def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
     """The words of a command line, with a region directory that stands first among the arguments given by --region.
 
-    The first argument is a region directory if there is a region.yaml in it, if it is an example's name, if it is
-    written as a path (``.``, ``./PAYQ``) to something that is there, or if the command has no arguments.
+    The first argument is a region directory if it contains a region.yaml, if it is the name of an example, if it is
+    written as an existing path (``.``, ``./PAYQ``), or if the command has no other arguments.
 
     Args:
         command: a command that :func:`at_place` has made.
         ctx: its context.
-        args: what was written after its name.
+        args: the words after its name.
 
     Raises:
-        InputError: it is no region directory; or the command has no arguments, and --region is given too.
+        InputError: it is not a region directory; or the command has no arguments, and --region is given too.
     """
     own = [each.name for each in command.params if each.param_type_name == "argument"]
     parser = command.make_parser(ctx)
@@ -151,10 +151,10 @@ def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
     if isinstance(given.get("region"), str):
         if own:
             return args
-        raise InputError(f"{word}: the region directory is given by --region already")
+        raise InputError(f"{word}: the region directory is already given by --region")
     if not _is_region(Path(word)):
         raise InputError(_no_region(word))
-    for at in (at for at, each in enumerate(args) if each == word):  # the same word may be an option's value, too
+    for at in (at for at, each in enumerate(args) if each == word):  # the same word may also be the value of an option
         if _first(*_parsed(parser, [*args[:at], _MARK, *args[at + 1 :]], own)) == _MARK:
             return ["--region", word, *args[:at], *args[at + 1 :]]
     return args
@@ -178,11 +178,11 @@ def _is_written_as_path(word: str) -> bool:
 
 @dataclass
 class Place:
-    """Where a command works.
+    """The place of a command: the region that it works on.
 
     Attributes:
         directory: the region directory, or None.
-        definitions: definition files given beside or instead of it.
+        definitions: definition files given in addition or instead.
         store: the store's directory, or None.
         dd: DD cards as given, ``NAME=FILE``.
         server: the address of a server that has the region; empty for none.
@@ -193,7 +193,7 @@ class Place:
     store: Path | None = None
     dd: list[str] = field(default_factory=list)
     server: str = ""
-    named: bool = field(default=False, init=False)  # the directory was given, rather than found to be the current one
+    named: bool = field(default=False, init=False)  # whether the directory was given, and is not just the current one
 
     def __post_init__(self) -> None:
         self.named = self.directory is not None
@@ -206,11 +206,11 @@ class Place:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing says which region is meant."""
+        """Whether nothing selects a region."""
         return self.directory is None and not self.definitions and self.store is None and not self.server
 
     def region_file(self) -> RegionFile:
-        """What region.yaml says; the defaults where there is none."""
+        """The contents of region.yaml; the defaults if there is none."""
         from tdqsim.definitions.regionfile import RegionFile, load_region_file  # noqa: PLC0415
 
         return RegionFile() if self.directory is None else load_region_file(self.directory)
@@ -218,14 +218,14 @@ class Place:
     def require_store(self) -> Path:
         """The store, for a command that changes something."""
         if self.store is None:
-            raise InputError("this command needs a store to work on: --store DIR (it is made when there is none)")
+            raise InputError("this command needs a store: give --store DIR (it is created if it does not exist)")
         return self.store
 
     def require_records(self) -> None:
-        """See that there is a store, for a command that takes what is in it; a misspelt name is no new store.
+        """Check that the store exists, for a command that takes records from it; a misspelt name must not create one.
 
         Raises:
-            StoreMissing: there is none.
+            StoreMissing: it does not exist.
         """
         from tdqsim.errors import StoreMissing  # noqa: PLC0415
 
@@ -233,18 +233,18 @@ class Place:
             raise StoreMissing(f"{self.store}: there is no store here")
 
     def require_target(self) -> None:
-        """See that there is something to change: a store, or a server that has the region."""
+        """Check that there is something to change: a store, or a server that has the region."""
         if not self.server and not (self.store is None and self.directory is not None and find(self.directory)):
             self.require_store()
 
     @contextmanager
     def served(self) -> Iterator[RemoteRegion | None]:
-        """The region in the server that has it, with the methods that commands use; None when none has.
+        """The region in the server that has it, with the methods that commands use; None if no server has it.
 
-        A store decides where one is given; else the directory does.
+        The server is found by the store if one is given, otherwise by the directory.
         """
         if self.server:
-            from tdqsim.cli.remote import elsewhere  # noqa: PLC0415  (most commands are about no server)
+            from tdqsim.cli.remote import elsewhere  # noqa: PLC0415  (most commands use no server)
 
             with elsewhere(self.server) as region:
                 yield region
@@ -259,17 +259,17 @@ class Place:
             yield found
 
     def check_not_served(self, what: str) -> None:
-        """See that no server has the store, for a command that makes a region of its own.
+        """Check that no server has the store, for a command that makes a region of its own.
 
-        Where a server has the directory, and the region gets a store of its own, people are told that there are two.
+        If a server has the directory, and the region gets a store of its own, a warning says that there are two.
 
         Args:
-            what: the command does, such as ``this run``.
+            what: the action of the command, such as ``this run``.
 
         Raises:
-            InputError: one has the store.
+            InputError: a server has the store.
         """
-        from tdqsim.cli.remote import answering  # noqa: PLC0415  (few places are served)
+        from tdqsim.cli.remote import answering  # noqa: PLC0415  (needed only if the place is served)
 
         place = self.store if self.store is not None else self.directory
         found = answering(place) if place is not None and find(place) is not None else None
@@ -281,7 +281,7 @@ class Place:
                 f"{there}; {what} needs a store of its own: give another --store, or none, or start transactions in the"
                 f' server (tdq ceci --store {place} "START TRANSID(T)")'
             )
-        warn(f"{there}; {what} is a region of its own beside it, and changes nothing in the server")
+        warn(f"{there}; {what} uses a region of its own, and changes nothing in the server")
 
     def cards(self) -> dict[str, Any]:
         """The DD cards given on the command line, by name."""
@@ -302,10 +302,10 @@ class Place:
         return file.load_definitions() + load_definitions(*self.definitions)
 
     def open(self, **arguments: Any) -> Region:
-        """The region, made of what region.yaml, the definition files and the arguments say.
+        """The region, created from region.yaml, the definition files and the arguments.
 
         Raises:
-            InputError: a DD card is for no queue.
+            InputError: no queue has the DD name of a DD card.
         """
         from tdqsim.cics import Region  # noqa: PLC0415
         from tdqsim.cics.region_arguments import from_region_file  # noqa: PLC0415
@@ -321,10 +321,10 @@ class Place:
         return Region(**from_region_file(file, arguments))
 
     def check_cards(self, definitions: Definitions) -> None:
-        """See that every DD card of the command line is for a queue: a misspelt name would go unnoticed.
+        """Check that every DD card of the command line belongs to a queue, because a misspelt name would go unnoticed.
 
         Raises:
-            InputError: one is not.
+            InputError: no queue has the DD name.
         """
         from tdqsim.definitions import ExtraQueue  # noqa: PLC0415
         from tdqsim.facts import SUPPLIED_QUEUES  # noqa: PLC0415
@@ -333,14 +333,12 @@ class Place:
         supplied = [queue.ddname for queue in SUPPLIED_QUEUES.values() if queue.ddname]
         for name in self.cards():
             if name not in (*own, *supplied):
-                raise InputError(
-                    f"--dd {name}: no queue has that DD name; the region's have {', '.join(own) or 'none'}"
-                )
+                raise InputError(f"--dd {name}: no queue has that DD name; the DD names are {', '.join(own) or 'none'}")
 
 
 @contextmanager
 def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region | RemoteRegion]:
-    """The region for a command that only looks: the server's that has it, else as :func:`looking_here` has it."""
+    """The region for a command that only reads: in the server that has it, otherwise by :func:`looking_here`."""
     with place.served() as served:
         if served is not None:
             yield served
@@ -351,19 +349,19 @@ def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> 
 
 @contextmanager
 def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region]:
-    """The region as this process can see it.
+    """The region, read by this process.
 
-    A store that is in use, or was not closed, is shown as of its last commit, and people are told so.
+    A store that is in use, or was not closed, is shown as of its last commit, with a message.
 
     Args:
-        place: where.
-        programs: load the handlers of the region directory, because whether a transaction could start depends on
-            them. That runs its code, so it is done only for a directory that was named, never for the one that the
-            command happens to be given in.
-        anywhere: any region will do, when nothing says which.
+        place: the place of the command.
+        programs: whether to load the handlers of the region directory, because they determine whether a transaction
+            can start. This runs the user's code, so it is done only for a directory that the user has named, never for
+            the current directory.
+        anywhere: whether an empty region will do if nothing selects one.
 
     Raises:
-        InputError: nothing says which region.
+        InputError: nothing selects a region.
     """
     if place.empty and not anywhere:
         raise InputError(
@@ -374,7 +372,7 @@ def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False
     if not programs:
         arguments |= NO_PROGRAMS
     if place.store is not None:
-        arguments["definitions"] = ()  # the store has them, as for a warm start
+        arguments["definitions"] = ()  # the definitions come from the store, as for a warm start
     with _own_modules(place) if programs else _no_plugins(), place.open(**arguments) as region:
         _say_how_old(place, region)
         yield region
@@ -382,9 +380,9 @@ def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False
 
 @contextmanager
 def _no_plugins() -> Iterator[None]:
-    """Where no program of the user's is loaded, nothing is that others have plugged into pydantic either.
+    """Disable plugins of pydantic, for commands that load no program of the user.
 
-    To look for such plugins is to read about every package that is installed.
+    To find such plugins, pydantic reads the metadata of every installed package, which is slow.
     """
     before = os.environ.get(_PLUGINS)
     os.environ[_PLUGINS] = "1"
@@ -398,17 +396,18 @@ def _no_plugins() -> Iterator[None]:
 
 
 def _own_modules(place: Place) -> AbstractContextManager[None]:
-    from tdqsim.job import importable  # noqa: PLC0415  (a command that runs no programs needs none of it)
+    from tdqsim.job import importable  # noqa: PLC0415  (not needed by commands that run no programs)
 
     return importable(place.directory)
 
 
 def unknown_outside(place: Place, region: Region | RemoteRegion) -> frozenset[str]:
-    """The queues whose records only the process knows that has the store; after its end they are gone.
+    """The queues whose records are only in the memory of the process that has the store.
 
-    These are the non-recoverable queues of a region that is running, or that was not closed.
+    These are the non-recoverable queues of a region that is running, or that was not closed; in the latter case their
+    records are lost.
     """
-    from tdqsim.client import RemoteRegion  # noqa: PLC0415  (only what the command needs)
+    from tdqsim.client import RemoteRegion  # noqa: PLC0415  (only for commands that need it)
 
     if place.store is None or isinstance(region, RemoteRegion) or region.start_type != "EMERGENCY":
         return frozenset()
@@ -419,7 +418,7 @@ def unknown_outside(place: Place, region: Region | RemoteRegion) -> frozenset[st
 
 
 def say_unknown(names: Iterable[str]) -> None:
-    """Tell that the records of these queues are not known; nothing for none."""
+    """Print that the records of these queues are not known; print nothing for none."""
     listed = ", ".join(sorted(names))
     if listed:
         warn(
@@ -442,19 +441,19 @@ def _say_how_old(place: Place, region: Region) -> None:
 
 @contextmanager
 def using(place: Place, *, start: bool = False) -> Iterator[Region | RemoteRegion]:
-    """The region for a command that changes something: the server's that has it, else the store is the command's alone.
+    """The region for a command that changes something: in a server, or with exclusive use of the store.
 
     Args:
-        place: where.
-        start: start it as a region is started: handlers loaded, the data sets of OPENTIME(INITIAL) opened. Otherwise
-            data sets stay as they are.
+        place: the place of the command.
+        start: whether to start it in full: load handlers, and open the data sets of OPENTIME(INITIAL). Otherwise data
+            sets are not opened or changed.
     """
     with place.served() as served:
         if served is not None:
             yield served
             return
     place.require_store()
-    # Whatever region.yaml says of a start of its own: what is on the store is what the command is about.
+    # Ignore the start type of region.yaml: the command works on the contents of the store, so it must not start cold.
     arguments: dict[str, Any] = {"start": "AUTO", "tdintra": "NOEMPTY"}
     if not start:
         arguments |= {**NO_PROGRAMS, "open_data_sets": False}
@@ -470,12 +469,12 @@ _OPTIONS: Final = {
 
 
 def at_place(*, changes: bool = False) -> Callable[[_Command], _Command]:
-    """Declare that a command is about a region: its first parameter, the place, becomes the options that say which.
+    """Decorate a command that works on a region: options that select it replace its first parameter, the place.
 
-    A region directory may stand first among its arguments too: see :func:`with_region_first`.
+    A region directory may also be the first argument: see :func:`with_region_first`.
 
     Args:
-        changes: the command changes something, so that it is refused without a store.
+        changes: whether the command changes something; it then requires a store.
     """
 
     def declare(function: _Command) -> _Command:

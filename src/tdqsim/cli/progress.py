@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Bar"]
 
-_EVERY: Final = 0.2  # seconds between two drawings
+_EVERY: Final = 0.2  # seconds between two updates of the screen
 
 
 class Bar:
-    """Shows how far something is; a new label begins a new line.
+    """Shows the progress of an operation; a new label begins a new line.
 
     Args:
-        wanted: False keeps quiet even on a terminal.
+        wanted: False disables it even on a terminal.
     """
 
     def __init__(self, *, wanted: bool = True) -> None:
@@ -37,7 +37,7 @@ class Bar:
                 drawn.TextColumn("{task.description}"), drawn.BarColumn(), drawn.MofNCompleteColumn(),
                 drawn.TimeElapsedColumn(),
             )  # fmt: skip
-            # Drawn when told, not by a thread of its own: that would take its time from the tasks.
+            # Drawn by update(), not by a thread of its own, which would take processor time from the tasks.
             self._progress = drawn.Progress(
                 *columns, console=on_demand.console.Console(stderr=True), auto_refresh=False
             )
@@ -52,11 +52,11 @@ class Bar:
 
     @property
     def due(self) -> bool:
-        """Whether somebody looks on and the last drawing is old enough for another."""
+        """Whether the bar is visible and its last update is long enough ago for another."""
         return self._progress is not None and perf_counter() >= self._next
 
     def update(self, label: str, done: int, total: int) -> None:
-        """``done`` of ``total`` (0: not known) of what the label says."""
+        """Show that ``done`` of ``total`` (0: unknown) are complete."""
         if self._progress is None or not (self.due or done == total):
             return
         self._next = perf_counter() + _EVERY

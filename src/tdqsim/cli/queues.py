@@ -1,4 +1,4 @@
-"""Look at queues, and SET them: inquire, browse, peek, snapshot, set."""
+"""Commands that show queues, and SET: inquire, browse, peek, snapshot, set."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-Hex = Annotated[bool, typer.Option("--hex", help="Show hexadecimal digits, not text.")]
+Hex = Annotated[bool, typer.Option("--hex", help="Show hexadecimal digits instead of text.")]
 Page = Annotated[
     str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")
 ]
-All = Annotated[bool, typer.Option("--all", help="Also the supplied queues that nobody used.")]
+All = Annotated[bool, typer.Option("--all", help="Also the supplied queues that were never used.")]
 Names = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="QUEUE",
-        help="Queues; * and + stand for any letters and for one; default: all.",
+        help="Queues; * stands for any characters and + for one; default: all.",
         autocompletion=offered_queues,
         callback=checked_queues,
     ),
 ]
 _SUMMARY: Final = ("TYPE", "NUMITEMS", "ENABLESTATUS", "OPENSTATUS", "ATITRANID", "TRIGGERLEVEL", "INDIRECTNAME",
                    "DDNAME", "REMOTESYSTEM", "RECOVSTATUS")  # fmt: skip
-"""What a list of queues shows, what matters most first: a narrow terminal has no room for the last."""
+"""The options that a list of queues shows, most important first: a narrow terminal has no room for the last."""
 _TIMES: Final = ("CHANGETIME", "DEFINETIME", "INSTALLTIME")
 _EPOCH: Final = datetime(1900, 1, 1)  # noqa: DTZ001  (local time, as an ABSTIME is)
-_UNKNOWN: Final = "?"  # in place of a number of records that only the running region knows
+_UNKNOWN: Final = "?"  # shown instead of a number of records that only the running region knows
 
 
 def _checked_options(options: list[str] | None) -> tuple[Any, ...]:
-    """The options as the region knows them; a type checker cannot see that they are."""
+    """The options, checked; typed as Any because a type checker cannot see that they are literals."""
     known = on_demand.facts.INQUIRE_TDQUEUE_OPTIONS
     wanted = tuple(word.strip().upper() for each in options or () for word in each.split(","))
     for word in wanted:
         if word not in known:
             meant = did_you_mean(word, known)
             raise InputError(
-                f"--option {word}: is no option of INQUIRE TDQUEUE{meant}"
+                f"--option {word}: is not an option of INQUIRE TDQUEUE{meant}"
                 if meant
                 else f"--option {word}: INQUIRE TDQUEUE has {', '.join(sorted(known))}"
             )
@@ -94,7 +94,7 @@ def inquire(
         infos = {name: found.inquire_tdqueue(name, *shown) for name in wanted}
         unknown = unknown_outside(place, found)
     if not infos and words:
-        warn(f"no queue is called {' or '.join(words)}")
+        warn(f"no queue has the name {' or '.join(words)}")
         raise typer.Exit(Exit.CONDITION)
     if as_json:
         emit_json([_as_json(name, info, unknown=name in unknown) for name, info in infos.items()])
@@ -107,13 +107,13 @@ def inquire(
     else:
         _emit_infos(infos, shown, unknown=unknown, empty=bool(options))
     if folded and not as_json:
-        aside(f"and {len(folded)} supplied queues that nobody used (--all)")
+        aside(f"and {len(folded)} supplied queues that were never used (--all)")
     if unknown & infos.keys() and "NUMITEMS" in (shown or ("NUMITEMS",)):
         say_unknown(unknown & infos.keys())
 
 
 def _moment(value: Any) -> str:
-    """An ABSTIME, which is milliseconds from 1900 on, as date and time; nothing where there is none."""
+    """An ABSTIME, in milliseconds since 1900, as date and time; an empty text for none."""
     return f"{_EPOCH + timedelta(milliseconds=value):%Y-%m-%d %H:%M:%S}" if value > 0 else ""
 
 
@@ -137,8 +137,8 @@ def _emit_infos(
 
 
 def _cell(value: object) -> str:
-    """A value as people want it: nothing where an option does not apply."""
-    name = getattr(value, "name", None)  # of a CVDA
+    """A value for people: an empty text if the option does not apply."""
+    name = getattr(value, "name", None)  # a CVDA
     if name is not None:
         return "" if name in ("NOTAPPLIC", "IGNORE") else str(name)
     if isinstance(value, int):
@@ -163,7 +163,7 @@ def browse(
     everything: All = False,
     as_json: Json = False,
 ) -> None:
-    """Go through the installed definitions by INQUIRE TDQUEUE START, NEXT and END, in the region's order."""
+    """Browse the installed definitions by INQUIRE TDQUEUE START, NEXT and END, in the order of the region."""
     options = _checked_options(option) or ("TYPE", "ENABLESTATUS", "NUMITEMS")
     with looking(place) as found:
         unknown = unknown_outside(place, found)
@@ -175,7 +175,7 @@ def browse(
     shown = {info.tdqueue.rstrip(): info for info in infos if info.tdqueue.rstrip() not in folded}
     _emit_infos(shown, options, unknown=unknown)
     if folded:
-        aside(f"and {len(folded)} supplied queues that nobody used (--all)")
+        aside(f"and {len(folded)} supplied queues that were never used (--all)")
 
 
 # -- records ----------------------------------------------------------------------------------------------------------
@@ -187,14 +187,16 @@ def peek(
     place: Place,
     names: Names = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=0, help="At most so many records of each queue.")
+        int | None, typer.Option("--limit", "-n", min=0, help="The maximum number of records of each queue.")
     ] = None,
     page: Page = None,
     as_hex: Hex = False,
-    fields: Annotated[bool, typer.Option("--fields", help="By the layouts that region.yaml gives to queues.")] = False,
+    fields: Annotated[
+        bool, typer.Option("--fields", help="Show fields by the layouts that region.yaml gives to queues.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the records of queues in order, without taking them."""
+    """Show the records of queues in order, without removing them."""
     words = names or []
     with looking(place) as found:
         if fields:
@@ -220,7 +222,7 @@ def peek(
 def _peek_fields(
     place: Place, region: Region | RemoteRegion, names: list[str], limit: int | None, *, as_json: bool
 ) -> None:
-    """Records by the layouts of their queues; of a queue without one there is an error."""
+    """Print records by the layouts of their queues; a queue without a layout is an error."""
     layouts = on_demand.queue_layouts.queue_layouts(place.region_file())
     missing = [name for name in names if name not in layouts]
     if missing:
@@ -238,7 +240,7 @@ def _peek_fields(
 
 
 def _stands_for(region: Region | RemoteRegion, name: str) -> str:
-    """The queue whose records a queue has: itself, or what an alias ends in."""
+    """The queue that has the records: the queue itself, or the target of an alias."""
     seen = {name}
     infos = {info.tdqueue.rstrip(): info.indirectname.rstrip() for info in region.browse_tdqueue("INDIRECTNAME")}
     while (following := infos.get(name)) and following not in seen:
@@ -293,7 +295,7 @@ def set_queue(
         typer.Argument(metavar="OPTION=VALUE...", help="ENABLESTATUS=DISABLED, TRIGGERLEVEL=5, OPENSTATUS=CLOSED ..."),
     ],
 ) -> None:
-    """SET TDQUEUE: change what CICS lets be changed, in the state in which it may be."""
+    """SET TDQUEUE: change attributes of a queue, if its state allows it."""
     options = _settings(changes)
     with using(place) as found:
         found.set_tdqueue(name.upper(), **options)

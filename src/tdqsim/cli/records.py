@@ -1,4 +1,4 @@
-"""Records in and out: read, write, seed."""
+"""Commands for records: read, write, seed."""
 
 from __future__ import annotations
 
@@ -36,15 +36,18 @@ Queue = Annotated[
 Texts = Annotated[
     list[str] | None, typer.Argument(metavar="RECORD", help="Records as text, or hexadecimal with --hex.")
 ]
-Hex = Annotated[bool, typer.Option("--hex", help="Hexadecimal digits, not text.")]
+Hex = Annotated[bool, typer.Option("--hex", help="Hexadecimal digits instead of text.")]
 Page = Annotated[
     str | None, typer.Option("--code-page", metavar="PAGE", help="The code page of text; default: the region's.")
 ]
 Source = Annotated[
-    Path | None, typer.Option("--file", "-f", metavar="FILE", help="Records from a file; - is the standard input.")
+    Path | None, typer.Option("--file", "-f", metavar="FILE", help="Records from a file; - is standard input.")
 ]
 Format = Annotated[
-    str, typer.Option("--format", metavar="RECFM", help="What FILE holds: LF (lines of text), or F, FB, V, VB, RDW ...")
+    str,
+    typer.Option(
+        "--format", metavar="RECFM", help="The record format of FILE: LF (lines of text), or F, FB, V, VB, RDW ..."
+    ),
 ]
 Lrecl = Annotated[int, typer.Option("--lrecl", min=0, help="The record length of FILE, for the F formats.")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
@@ -55,23 +58,23 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 def read(
     place: Place,
     queue: Queue,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many records.")] = 1,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="The number of records.")] = 1,
     everything: Annotated[bool, typer.Option("--all", help="Until QZERO.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the bytes of the records there.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the bytes of the records to this file.")
     ] = None,
     page: Page = None,
     as_hex: Hex = False,
     as_json: Json = False,
 ) -> None:
-    """READQ TD: take records off a queue. Exit code 1 with QZERO when there are fewer."""
+    """READQ TD: read records, which removes them from the queue. Exit code 1 with QZERO if there are fewer."""
     short: Condition | client.RemoteError | None = None
     taken = 0
     place.require_records()
     with using(place) as found, nullcontext() if output is None else stays_here(output).open("wb") as file:
         table = codepage(page or found.codepage)
         if found.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus.name == "CLOSED":
-            found.set_tdqueue(queue.upper(), openstatus="OPEN")  # an input data set; the others stay as they are
+            found.set_tdqueue(queue.upper(), openstatus="OPEN")  # open an input data set; others stay closed
         values = []
         while everything or taken < count:
             try:
@@ -111,13 +114,13 @@ def write(
 ) -> None:
     """WRITEQ TD: add records to a queue, all in one task. Triggers fire, handlers run.
 
-    Exit code 1 when a task abends that this has started.
+    The exit code is 1 if a task that it has started abends.
     """
     with using(place, start=True) as found, behind(found) as outcome:
         incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
         try:
             written = found.writeq_td_all(queue.upper(), incoming)
-        except UsageError as error:  # more records than one request to a server carries
+        except UsageError as error:  # more records than fit in one request to a server
             raise InputError(str(error)) from None
     emit(f"{queue.upper()}: {written} written")
     outcome.tell()
@@ -135,7 +138,7 @@ def seed(
     page: Page = None,
     as_hex: Hex = False,
 ) -> None:
-    """Put records on a queue without a task: no trigger, no statistics, no syncpoint."""
+    """Add records to a queue without a task: no trigger, no statistics, no syncpoint."""
     with using(place) as found:
         incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
         seeded = found.seed(queue.upper(), incoming)
@@ -145,14 +148,14 @@ def seed(
 def _incoming(
     records: list[str] | None, source: Path | None, recfm: str, lrecl: int, page: str | int | CodePage, *, as_hex: bool
 ) -> Iterator[bytes]:
-    """The records the user gave, as arguments or in a file.
+    """The records that the user gave, as arguments or in a file.
 
     Raises:
-        InputError: neither or both were given, or a record is not what it should be.
+        InputError: neither or both were given, or a record is invalid.
     """
     table = codepage(page)
     if bool(records) == (source is not None):
-        raise InputError("give records as arguments, or a file of them by --file (- is the standard input)")
+        raise InputError("give records as arguments, or in a file by --file (- is standard input)")
     if records:
         return iter([hex_bytes(text) if as_hex else table.encode(text) for text in records])
     assert source is not None
@@ -175,7 +178,7 @@ def _lines(source: Path, table: CodePage, *, as_hex: bool) -> Iterator[bytes]:
 
 def _from_data_set(source: Path, recfm: str, lrecl: int) -> Iterator[bytes]:
     if str(source) == "-":
-        raise InputError("the standard input can be read as lines of text only; name a file")
+        raise InputError("standard input can only be read as lines of text; name a file")
     return datasets.read_records(
         source, datasets.parse_dcb(f"RECFM={recfm.upper()}" + (f",LRECL={lrecl}" if lrecl else ""), "--format")
     )

@@ -1,6 +1,6 @@
-"""The Python API as Markdown, from the docstrings: for the chapter *reference* and the pages below it in the site.
+"""The Python API as Markdown, made from docstrings, for the chapter *reference* and its pages in the site.
 
-What is public are the names in ``__all__`` of the modules below, and the members of the classes that users call most.
+Public are the names in ``__all__`` of the modules below, and the members of the classes that users call most.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MODULES: Final = (
     "tdqsim.job",
     "tdqsim.errors",
 )
-"""The public modules, those that users need first in front."""
+"""The public modules, most important first."""
 _WIDTH: Final = 80
 _SECTION: Final = re.compile(r"^(Args|Attributes|Raises|Returns|Yields|Example|Examples|Note):$")
 _ITEM: Final = re.compile(r"^(\*{0,2}[\w., ]+?)(?: \([^)]*\))?: (.*)$")
@@ -103,10 +103,10 @@ def _described(name: str, value: Any) -> Iterator[str]:
 
 
 def _signature(target: Callable[..., object]) -> str:
-    """The signature, a parameter on each line if it is long; without the object that a method belongs to."""
+    """The signature without ``self``, one parameter on each line if it is long."""
     try:
         found = inspect.signature(target)
-    except ValueError:  # an exception with the constructor of Python's own
+    except ValueError:  # an exception that has the constructor of a built-in exception
         return "(*args)"
     shown = [each for each in found.parameters.values() if each.name not in ("self", "task")]
     text = _plain(str(found.replace(parameters=shown)))
@@ -118,7 +118,7 @@ def _signature(target: Callable[..., object]) -> str:
 
 
 def _plain(signature: str) -> str:
-    """Without the quotes of annotations, and the names of modules in them."""
+    """The signature without the quotes of annotations and the module names in them."""
     return re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature).replace("tdqsim.", "")
 
 
@@ -129,7 +129,7 @@ def _summary(value: object) -> str:
 
 
 def _markdown(text: str) -> str:
-    """A docstring of this project as Markdown: its sections become lists."""
+    """A docstring as Markdown: its sections (Args, Raises...) become lists."""
     lines, listing = list[str](), False
     for line in _ROLE.sub(r"`\1`", text).replace("``", "`").splitlines():
         if _SECTION.match(line):

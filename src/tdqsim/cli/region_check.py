@@ -1,6 +1,6 @@
-"""What ``tdq check`` finds wrong in a region directory beside its definitions: what ``tdq run`` would refuse.
+"""The checks of ``tdq check`` for a region directory, beyond its definitions: errors that ``tdq run`` would refuse.
 
-None of the user's code is run. The region is made as for a command that only looks; modules are searched for, not
+None of the user's code is run. The region is created as for a command that only reads; modules are searched for but not
 imported.
 """
 
@@ -30,20 +30,20 @@ __all__ = ["indirect_rings", "region_problems", "region_warnings"]
 
 
 def region_problems(file: RegionFile, definitions: Definitions) -> list[Problem]:
-    """What keeps a region of this directory from being started."""
+    """The problems that prevent the start of a region of this directory."""
     return [*_not_startable(file, definitions)] or [*_refused(file, definitions)]
 
 
 def region_warnings(file: RegionFile, definitions: Definitions) -> list[Problem]:
-    """Names that lead to nothing: a region takes them, or another Python than this one may know them.
+    """Names without a target, which are warnings because a region accepts them, or another Python may have them.
 
-    A missing module is no problem, as a hook of pre-commit runs in an environment without the user's packages.
+    A missing module is only a warning because a pre-commit hook runs in an environment without the user's packages.
     """
     return [*_missing_modules(file, definitions), *_unused_cards(file, definitions), *_to_nothing(file, definitions)]
 
 
 def _missing_modules(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
-    """Modules that ``tdq run`` would not find, in the directory or where Python looks."""
+    """Modules that ``tdq run`` would not find, neither in the directory nor on Python's path."""
     for name in file.handlers:
         if not _is_module(name, file.directory):
             yield _in_region(file, "handlers", name, _no_module(name))
@@ -66,10 +66,10 @@ def _is_module(name: str, directory: Path) -> bool:
     """Whether Python would find a module, without importing it or the packages that it is in."""
     top, *below = name.split(".")
     if top in sys.stdlib_module_names and name in sys.modules:
-        return True  # such as os.path, which is in no package
+        return True  # such as os.path, whose parent is not a package
     try:
         spec = PathFinder.find_spec(top, [str(directory)]) or find_spec(top)
-    except ValueError:  # it is there, and does not say where
+    except ValueError:  # it is loaded, but has no spec
         return True
     for at, _ in enumerate(below, 1):
         if spec is None or spec.submodule_search_locations is None:
@@ -79,12 +79,12 @@ def _is_module(name: str, directory: Path) -> bool:
 
 
 def _prefixes() -> set[str]:
-    """What stands before the colon of a handler that is no Python module."""
+    """The prefixes (before the colon) of handlers that are not Python modules."""
     return {each.name for each in metadata.entry_points(group="tdqsim.handlers")}
 
 
 def _not_startable(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
-    """Transactions of ``start:`` that are not defined; modules may have handlers for any."""
+    """Undefined transactions of ``start:``; none with ``handlers:``, because these modules may register any."""
     if file.handlers:
         return
     known = [each.name for each in definitions.transactions]
@@ -95,7 +95,7 @@ def _not_startable(file: RegionFile, definitions: Definitions) -> Iterator[Probl
 
 
 def _refused(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
-    """What the region itself says when it is made."""
+    """The errors that creating the region raises."""
     arguments = {"definitions": definitions, "readonly": True, "store": None, **NO_PROGRAMS}
     try:
         Region(**from_region_file(file, arguments)).close()
@@ -106,7 +106,7 @@ def _refused(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
 
 
 def _unused_cards(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
-    """DD cards that no queue names, in a region that has nothing else which could open them."""
+    """DD cards that no queue names, if nothing else in the region could open them."""
     if file.job or file.handlers or file.cobol is not None:
         return
     known = {queue.dd for queue in definitions.tdqueues if isinstance(queue, ExtraQueue)}
@@ -118,7 +118,7 @@ def _unused_cards(file: RegionFile, definitions: Definitions) -> Iterator[Proble
 
 
 def _to_nothing(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
-    """Indirect queues whose target is not there, and triggers of transactions that are not."""
+    """Indirect queues whose target does not exist, and triggers of transactions that do not exist."""
     queues = {queue.name for queue in definitions.tdqueues} | set(SUPPLIED_QUEUES if file.supplied == "YES" else ())
     transactions = {each.name for each in definitions.transactions}
     for entry in definitions.entries:
@@ -136,7 +136,7 @@ def _to_nothing(file: RegionFile, definitions: Definitions) -> Iterator[Problem]
 
 
 def indirect_rings(definitions: Definitions) -> Iterator[Problem]:
-    """Indirect queues that lead back to themselves."""
+    """Rings of indirect queues."""
     entries = {entry.resource.resource_name: entry for entry in definitions.entries if entry.resource.kind == "TDQUEUE"}
     for name, entry in entries.items():
         way = [name]

@@ -1,7 +1,8 @@
-"""Where a server has a region or a system: commands work on it there as on one of their own.
+"""Regions and systems in a server: commands work on them as on local ones.
 
-A command finds the server by what it left for the directory or the store (:mod:`tdqsim.client.control`), or is given
-its address. :class:`~tdqsim.client.RemoteRegion` has the methods of a region that commands use.
+A command finds the server by the address that the server left for the directory or the store
+(:mod:`tdqsim.client.control`), or gets its address as an option. :class:`~tdqsim.client.RemoteRegion` has the methods
+of a region that commands use.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ __all__ = [
 
 @contextmanager
 def client_here(place: Path, kind: str) -> Iterator[tuple[Client, str] | None]:
-    """A client of the server of this machine that has a directory or a store, and the name of what is there.
+    """A client of the server on this machine that has a directory or a store, and the name of the region or system.
 
     Args:
         place: the directory or store.
-        kind: what it is to be, ``region`` or ``system``.
+        kind: the expected kind, ``region`` or ``system``.
 
     Raises:
-        InputError: it is the other one.
+        InputError: the server has the other kind there.
     """
     address = find(place)
     if address is None:
@@ -53,7 +54,7 @@ def client_here(place: Path, kind: str) -> Iterator[tuple[Client, str] | None]:
 
 @contextmanager
 def served_here(places: Iterable[Path]) -> Iterator[RemoteRegion | None]:
-    """The region that a server of this machine has of a directory or a store, None when none has."""
+    """The region of a directory or store in a server on this machine; None if no server has it."""
     for place in places:
         with client_here(place, "region") as found:
             if found is not None:
@@ -63,7 +64,7 @@ def served_here(places: Iterable[Path]) -> Iterator[RemoteRegion | None]:
 
 
 def answering(place: Path) -> Address | None:
-    """Where a server of this machine has a directory or a store, if one answers there."""
+    """The address of the server on this machine that has a directory or store, if it answers."""
     address = find(place)
     if address is None:
         return None
@@ -72,9 +73,9 @@ def answering(place: Path) -> Address | None:
 
 
 def _answers(client: Client) -> bool:
-    """Whether the server that left the address is there: one that was killed may have left it, too.
+    """Whether the server that left the address still runs: it may have been killed.
 
-    Its port on loopback may be another's by now, to whom the token means nothing.
+    Another program may have its port by now; that one does not accept the token.
     """
     try:
         client.regions()
@@ -89,14 +90,14 @@ def _answers(client: Client) -> bool:
 
 @contextmanager
 def client_at(url: str) -> Iterator[tuple[Client, str]]:
-    """A client of a server by its address, and the name behind that, empty for none.
+    """A client of a server by its address, and the name after the address, empty for none.
 
-    The address is ``http://HOST:PORT``, with ``/NAME`` behind it where one of several regions or systems is meant.
-    The token is that of ``TDQ_TOKEN``; without it user and password, of the address and of ``TDQ_PASSWORD``. A
-    certificate to trust is the file of ``TDQ_CERTIFICATE``.
+    The address is ``http://HOST:PORT``, followed by ``/NAME`` to select one of several regions or systems. The client
+    signs on by ``TDQ_TOKEN``, or by the user in the address and ``TDQ_PASSWORD``. ``TDQ_CERTIFICATE`` is the file of a
+    certificate to trust.
 
     Raises:
-        InputError: the address is none, or there is nothing to sign on with.
+        InputError: the address is invalid, or there is nothing to sign on with.
     """
     if url.startswith("unix:"):
         raise InputError(f"--server {url}: give http://HOST:PORT or https://HOST:PORT")
@@ -108,14 +109,14 @@ def client_at(url: str) -> Iterator[tuple[Client, str]]:
 
 @contextmanager
 def client_elsewhere(url: str, kind: str) -> Iterator[tuple[Client, str]]:
-    """A client of a server by its address (:func:`client_at`), and the name of what is meant there.
+    """A client of a server by its address (:func:`client_at`), and the name of the selected region or system.
 
     Args:
         url: the address.
-        kind: what is meant there, a ``region`` or a ``system``.
+        kind: ``region`` or ``system``.
 
     Raises:
-        InputError: the address is none, there is nothing to sign on with, or which is meant is not said.
+        InputError: the address is invalid, there is nothing to sign on with, or no name selects one of several.
     """
     with client_at(url) as (client, wanted):
         regions = [each["applid"] for each in client.regions()] if kind == "region" else []

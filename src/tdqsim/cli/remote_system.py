@@ -1,4 +1,4 @@
-"""An IBM i system that a server has, with the methods of a job by which ``tdq dtaq`` uses one."""
+"""An IBM i system in a server, for ``tdq dtaq``; :mod:`tdqsim.cli.local_system` is its equivalent for a store."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["ServedJob", "served_job"]
 
 
 class ServedJob:
-    """Jobs of a system in a server; each command is a job of its own there.
+    """Jobs of a system in a server; each method call is a job of its own there.
 
     Args:
-        client: signed on.
+        client: a client that is signed on.
         name: the system.
-        user: the profile of the jobs; empty for that of who has signed on.
-        ccsid: of text, which is converted here.
+        user: the profile of the jobs; empty for that of the signed-on user.
+        ccsid: the CCSID of text, which is converted in this process.
     """
 
     def __init__(self, client: Client, name: str, user: str, ccsid: int) -> None:
@@ -36,8 +36,8 @@ class ServedJob:
         self.page = codepage(ccsid)
 
     def install(self, definitions: Definitions, *, create_libraries: bool) -> list[str]:
-        """Create the data queues of definitions, all or none; their names."""
-        from tdqsim.definitions import dump_definitions  # noqa: PLC0415  (only what the command needs)
+        """Create the data queues of definitions, all or none; return their names."""
+        from tdqsim.definitions import dump_definitions  # noqa: PLC0415  (only this command needs it)
 
         try:
             return self._system.install(dump_definitions(definitions), create_libraries=create_libraries)
@@ -48,7 +48,7 @@ class ServedJob:
             raise InputError(text) from None
 
     def dltdtaq(self, queue: str) -> list[str]:
-        """Delete a data queue; the messages."""
+        """Delete a data queue; return the messages."""
         library, _, name = queue.rpartition("/")
         return self._system.dltdtaq(name, library)
 
@@ -79,11 +79,11 @@ class ServedJob:
         return self._system.data_queue_entries(name, library, key, order, limit=limit)
 
     def seed_entries(self, name: str, library: str, entries: Iterable[SeedEntry]) -> int:
-        """Send entries: a thousand at a time, of which all are sent or none."""
+        """Send entries in requests of a thousand, of which all are sent or none."""
         return self._system.seed_entries(name, library, entries)
 
     def dump_entries(self, name: str, library: str) -> Iterator[dict[str, Any]]:
-        """Every entry as the object of one line."""
+        """Every entry as an object for a JSON line."""
         for each in self.entries(name, library):
             line: dict[str, Any] = {"data": each.data.hex().upper(), "text": self.page.printable(each.data)}
             if each.key is not None:
@@ -96,13 +96,13 @@ class ServedJob:
 
 @contextmanager
 def served_job(places: Iterable[Path], server: str, user: str, ccsid: int) -> Iterator[ServedJob | None]:
-    """A job of the system that a server has, None when none has.
+    """A job of a system in a server; None if no server has the system.
 
     Args:
         places: the store or the directory of the system.
-        server: the address of a server elsewhere, which goes before.
-        user: the profile; empty for who has signed on.
-        ccsid: of text.
+        server: the address of a server elsewhere, which takes precedence.
+        user: the profile; empty for that of the signed-on user.
+        ccsid: the CCSID of text.
     """
     if server:
         with client_elsewhere(server, "system") as found:

@@ -1,4 +1,4 @@
-"""What ``tdq run`` says at the end: every queue by INQUIRE, depth and throughput, the job's figures and checks."""
+"""The output of ``tdq run`` at its end: every queue by INQUIRE, depth and throughput, figures and checks of the job."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Report:
 
     Attributes:
         applid, sysid: the region.
-        seconds: how long its work took, without the generating of input.
+        seconds: the time of its work, without the generation of input.
         queues: INQUIRE and statistics of each queue, in browse order.
-        tasks: how many tasks there were.
-        abends: the tasks that ended abnormally, in words.
-        waiting: the tasks that were still waiting at the end, in words.
-        figures: what the job says came out.
-        checks: what the job checked.
-        output: where data sets went that no DD card names.
+        tasks: the number of tasks.
+        abends: a description of each task that ended abnormally.
+        waiting: a description of each task that was still waiting at the end.
+        figures: the figures that the job reports.
+        checks: the checks of the job.
+        output: the directory of data sets that no DD card names.
     """
 
     applid: str
@@ -52,7 +52,7 @@ class Report:
 
     @classmethod
     def of(cls, region: Region, *, seed: int, seconds: float, tasks: int, abends: list[str]) -> Report:
-        """Look at a region whose work is done."""
+        """The report of a region whose work is done."""
         collected = {record["name"]: record for record in region.statistics.now().queues}
         queues = []
         for info in region.browse_tdqueue():
@@ -60,27 +60,27 @@ class Report:
             counted = collected[name]
             counts = {key: counted[key] for key in ("writes", "reads", "deletes", "triggers", "peak_items")}
             queues.append({"TDQUEUE": name, **info.as_dict(plain=True), **counts})
-        # The region's own tasks that wait for something that will not come.
+        # Tasks of the region that wait for records that no task will write.
         own = [(strand.name, strand.waiting_for) for strand in region.dispatcher.strands if strand.owner is region]
         waiting = [f"{name} waits for {queue.name}" for name, queue in own if queue is not None]
         return cls(region.applid, region.sysid, seed, seconds, queues, tasks, abends, waiting)
 
     def take(self, result: JobResult) -> None:
-        """Add what the job found."""
+        """Add the result of the job."""
         self.figures, self.checks, self.work = result.figures, result.checks, result.work
 
     @property
     def ok(self) -> bool:
-        """Nothing abended, nobody waits, and every check holds."""
+        """Whether no task abended, no task waits, and every check passed."""
         return not self.abends and not self.waiting and all(check.ok for check in self.checks)
 
     @property
     def commands(self) -> int:
-        """READQ, WRITEQ and DELETEQ TD that went well."""
+        """The number of READQ, WRITEQ and DELETEQ TD commands that ended normally."""
         return sum(queue[name] for queue in self.queues for name in ("writes", "reads", "deletes"))
 
     def as_dict(self) -> dict[str, object]:
-        """Everything, for one line of JSON; the job's figures come first."""
+        """All of the report, for one line of JSON; the figures of the job come first."""
         used = [queue for queue in self.queues if _used(queue)]
         return {
             **self.figures,
@@ -103,16 +103,16 @@ class Report:
         return round(count / self.seconds) if self.seconds > 0 else 0
 
     def inquired(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-        """INQUIRE of the queues that were used, or are the region's own: heads and rows."""
+        """INQUIRE of the queues that were used or are not supplied ones: column names and rows."""
         return _COLUMNS, [_inquired(queue) for queue in self.queues if _used(queue)]
 
     def show(self) -> None:
-        """For people: tables, then figures, then what was checked."""
+        """Print the report: tables, then figures, then checks."""
         used = [queue for queue in self.queues if _used(queue)]
         emit_table(*self.inquired(), title=f"INQUIRE TDQUEUE in {self.applid}")
         idle = len(self.queues) - len(used)
         if idle:
-            emit(f"and {idle} supplied queues that nobody used")
+            emit(f"and {idle} supplied queues that were never used")
         emit()
         emit_table(_DEPTHS, map(self._depth, used), title="Depth and throughput")
         emit(
@@ -161,7 +161,7 @@ _JSON_QUEUE: Final = (
 
 
 def _used(queue: _Row) -> bool:
-    """Whether a queue is the region's own, or has been used: supplied ones mostly are not."""
+    """Whether a queue was used or is not a supplied one; most supplied queues are not used."""
     supplied = queue["INSTALLAGENT"] == "SYSTEM" or queue["DEFINESOURCE"].startswith("DFH")
     return not supplied or queue["NUMITEMS"] > 0 or any(queue[name] for name in ("writes", "reads", "deletes"))
 

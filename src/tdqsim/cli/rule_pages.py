@@ -1,7 +1,7 @@
 """The chapters of the guide that are made from tables of facts and docstrings: :data:`PAGES`.
 
-Each rule stands with its source in one of three chapters: ``sure`` has those that the vendor's pages, clients or
-samples show, ``differences`` those of other descriptions and of general knowledge, ``choices`` those that we chose.
+Each rule is listed with its source in one of three chapters: ``sure`` has the rules that the vendor's pages, clients or
+samples show, ``differences`` those from other descriptions and general knowledge, ``choices`` those that we chose.
 A real system may differ from the rules of the last two. The chapters are rendered when they are read; they are not
 files of the package.
 """
@@ -75,7 +75,7 @@ The behaviour of another implementation, or a tutorial, never overrides them.
 ## Report how a real system behaves
 
 If you have a CICS region or an IBM i system, you can settle a rule that is not confirmed. The chapter
-[Tests on a real system too](verified.md) describes how to run a test there and here, and how to record each call with its
+[Tests on a real system too](verified.md) describes how to run a test there and here, and record each call with its
 answer in a transcript. Open an issue with the transcript, the release of the system, and the name of the rule. A
 transcript has the names and bytes of the test records, and nothing else of your machine.
 
@@ -106,7 +106,7 @@ def choices() -> str:
 
 
 def differences() -> str:
-    """The chapter of what is absent and what no manual confirms."""
+    """The chapter of parts that are not simulated and of rules that no manual confirms."""
     known = list(rules().values())
     others = [rule for rule in known if rule.confidence not in _CHOSEN + _SHOWN]
     confirmed = sum(rule.confidence in _SHOWN for rule in known)
@@ -122,7 +122,7 @@ def differences() -> str:
 
 
 def sure() -> str:
-    """The chapter of the degrees of confidence, and of the rules that the vendor's pages and programs show."""
+    """The chapter of the degrees of confidence and of the rules that the vendor's pages and programs show."""
     known = list(rules().values())
     count = Counter(rule.confidence for rule in known)
     chapters = {**dict.fromkeys(_CHOSEN, "[Design choices](choices.md)"), **dict.fromkeys(_SHOWN, "this chapter")}
@@ -151,7 +151,7 @@ def reference() -> str:
 
 
 def _sections(found: Iterable[Rule], heading: str, reason: Callable[[Rule], str]) -> str:
-    """A table for each command, in the order of the commands' names; below it a line for each rule."""
+    """A table for each command, in the order of their names, with a row for each rule."""
     by_command = groupby(sorted(found, key=lambda rule: rule.command), key=lambda rule: rule.command)
     parts = []
     for command, members in by_command:
@@ -165,19 +165,19 @@ def _sections(found: Iterable[Rule], heading: str, reason: Callable[[Rule], str]
 
 
 def _outcome(rule: Rule) -> str:
-    """The condition with its RESP2, a message id, words of the message or the value; or nothing."""
+    """The condition with its RESP2, a message id, text of the message or the value; an empty text for none."""
     condition = f"{rule.resp} {rule.resp2}".strip()
     message = f'"{rule.message}"' if any(each.islower() for each in rule.message) else rule.message
     return ", ".join(part for part in (condition, message) if part)
 
 
 def _why(rule: Rule) -> str:
-    """The reason for a choice; the source too where a page says a part of it."""
+    """The reason for a choice; also the source, if a page describes part of it."""
     return _cell(rule.point) if rule.source == "our choice" else _source(rule)
 
 
 def _source(rule: Rule) -> str:
-    """What the source says, and the source with its address and release."""
+    """The summary of the source, and the source with its address and release."""
     name = _cell(rule.source)
     linked = f"[{name}]({rule.address})" if rule.address.startswith("https://") else f"{name} {rule.address}".strip()
     said = f"{linked}, {rule.release}" if rule.release else linked
@@ -191,4 +191,4 @@ def _cell(text: str) -> str:
 PAGES: Final = {
     "sure": sure, "choices": choices, "differences": differences, "coverage": coverage, "reference": reference
 }  # fmt: skip
-"""The chapters that are made here, by name."""
+"""The chapters that this module renders, by name."""

@@ -1,4 +1,4 @@
-"""``tdq run``: start a region, its transactions and its job, and run until nothing can go on."""
+"""``tdq run``: start a region, its transactions and its job, and run until no task can continue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None)
 
-_MESSAGES: Final = "MSGUSR"  # the DD of CSSL, where CICS's messages go
+_MESSAGES: Final = "MSGUSR"  # the DD of CSSL, to which CICS messages are written
 
 
 @app.command("run")
@@ -60,16 +60,16 @@ def run(
     store: StoreOption = None,
     dd: DdOption = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where data sets go that no DD card names.")
+        Path | None, typer.Option("--out", metavar="DIR", help="The directory of data sets that no DD card names.")
     ] = None,
-    records: Annotated[int | None, typer.Option(min=0, help="How many records a job generates.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of ready tasks, and of what is generated.")] = 0,
+    records: Annotated[int | None, typer.Option(min=0, help="The number of records that a job generates.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of ready tasks and of generated data.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object, on the last line.")] = False,
     page: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE", help="Write what happened as one HTML page.")
+        Path | None, typer.Option("--report", metavar="FILE", help="Write a report of the run as one HTML page.")
     ] = None,
 ) -> None:
-    """Run a region: its transactions, its job, until nothing can go on; then show its queues and check the outcome."""
+    """Run a region, its transactions and its job until no task can continue; show its queues; check the results."""
     place = Place(region, definitions or [], store, dd or [])
     request = _Request(place, handlers or [], start or [], out, records, seed, page)
     with Bar(wanted=not as_json) as bar:
@@ -83,7 +83,7 @@ def run(
 
 
 class _Request:
-    """What the user asked for, put together."""
+    """The arguments of the command, combined with region.yaml."""
 
     def __init__(
         self,
@@ -96,7 +96,9 @@ class _Request:
         page: Path | None = None,
     ) -> None:
         if place.directory is None and not place.definitions:
-            raise InputError("what shall run? Name a region directory, or give --definitions (see tdq guide operator)")
+            raise InputError(
+                "no region to run: name a region directory, or give --definitions (see tdq guide operator)"
+            )
         place.check_not_served("this run")
         self.place = place
         self.file: RegionFile = place.region_file()
@@ -115,12 +117,12 @@ class _Request:
 
     @property
     def name(self) -> str:
-        """A name for its output directory."""
+        """The name of its output directory."""
         return (self.place.directory or Path()).resolve().name or "region"
 
 
 class _Watch:
-    """Looks on while tasks run: how far the job is, how many tasks there were, which of them went wrong."""
+    """Follows the tasks: the progress of the job, the number of tasks, and those that failed."""
 
     def __init__(self, region: Region, job: JobClass | None, bar: Bar) -> None:
         self._region = region
@@ -166,14 +168,14 @@ def _carry_out(request: _Request, bar: Bar) -> Report:
 
 
 def _finish(job: JobClass, region: Region, report: Report) -> None:
-    """Let the job look at what came out; what it cannot read after an abend is no news."""
+    """Let the job check the results; if a task abended, an error is only a warning, as outputs may be incomplete."""
     well = report.ok
     try:
         report.take(job.finish(region))
     except TdqError as error:
         if well:
             raise
-        report.abends.append(f"so the outcome cannot be told: {error}")
+        report.abends.append(f"so the results cannot be checked: {error}")
 
 
 def _run(region: Region, request: _Request, job: JobClass | None, bar: Bar) -> Report:
@@ -195,7 +197,7 @@ def _run(region: Region, request: _Request, job: JobClass | None, bar: Bar) -> R
 
 
 def _cards(request: _Request, output: Path) -> dict[str, Any]:
-    """The DD cards of the command line, and one for the messages of CICS where nobody gave one."""
+    """The DD cards of the command line, and one for the messages of CICS unless it was given."""
     cards = request.place.cards()
     if _MESSAGES not in request.file.dd:
         cards.setdefault(_MESSAGES, output / _MESSAGES)
@@ -203,7 +205,7 @@ def _cards(request: _Request, output: Path) -> dict[str, Any]:
 
 
 def _job(request: _Request, output: Path, bar: Bar) -> JobClass | None:
-    """The job that region.yaml names, made for this run.
+    """The job that region.yaml names, created for this run.
 
     Raises:
         DefinitionError: its module or class cannot be imported.

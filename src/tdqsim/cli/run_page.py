@@ -1,4 +1,4 @@
-"""The page of ``tdq run --report``: how it came out, what leads where, and what happened."""
+"""The page of ``tdq run --report``: the result, the topology, and the events of the run."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class RunPage:
 
     Args:
         path: the file.
-        name: of the run.
-        definitions: what is installed.
+        name: the name of the run.
+        definitions: the installed definitions.
         file: region.yaml.
 
     Raises:
@@ -43,11 +43,11 @@ class RunPage:
         self._layouts = queue_layouts(file)
 
     def follow(self, region: Region) -> None:
-        """The region is made, and nothing has run."""
+        """Record the events of the region; call this before anything runs."""
         self._follower = Follower(region, layouts=self._layouts)
 
     def over(self) -> None:
-        """All tasks have run."""
+        """Stop recording; call this when all tasks have run."""
         self._follower.history.detach()
 
     def write(self, report: Report) -> None:
@@ -83,7 +83,7 @@ class RunPage:
 
 
 def check_page(path: Path) -> None:
-    """See that a page can be made and written there.
+    """Check that a page can be made and written there.
 
     Raises:
         InputError: it cannot.
@@ -95,7 +95,7 @@ def check_page(path: Path) -> None:
 
 
 def owner_of(definitions: Definitions, file: RegionFile) -> Site:
-    """A region directory as its topology is made of it."""
+    """A region directory, in the form from which its topology is made."""
     return Site(file.applid, file.sysid, definitions, {name: card.path for name, card in file.dd.items()})
 
 

@@ -1,4 +1,4 @@
-"""``tdq new``: a small region directory to begin with, or a copy of an example."""
+"""``tdq new``: write a small region directory, or copy an example."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 _REGION: Final = """\
 # yaml-language-server: $schema=.schemas/region.json
-# Everything that a region needs to be started: tdq run
+# Everything that is needed to start the region: tdq run
 applid: PAYREGN
 sysid: PAY1
 definitions: [payments.yaml]
@@ -30,7 +30,7 @@ handlers: [payments]
 """
 _DEFINITIONS: Final = """\
 # yaml-language-server: $schema=.schemas/definitions.json
-# Attributes are those of RDO in lower case; every value is the text as written.
+# Attributes are those of RDO in lower case; every value is text, exactly as written.
 group: PAYMENTS
 tdqueue:
   - name: PAYQ
@@ -50,13 +50,13 @@ from tdqsim import Task
 
 
 def post(task: Task) -> None:
-    """Read the queue that has started the task until it is empty."""
+    """Read the queue that has started this task until it is empty."""
     for record in task.readq_td_all(task.assign("QNAME")):
         amount = task.text(record)
         task.writeq_td("DONE", task.encode(f"posted {amount}"))
 '''
 _TEST: Final = '''\
-"""Run it by pytest; the fixture comes with tdqsim."""
+"""Run this test with pytest; tdqsim provides the fixture."""
 
 import pytest
 
@@ -100,7 +100,7 @@ def _offered_examples(incomplete: str) -> list[tuple[str, str]]:
 
 @app.command("new")
 def new(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory; it must not be there, or be empty.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory; it must not exist, or be empty.")],
     source: Annotated[
         str,
         typer.Option("--example", metavar="NAME", help="Copy this example instead.", autocompletion=_offered_examples),
@@ -109,7 +109,7 @@ def new(
     """Write a small region directory to begin with: definitions, a handler, a test, settings of an editor."""
     copied = _example(source) if source else None
     if directory.is_symlink() or (directory.exists() and (not directory.is_dir() or any(directory.iterdir()))):
-        raise InputError(f"{directory}: it is there already, and not empty; name a new directory")
+        raise InputError(f"{directory}: already exists and is not empty; name a new directory")
     if copied is not None and copied.is_file():
         directory.mkdir(parents=True, exist_ok=True)
         shutil.copy(copied, directory)
@@ -125,7 +125,7 @@ def new(
 
 
 def _next(directory: Path) -> list[str]:
-    """The commands to try in a directory that was just written."""
+    """The commands to try in the new directory."""
     tests = [f"pytest {directory}"] if any(directory.glob("test_*.py")) else []
     if (directory / "region.yaml").is_file():
         return [f"tdq check {directory}", f"tdq run {directory}", *tests]

@@ -1,4 +1,4 @@
-"""Which queues of a region a command is about: names, generic names, and what a list leaves out."""
+"""The queues that a command works on: names, generic names, and those that a list leaves out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_generic(name: str) -> bool:
 
 
 def matching(region: Region | RemoteRegion, names: Iterable[str]) -> Iterator[str]:
-    """The installed queues that the names mean, in browse order; a plain name is taken as it is."""
+    """The installed queues that match the names, in browse order; a plain name is returned without a check."""
     wanted = [name.upper() for name in names]
     if not wanted:
         wanted = ["*"]
@@ -35,7 +35,7 @@ def matching(region: Region | RemoteRegion, names: Iterable[str]) -> Iterator[st
 
 
 def supplied(region: Region | RemoteRegion) -> frozenset[str]:
-    """The queues of the supplied group that nobody has used: a list of queues leaves them out."""
+    """The queues of the supplied group that were never used; a list of queues leaves them out."""
     infos = region.browse_tdqueue("INSTALLAGENT", "DEFINESOURCE", "NUMITEMS")
     return frozenset(
         info.tdqueue.rstrip()

@@ -26,29 +26,34 @@ def serve(
             metavar="DIR...|FILE", help="Directories with region.yaml or system.yaml, examples, or a serve.yaml."
         ),
     ],
-    address: Annotated[str | None, typer.Option(help="An IP address; 127.0.0.1 unless given.")] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Of HTTP; 0 for any that is free.")] = None,
+    address: Annotated[str | None, typer.Option(help="The IP address to listen on; default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="The HTTP port; 0 for any free port.")] = None,
     ready_file: Annotated[
-        Path | None, typer.Option(help="Written as JSON (url, token, pid, regions, ports) when everything listens.")
+        Path | None,
+        typer.Option(help="Write JSON to this file (url, token, pid, regions, ports) when everything listens."),
     ] = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="The clock stands still until it is moved.")] = False,
-    store: Annotated[
-        Path | None, typer.Option(help="The store, where there is one directory.", parser=store_path)
-    ] = None,
+    store: Annotated[Path | None, typer.Option(help="The store, if there is one directory.", parser=store_path)] = None,
     users: Annotated[Path | None, typer.Option(help="The users file that tdq users writes.")] = None,
-    tls: Annotated[bool, typer.Option("--tls", help="TLS, with a certificate made for this run.")] = False,
-    certificate: Annotated[Path | None, typer.Option(help="TLS with this certificate (PEM).")] = None,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="Use TLS with a certificate that is generated for this run.")
+    ] = False,
+    certificate: Annotated[Path | None, typer.Option(help="Use TLS with this certificate (PEM).")] = None,
     key: Annotated[Path | None, typer.Option(help="The key of the certificate (PEM).")] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Listen beyond loopback without users or without TLS all the same.")
+        bool, typer.Option("--insecure", help="Listen beyond loopback even without users or without TLS.")
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where data sets go that no DD card names, a folder for each directory."),
+        typer.Option(
+            metavar="DIR", help="The directory of data sets that no DD card names, with a folder for each region."
+        ),
     ] = None,
-    timeout: Annotated[float, typer.Option(min=0, max=3600, help="Seconds in which tasks may end by themselves.")] = 10,
+    timeout: Annotated[
+        float, typer.Option(min=0, max=3600, help="At the end, wait this many seconds for tasks to end.")
+    ] = 10,
 ) -> None:
-    """Serve regions and IBM i systems until the process is told to end (SIGTERM or Ctrl-C)."""
+    """Serve regions and IBM i systems until SIGTERM or Ctrl-C."""
     import logging  # noqa: PLC0415  (a command imports what it uses)
     import sys  # noqa: PLC0415
 
@@ -69,7 +74,7 @@ def serve(
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s [%(levelname)s] %(name)s: %(message)s")
     config = load_serve_file(what[0]) if len(what) == 1 and what[0].is_file() else serve_file(what, store)
     if (certificate is None) != (key is None):
-        raise InputError("--certificate and --key are given together")
+        raise InputError("give --certificate and --key together")
     config = changed(config, address=address, port=port, users=users, tls=tls, certificate=certificate, key=key)
     code = serve_all(
         config, ready_file=ready_file, frozen=frozen, insecure=insecure, timeout=timeout, out=out, told=_told

@@ -48,7 +48,7 @@ _PICTURES: Final = {
     "run": (("run", "card_posting", "--records", "500", "--report"), "## A run"),
     "topology": (("topology", "card_posting", "--out"), "## Topology"),
 }
-"""Pages of the report room, and the headings of the chapter *report* below which they are shown."""
+"""Report pages, and the headings of the chapter *report* below which they are shown."""
 
 
 def write_site(directory: Path) -> int:
@@ -65,7 +65,7 @@ def write_site(directory: Path) -> int:
         InputError: the directory is not empty.
     """
     if directory.is_symlink() or (directory.exists() and (not directory.is_dir() or any(directory.iterdir()))):
-        raise InputError(f"{directory}: it is there already, and not empty; name a new directory")
+        raise InputError(f"{directory}: already exists and is not empty; name a new directory")
     try:
         from mkdocs.commands.build import build  # noqa: PLC0415  (an extra)
         from mkdocs.config import load_config  # noqa: PLC0415
@@ -82,7 +82,7 @@ def write_site(directory: Path) -> int:
 
 
 def _write_sources(source: Path) -> None:
-    """The Markdown files of the site, its pictures and its style."""
+    """Write the Markdown files of the site, its pictures and its style sheet."""
     (source / "assets").mkdir(parents=True)
     for name in _ASSETS:
         (source / "assets" / name).write_bytes(chapter_file(name).read_bytes())
@@ -100,17 +100,17 @@ def _write_sources(source: Path) -> None:
 
 
 def _make_pictures(folder: Path) -> None:
-    """The pages of an example, each by a command of its own, which leaves its data sets in a folder of its own.
+    """Make the report pages of an example, each by a separate command with a separate output folder.
 
     Raises:
-        InputError: a page could not be made; what the command said.
+        InputError: a page could not be made; has the message of the command.
     """
     folder.mkdir()
     for name, (words, _heading) in _PICTURES.items():
         program = "import sys; from tdqsim.cli import main; sys.exit(main())"
         with tempfile.TemporaryDirectory() as desk:
             command = [sys.executable, "-c", program, *words, str(folder / f"{name}.html")]
-            done = subprocess.run(command, cwd=desk, capture_output=True, text=True, check=False)  # noqa: S603 (ours)
+            done = subprocess.run(command, cwd=desk, capture_output=True, text=True, check=False)  # noqa: S603 (runs tdq)
         if done.returncode:
             raise InputError(f"guide --html: tdq {' '.join(words)}: {done.stderr.strip()}")
 
@@ -128,7 +128,7 @@ def _with_frames(name: str, text: str) -> str:
 
 
 def _without_missing(text: str, pictures: Path) -> str:
-    """The text without the pictures, and their captions, that this installation does not have."""
+    """The text without the pictures that this installation does not have, and without their captions."""
     return _PICTURE.sub(lambda found: found[0] if (pictures.parent / found[1]).exists() else "", text)
 
 

@@ -1,4 +1,4 @@
-"""Statistics that outlive their region: ``tdq run`` leaves them with the store, ``tdq stats`` reads them."""
+"""The file with the statistics of the last run: ``tdq run`` writes it into the store, ``tdq stats`` reads it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ _NAME: Final = "statistics.json"
 
 
 def write(store: Path, region: Region) -> None:
-    """Keep the region's statistics of this moment."""
+    """Write the current statistics of the region."""
     text = json.dumps(region.statistics.now().as_dict(), indent=1)
-    descriptor, temporary = mkstemp(prefix=f"{_NAME}.", dir=store)  # nobody's link has that name
+    descriptor, temporary = mkstemp(
+        prefix=f"{_NAME}.", dir=store
+    )  # a random name, so that no other user can have put a link there
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
     Path(temporary).replace(store / _NAME)
 
 
 def read(store: Path) -> dict[str, Any] | None:
-    """What the last run over the store kept; None when there is nothing that can be read."""
+    """The statistics of the last run on the store; None if they do not exist or cannot be read."""
     try:
         found = json.loads((store / _NAME).read_text("utf-8"))
     except (OSError, ValueError):

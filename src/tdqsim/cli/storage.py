@@ -28,7 +28,7 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 @store.command("check")
 def check(path: Where, as_json: Json = False) -> None:
-    """Look at every entry of a store that nobody has open; exit code 3 when something is damaged."""
+    """Check every entry of a store that no process has open; exit code 3 if something is damaged."""
     report = on_demand.check.check(path)
     _show(report, as_json=as_json, saved=False)
     if not report.sound:
@@ -41,19 +41,19 @@ def salvage(
     target: Annotated[Path, typer.Argument(metavar="TARGET", help="The directory of the new store.")],
     as_json: Json = False,
 ) -> None:
-    """Put everything that is whole into a new store; the damaged one is not changed."""
+    """Copy everything that is undamaged into a new store; the damaged store is not changed."""
     _show(on_demand.check.salvage(path, target), as_json=as_json, saved=True)
 
 
 @store.command("upgrade")
 def upgrade(path: Where, as_json: Json = False) -> None:
-    """Bring a store of format 4 or 5 to the format of this version."""
+    """Convert a store of format 4 or 5 to the format of this version."""
     _say(on_demand.check.upgrade(path), "upgraded", as_json=as_json)
 
 
 @store.command("compact")
 def compact(path: Where, as_json: Json = False) -> None:
-    """Give the room that a store's files do not use back to the disk."""
+    """Return the unused space of a store's files to the disk."""
     before = _size(path)
     report = on_demand.check.compact(path)
     _say(report, f"{before} bytes before, {_size(path)} now", as_json=as_json)

@@ -1,4 +1,4 @@
-"""``tdq topology``: what leads where, from the definitions of region directories, as a page, a table or JSON."""
+"""``tdq topology``: where queues lead, from the definitions of region directories, as a page, a table or JSON."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ app = typer.Typer(rich_markup_mode=None)
 def topology(
     directories: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DIR", help="Region or system directories; the current one when none is given."),
+        typer.Argument(metavar="DIR", help="Region or system directories; default: the current one."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it as one HTML page.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write nodes and edges as JSON.")] = False,
     server: ServerOption = None,
 ) -> None:
-    """Show what leads where: aliases, queues, triggers and their transactions, data sets, remote queues, links.
+    """Show where queues lead: aliases, triggers and their transactions, data sets, remote queues, links.
 
-    Of a directory that is served it is what is installed there now. Of others only definitions are read: nothing is
-    opened, imported or run. Several directories are drawn together, a remote queue leading to the region that has it.
+    For a directory that is served, the server returns its installed definitions. For others, only definition files are
+    read: nothing is opened, imported or run. Several directories are drawn together; a remote queue then leads to the
+    region that has it.
     """
     if out is not None:
         on_demand.run_page.check_page(out)
@@ -54,12 +55,12 @@ def topology(
     if out is not None:
         names = ", ".join(owner.name for owner in owners)
         page = on_demand.page.Page(
-            f"Topology of {names}", lead=f"{len(found.nodes):,} queues and targets, {len(found.edges):,} ways."
+            f"Topology of {names}", lead=f"{len(found.nodes):,} queues and targets, {len(found.edges):,} connections."
         )
         page.add("What leads where", found.picture())
         page.write(out)
         if not as_json:
-            emit(f"{out}: {len(found.nodes):,} queues and targets, {len(found.edges):,} ways")
+            emit(f"{out}: {len(found.nodes):,} queues and targets, {len(found.edges):,} connections")
     elif not as_json:
         table = found.table()
         emit_table(table.heads, table.rows)
@@ -76,15 +77,17 @@ def _owner(directory: Path | None) -> Site:
         return on_demand.topology.Site(system.name, "", found)
     place = Place(directory)
     if place.directory is None:
-        raise InputError("whose topology? Name a region directory (with region.yaml), or a system's (system.yaml)")
+        raise InputError(
+            "no directory: name a region directory (with region.yaml) or a system directory (with system.yaml)"
+        )
     return on_demand.run_page.owner_of(place.load_definitions(), place.region_file())
 
 
-# -- what is served ---------------------------------------------------------------------------------------------------
+# -- served regions --------------------------------------------------------------------------------------------------
 
 
 def _served(directory: Path) -> Site | None:
-    """What a server of this machine has of a directory; None when none has it."""
+    """The region or system of a directory in a server on this machine; None if no server has it."""
     address = find(directory)
     if address is None:
         return None
@@ -93,10 +96,10 @@ def _served(directory: Path) -> Site | None:
 
 
 def _elsewhere(url: str) -> list[Site]:
-    """The region or system of a server by its address; without a name all that are there.
+    """The region or system of a server by its address; without a name, all of them.
 
     Raises:
-        InputError: none of that name is there.
+        InputError: the server has none of that name.
     """
     with on_demand.remote.client_at(url) as (server, wanted):
         there = {each["applid"]: "region" for each in server.regions()}

@@ -1,4 +1,4 @@
-"""``tdq users``: who may use a server; writes ``users.yaml``."""
+"""``tdq users``: manage the users of a server in ``users.yaml``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Who may use a server: users.yaml, for all its faces.", no_args_is_help=True)
+app = typer.Typer(help="Manage the users of a server: users.yaml, for all its faces.", no_args_is_help=True)
 
 
-class _Role(str, Enum):  # noqa: UP042  (what the parser knows as a choice)
+class _Role(str, Enum):  # noqa: UP042  (the parser needs this form of a choice)
     look = "look"
     operate = "operate"
     break_ = "break"
@@ -33,7 +33,7 @@ _IbmiOption = Annotated[
     bool,
     typer.Option(
         "--ibmi",
-        help="Keep what IBM i clients prove the password by, too. It is password-equivalent: who reads it can sign on.",
+        help="Also store verifiers for IBM i clients. They are password-equivalent: anyone who reads them can sign on.",
     ),
 ]
 _LevelOption = Annotated[
@@ -59,29 +59,29 @@ def _load(file: Path) -> Users:
 
 
 def _password() -> str:
-    """Asked for twice at a terminal, else one line of the standard input; never an argument, which others can see."""
+    """The password: entered twice at a terminal, or a line of standard input; not an argument, which others can see."""
     if sys.stdin.isatty():
         asked: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
         return asked
     line = sys.stdin.readline(1000).rstrip("\r\n")
     if not line:
-        raise InputError("the password is read from the standard input, and there was none")
+        raise InputError("the password is read from standard input, which was empty")
     return line
 
 
 def _verifiers(user: str, password: str, levels: Collection[int]) -> dict[int, bytes]:
-    """What IBM i clients prove a password by, for these levels (QPWDLVL)."""
+    """The verifiers by which IBM i clients prove a password, for these levels (QPWDLVL)."""
     from tdqsim.server.hostservers import PasswordLevel, token  # noqa: PLC0415
 
     kinds = {PasswordLevel.of(level) for level in levels}
     try:
         return {int(kind): token(kind, user, password) for kind in sorted(kinds)}
     except UnicodeError as error:
-        raise InputError("the password has characters that IBM i clients cannot send; leave --ibmi out") from error
+        raise InputError("the password has characters that IBM i clients cannot send; omit --ibmi") from error
 
 
 def _levels(given: list[int] | None) -> Collection[int]:
-    """The password levels that are asked for; that of a new system unless given."""
+    """The password levels of the options; default: that of a new system."""
     from tdqsim.ibmi import SystemValues  # noqa: PLC0415
 
     return given or (SystemValues()["QPWDLVL"],)
@@ -92,13 +92,13 @@ def add(
     user: _UserArgument,
     role: Annotated[
         list[_Role], typer.Option(help="look, operate (commands too) or break (faults, clock, forced ends too).")
-    ] = [_Role.look],  # noqa: B006  (the parser's way; nobody changes it)
-    group: Annotated[list[str] | None, typer.Option(help="A group that the user is in; repeatable.")] = None,
+    ] = [_Role.look],  # noqa: B006  (the parser needs a list; it is never changed)
+    group: Annotated[list[str] | None, typer.Option(help="A group of the user; repeatable.")] = None,
     file: _FileOption = _FILE,
     ibmi: _IbmiOption = False,
     qpwdlvl: _LevelOption = None,
 ) -> None:
-    """Add a user. The password is asked for, or read from the standard input."""
+    """Add a user. Asks for the password, or reads it from standard input."""
     users = _load(file)
     from tdqsim.server.users import Role, User, hashed  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ def add(
 def passwd(
     user: _UserArgument, file: _FileOption = _FILE, ibmi: _IbmiOption = False, qpwdlvl: _LevelOption = None
 ) -> None:
-    """Change a user's password; verifiers for IBM i are made anew, of the same levels unless --qpwdlvl is given."""
+    """Change a user's password; replaces verifiers for IBM i, with the same levels unless --qpwdlvl is given."""
     from dataclasses import replace  # noqa: PLC0415
 
     users = _load(file)
@@ -136,11 +136,11 @@ def passwd(
 
 @app.command()
 def remove(user: _UserArgument, file: _FileOption = _FILE) -> None:
-    """Take a user away."""
+    """Remove a user."""
     users = _load(file)
     users.remove(user)
     users.write(file)
-    typer.echo(f"{capitals(user)} is no user any more.")
+    typer.echo(f"{capitals(user)} was removed.")
 
 
 @app.command("list")

@@ -1,4 +1,4 @@
-"""What a command starts and does not wait for: its abends are told, and make the command's exit code 1."""
+"""Tasks that a command starts and does not wait for: their abends are reported, and set the exit code to 1."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["Behind", "behind"]
 
 
 class Behind:
-    """What went wrong behind a command; a trigger that found no program is only told."""
+    """Failures of tasks that a command started; a trigger without a program is only reported."""
 
     def __init__(self) -> None:
         self.outcomes = Outcomes()
 
     def tell(self) -> None:
-        """Say it.
+        """Report the failures.
 
         Raises:
-            typer.Exit: with exit code 1, a task abended.
+            typer.Exit: a task abended; the exit code is 1.
         """
         found = self.outcomes.unexpected()
         for each in found:
@@ -40,10 +40,10 @@ class Behind:
 
 @contextmanager
 def behind(region: Region | RemoteRegion) -> Iterator[Behind]:
-    """Watch the tasks of a region while a command works; then run those that are ready."""
+    """Watch the tasks of a region while a command runs; then run those that are ready."""
     told = Behind()
     if not isinstance(region, on_demand.cics.Region):
-        yield told  # in a server, which runs its tasks and logs what becomes of them
+        yield told  # the server runs the tasks and logs their abends
         return
     told.outcomes.watch(region)
     region.dispatcher.on_dispatch = told.outcomes.dispatched

@@ -1,8 +1,8 @@
-"""Pictures and pages: what leads where, what happened when, and how it came out, as one HTML page on its own.
+"""Reports of runs as self-contained HTML pages: topology, depth over time, a time line of tasks, results.
 
-:mod:`~tdqsim.report.page` and :mod:`~tdqsim.report.parts` are the page and what stands on it,
-:mod:`~tdqsim.report.pictures` the kinds of pictures, :mod:`~tdqsim.report.topology` what definitions say,
-:mod:`~tdqsim.report.digest` what is kept of a history, :mod:`~tdqsim.report.history_sections` how that is shown.
+:mod:`~tdqsim.report.page` is the page and :mod:`~tdqsim.report.parts` its parts; :mod:`~tdqsim.report.pictures` has the
+kinds of charts, and :mod:`~tdqsim.report.topology` the chart of queues and their targets. :mod:`~tdqsim.report.digest`
+condenses a history, and :mod:`~tdqsim.report.history_sections` shows the result.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Text that came from somewhere, made fit for a page.
+"""Escape untrusted text for a page.
 
-Names, records and messages are hostile until shown otherwise. On the page they stand in three places, each with its own
-way out: in markup, in the labels of a picture (where the plotting library reads some markup of its own), and in JSON
-inside a script element, which ends at the first ``</script`` whatever JSON thinks.
+Names, records and messages may be hostile. They appear in three places of a page, and each needs its own escaping: in
+markup; in the labels of a chart, where the plotting library interprets some markup of its own; and in JSON inside a
+script element, which ends at the first ``</script`` even inside a JSON string.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _IN_SCRIPT: Final = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&\
 
 
 def visible(text: str) -> str:
-    """Text in which every character can be seen: controls, and what turns the direction of text, as their numbers."""
+    """Text with only visible characters: control characters and those that change the text direction become numbers."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() or each == "\n" else _number(each) for each in text)
@@ -30,20 +30,20 @@ def _number(character: str) -> str:
 
 
 def brief(text: str, most: int) -> str:
-    """Text of at most so many characters, cut with dots."""
+    """The text, truncated with dots to at most ``most`` characters."""
     return text if len(text) <= most else text[: most - len(_CUT)] + _CUT
 
 
 def markup(text: object) -> str:
-    """Text as it stands between tags and in attributes."""
+    """Text escaped for HTML, between tags and in attributes."""
     return escape(visible(str(text)))
 
 
 def label(text: object, most: int = 80) -> str:
-    """Text as it stands in a picture: the library reads ``<b>`` and entities there, and ``%{`` in some places."""
+    """Text escaped for a chart: the library interprets ``<b>`` and entities there, and ``%{`` in some places."""
     return escape(visible(brief(str(text), most)), quote=False).replace("%{", "%&#123;")
 
 
 def in_script(value: object) -> str:
-    """A value as JSON that can stand inside a script element."""
+    """A value as JSON that is safe inside a script element."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).translate(_IN_SCRIPT)

@@ -1,9 +1,9 @@
-"""What a picture needs of a history, kept while it happens and never more than so much.
+"""A digest of a history in bounded memory: the data for the charts of a page.
 
-A history of millions of events is followed once, event by event. Of each queue its depth is kept as steps (thinned by
-half when they become too many: of two neighbours the deeper stays), its counts, and its last operations; of tasks and
-units of work the bars of a time line: those that went wrong or waited first, then the last ones. What was left out is
-counted, so that the page can say so.
+A digest reads a history of millions of events once, event by event. For each queue it keeps the depth as steps, the
+counts, and the last operations. If there are too many steps, it halves them: of two neighbours it keeps the deeper one.
+For tasks and units of work it keeps the bars of a time line: the last that failed or waited, and the last others. It
+counts what it leaves out, so that the page can report it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tdqsim.report.pictures import Point, Stretch
 __all__ = ["Digest", "Moment", "QueueDigest", "Trigger"]
 
 _LAST: Final = 8
-"""So many operations of each queue are kept."""
+"""The number of operations kept for each queue."""
 _QUEUES: Final = 500
-"""So many queues are followed."""
+"""The maximum number of queues in a digest."""
 _BARS: Final = 100
 _STEPS: Final = 20_000
-"""So many steps are kept of all queues together, and of each the fewest."""
+"""The number of steps kept for all queues together; each queue has at least ``_FEWEST``."""
 _FEWEST: Final = 20
 _TRIGGERS: Final = 200
 _BILLION: Final = 1_000_000_000
@@ -32,22 +32,22 @@ TASK, UNIT, BACKED_OUT, WAIT, ABEND = "task", "unit of work", "backed out", "wai
 
 
 class Moment(NamedTuple):
-    """One thing that happened, whatever product it happened in.
+    """An event of CICS or of IBM i.
 
     Attributes:
-        time_ns: when, by the clock.
-        what: the command, the API, or what it is called.
+        time_ns: its time by the clock, in nanoseconds.
+        what: the command or API, or another name of the event.
         who: the task or job; empty for none.
         queue: the queue; empty for none.
-        line: gives the whole of it for people, on a line; asked only for the few that are shown.
+        line: returns a description of the event on one line; called only for the few events that are shown.
         part: ``begin`` or ``end`` of a task; ``commit`` or ``backout`` of a unit of work; ``wait`` when a task begins
-            to wait, for ``what``, and ``resume`` when it goes on; ``state`` for how a queue stands; ``restart``;
+            to wait for ``what``, and ``resume`` when it continues; ``state`` for the depth of a queue; ``restart``;
             empty for an operation.
         unit: the unit of work; empty for none.
-        change: by how much it changes the queue's depth.
-        depth: what the depth is from now on; None when only ``change`` says it.
-        wrong: the condition or message, an abend's code; empty when it went well.
-        started_by: at a begin, the queue whose trigger level started the task.
+        change: the change of the depth of the queue.
+        depth: the depth after the event; None to compute it from ``change``.
+        wrong: the condition, message or abend code; empty for a normal end.
+        started_by: for ``begin``, the queue whose trigger level started the task.
     """
 
     time_ns: int
@@ -64,7 +64,7 @@ class Moment(NamedTuple):
 
 
 class Trigger(NamedTuple):
-    """A task that a trigger level started, and when."""
+    """A task that a trigger level started, and the time of the start."""
 
     queue: str
     who: str
@@ -74,19 +74,19 @@ class Trigger(NamedTuple):
 
 @dataclass(slots=True)
 class QueueDigest:
-    """What is kept of one queue."""
+    """The digest of one queue."""
 
     depth: int = 0
     deepest: int = 0
     steps: list[Point] = field(default_factory=list)
-    width: int = 1  # so many steps are one point, so that old ones are no coarser than new ones
+    width: int = 1  # the number of steps in one point; the same for old and new points
     joined: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     last: deque[Callable[[], str]] = field(default_factory=lambda: deque(maxlen=_LAST))
 
     def step(self, order: int, seconds: float, most: int) -> None:
-        """Note the depth; thinned, so that a million steps take the room of hundreds."""
+        """Record the depth; thins the steps, so that a million of them need the memory of hundreds."""
         self.deepest = max(self.deepest, self.depth)
         point = Point(order, seconds, self.depth)
         if self.joined % self.width:
@@ -94,7 +94,7 @@ class QueueDigest:
         else:
             self.steps.append(point)
         self.joined += 1
-        if len(self.steps) > 2 * most:  # the first stays: the line begins where the queue does
+        if len(self.steps) > 2 * most:  # keep the first step: the line begins with the queue
             pairs = zip(self.steps[1::2], self.steps[2::2], strict=False)
             self.steps[1 : len(self.steps) - 1 + len(self.steps) % 2] = [
                 max(pair, key=lambda each: each.value) for pair in pairs
@@ -116,17 +116,17 @@ class _Open:
 
 
 class Digest:
-    """Follows one region or system.
+    """The digest of one region or system.
 
     Args:
-        steps: about so many steps are kept of a queue's depth, at most twice as many; fewer where queues are many.
-        tasks: so many tasks are kept for the time line that went wrong or waited, and as many others.
+        steps: the approximate number of steps kept for a queue, at most twice as many; fewer if there are many queues.
+        tasks: the number of tasks kept that failed or waited, and the number of other tasks kept.
 
     Attributes:
-        events: how many moments there were.
-        queues: by name; at most 500, ``queues_left_out`` counts the names beyond.
+        events: the number of events.
+        queues: the queues by name, at most 500; ``queues_left_out`` has the names of others.
         triggers: the last 200 of ``trigger_count``.
-        tasks: how many ended; ``abends`` of them abnormally, by code.
+        tasks: the number of tasks that ended; ``abends`` counts those that abended, by code.
     """
 
     def __init__(self, steps: int = 400, tasks: int = 30) -> None:
@@ -152,13 +152,13 @@ class Digest:
         }  # fmt: skip
 
     def follow(self, moments: Iterable[Moment]) -> Digest:
-        """Take many."""
+        """Add several events."""
         for moment in moments:
             self.take(moment)
         return self
 
     def take(self, moment: Moment) -> None:
-        """Take what happened next."""
+        """Add the next event."""
         self.events += 1
         self._moved_to(moment.time_ns)
         if moment.queue:
@@ -221,7 +221,7 @@ class Digest:
             self._unit(moment)
 
     def _forget_idle(self) -> None:
-        """Tasks of a single command have no end of their own: those that did nothing for the longest are over."""
+        """Close the tasks that have been idle longest: tasks of a single command have no event for their end."""
         loose = [each for each in self._tasks if each not in self._waits and not self._tasks[each].text]
         for who in loose[: max(0, len(loose) - self._most)]:
             self._close(who, "")
@@ -256,7 +256,7 @@ class Digest:
         self._close(moment.who, moment.wrong)
 
     def _close(self, who: str, wrong: str, *, at_end: bool = False) -> None:
-        """A task is over: its bars are kept, the newest and the worst."""
+        """End a task, and keep its bars if it is one of the last, or one of the last that failed or waited."""
         task = self._tasks.pop(who)
         if not at_end:
             task.last_order, task.last_seconds = self.events, self._seconds
@@ -292,7 +292,7 @@ class Digest:
             self._bar(wait, WAIT, text)
 
     def _settle(self) -> None:
-        """Nothing goes on: what was open is shown up to now."""
+        """End everything that is open at the present moment, for the end of the history or a restart."""
         for wait in self._waits.values():
             self._bar(wait, WAIT, f"{wait.lane} still waits for {wait.text}")
             self._tasks.setdefault(wait.lane, self._opened(wait.lane))
@@ -304,12 +304,12 @@ class Digest:
             self._close(who, "", at_end=True)
 
     def steps(self, queue: str) -> list[Point]:
-        """The depth of a queue, up to now."""
+        """The depth of a queue over time, up to the last event."""
         found = self.queues[queue]
         return [*found.steps, Point(self.events, self._seconds, found.depth)]
 
     def bars(self) -> list[Stretch]:
-        """The bars of the time line; what is open ends now. Tasks in the order of their beginning."""
+        """The bars of the time line, by the beginning of the tasks; tasks that are still open end at the last event."""
         self._settle()
         lanes = sorted([*self._wrong, *self._normal], key=lambda bars: bars[0].order)
         return [bar for bars in lanes for bar in bars]

@@ -1,4 +1,4 @@
-"""What happened in a region or system, as parts of a page: depth over time, a time line, triggers, operations."""
+"""The parts of a page about a region or system: depth over time, a time line, triggers, operations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOOKS: Final = {
 
 
 def depth(digest: Digest) -> list[Part]:
-    """The deepest queues over time, and a table of all."""
+    """A chart of the deepest queues over time, and a table of all queues."""
     found = sorted(digest.queues.items(), key=lambda each: (-each[1].deepest, each[0]))
     drawn = [(name, queue) for name, queue in found if queue.deepest][:_LINES]
     table = Table(
@@ -93,7 +93,7 @@ def triggers(digest: Digest, most: int = 30) -> list[Part]:
 
 
 def operations(digest: Digest, most: int = 20) -> list[Part]:
-    """The last operations on each queue, those with something wrong first."""
+    """The last operations on each queue; queues with operations that did not end normally come first."""
     found = [(name, queue) for name, queue in digest.queues.items() if queue.last]
     found.sort(key=lambda each: (not each[1].wrong, -each[1].counts.total(), each[0]))
     parts: list[Part] = []

@@ -1,7 +1,7 @@
-"""One HTML page that needs nothing beside it: opened from a file, mailed, kept by a build server.
+"""A self-contained HTML page, which can be opened from a file, mailed, or kept by a build server.
 
-Its pictures are drawn by plotly.js, whose one file stands in the page once, when there is a picture at all. A page
-without scripts still has every table. Colours follow what the reader's system is set to, light or dark.
+plotly.js draws its charts; the page contains this library once, if it has a chart. Without scripts the page still shows
+every table. Colours follow the light or dark setting of the reader's system.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from tdqsim.report.parts import PLOT, Drawing, Mark, Part, Ready, Section
 __all__ = ["Page", "check_target"]
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
-"""What a browser lets the page do: nothing is fetched from anywhere, whatever a record says."""
+"""The content security policy: the browser fetches nothing, whatever records contain."""
 
 
 class Page:
-    """A page in the making.
+    """A page to which sections are added.
 
     Args:
-        title: its head.
-        mark: how it went altogether, beneath the head.
-        lead: a sentence or two.
+        title: the heading.
+        mark: the overall result, shown below the heading.
+        lead: an introduction of one or two sentences.
     """
 
     def __init__(self, title: str, mark: Mark | None = None, lead: str = "") -> None:
@@ -69,7 +69,7 @@ class Page:
         yield "</body></html>\n"
 
     def write(self, path: Path | str) -> Path:
-        """Write the page to a file; the file is there whole, or as it was before.
+        """Write the page to a file, which is either complete afterwards or unchanged.
 
         Raises:
             TdqError: it has pictures, and the plotting library is not installed.
@@ -77,7 +77,7 @@ class Page:
         """
         target = Path(path)
         fresh = target.with_name(f".{target.name}.{os.getpid()}")
-        fresh.unlink(missing_ok=True)  # a link of that name would be written through
+        fresh.unlink(missing_ok=True)  # do not write through a symbolic link of that name
         try:
             with fresh.open("x", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.writelines(self.html())
@@ -101,10 +101,10 @@ def _asset(name: str) -> str:
 
 
 def check_target(path: Path | str) -> None:
-    """See, before work of hours, that a page can be made and written there.
+    """Check that a page can be made and written there, before work that may take hours.
 
     Raises:
-        TdqError: the plotting library is not installed, the folder is not there, or the file cannot be written.
+        TdqError: the plotting library is not installed, the folder does not exist, or the file cannot be written.
     """
     target = Path(path)
     if target.is_dir():
@@ -121,7 +121,7 @@ def _library() -> str:
 
 
 def _library_file() -> Traversable:
-    """The library's one file; found without importing the rest of its package."""
+    """The JavaScript file of the plotting library, located without importing its package."""
     try:
         return resources.files("plotly").joinpath("package_data", "plotly.min.js")
     except ModuleNotFoundError as error:

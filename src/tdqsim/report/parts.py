@@ -1,7 +1,7 @@
-"""What a page is made of: sections of prose, tables and pictures.
+"""The parts of a page: sections of prose, tables and charts.
 
-Every picture has a table beside it that says the same in words and numbers: for those who cannot see it, for printing,
-and where scripts are not allowed. A table shows so many rows and says how many it leaves out.
+Every chart comes with a table of the same data, for readers who cannot see it, for printing, and for browsers without
+scripts. A table shows a limited number of rows and reports how many it leaves out.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from tdqsim.report._text import in_script, markup
 __all__ = ["PLOT", "Drawing", "Mark", "Part", "Prose", "Ready", "Section", "Table"]
 
 ROWS: Final = 200
-"""The most rows of a table, unless it says otherwise."""
+"""The default limit of the rows of a table."""
 
 
 PLOT: Final = '<div class="plot"'
-"""How the place of a picture begins."""
+"""The beginning of the element of a chart."""
 
 
 class Part(Protocol):
-    """Something that stands on a page."""
+    """A part of a page."""
 
     def html(self) -> Iterator[str]:
-        """Its markup, in pieces."""
+        """The markup, in pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A word that says how something went, in colour and in letters.
+    """A coloured word for a result.
 
     Attributes:
         text: the word.
-        good: whether it is good news.
+        good: whether it is a success.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A paragraph; ``quiet`` for what is said in passing, ``code`` for lines that are kept as they are."""
+    """A paragraph; ``quiet`` for a remark in small type, ``code`` for preformatted lines."""
 
     text: str
     quiet: bool = False
@@ -64,15 +64,15 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under heads; numbers stand to the right.
+    """A table; numbers are right-aligned.
 
     Attributes:
-        heads: the columns' names.
-        rows: cells are texts, numbers or :class:`Mark`.
-        caption: what the rows are.
-        total: how many there are altogether, where ``rows`` has fewer; 0 to count those given.
-        rest: where the rows are that are not shown.
-        most: so many rows are shown.
+        heads: the names of the columns.
+        rows: the rows; cells are texts, numbers or :class:`Mark`.
+        caption: the title.
+        total: the number of all rows, if ``rows`` has only some of them; 0 to count ``rows``.
+        rest: where to find the rows that are not shown.
+        most: the number of rows to show.
     """
 
     heads: Sequence[str]
@@ -126,15 +126,15 @@ def _cell(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A picture for the plotting library, with a table that says the same.
+    """A chart for the plotting library, with a table of the same data.
 
     Attributes:
-        title: what is seen, in a line.
-        data: its traces, as the library takes them.
-        layout: its layout, without colours: the page brings those, light or dark.
-        words: what it shows, for those who do not see it.
-        height: pixels.
-        views: other positions along, each with its name: what ``data`` is changed to, and what the axis is then.
+        title: a title of one line.
+        data: the traces, in the format of the library.
+        layout: the layout, without colours: the page adds those, light or dark.
+        words: the data as a table or as text.
+        height: the height in pixels.
+        views: alternative x positions, each with a name, the changes of ``data``, and the title of the axis.
     """
 
     title: str
@@ -166,10 +166,10 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Markup that a part gave before, in this process or in one that this one began.
+    """Markup that was rendered before, in this process or in a process that it started.
 
     Attributes:
-        text: the markup; nothing of it is escaped again.
+        text: the markup, which is not escaped again.
     """
 
     text: str
@@ -181,13 +181,13 @@ class Ready:
 
 @dataclass(slots=True)
 class Section:
-    """A part of the page with a head of its own.
+    """A section of the page.
 
     Attributes:
-        title: its head.
-        parts: what is in it.
-        folded: whether it is closed until somebody opens it.
-        mark: how it went, beside the head.
+        title: the heading.
+        parts: its parts.
+        folded: whether it is closed at first.
+        mark: the result, shown beside the heading.
     """
 
     title: str

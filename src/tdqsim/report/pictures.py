@@ -1,8 +1,8 @@
-"""The kinds of pictures: lines, bars, a time line of bars in lanes, and a network in columns.
+"""The kinds of charts: lines, bars, and a time line of bars in lanes.
 
-Each is given values and gives a :class:`~tdqsim.report.parts.Drawing`; how it is drawn is the plotting library's work.
-Positions along a time line are given twice, by order and by clock: in a test nearly everything happens at one moment
-of a clock that stands still, and in a run of hours the order says little.
+Each function returns a :class:`~tdqsim.report.parts.Drawing`, which the plotting library draws. Charts over time have
+two sets of positions, by order and by clock: in a test nearly everything happens at one moment of a frozen clock, and
+in a run of hours the order says little.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tdqsim.report.parts import Drawing, Prose, Table
 __all__ = ["COLOURS", "Point", "Series", "Stretch", "bars", "lines", "time_line"]
 
 COLOURS: Final = ("#3b7dd8", "#d9730d", "#2a9d6f", "#a35dc0", "#cf4562", "#8a8a1f", "#1f9bb5", "#8c6d5a")
-"""Colours that can be told apart on white and on black."""
+"""Colours that differ clearly on white and on black."""
 
 _MOST_LANES: Final = 60
 _FEW: Final = 5
@@ -25,7 +25,7 @@ _FRAME: Final = 90
 
 
 class Point(NamedTuple):
-    """A value at a moment: ``order`` counts what happened, ``seconds`` are by the clock."""
+    """A value at a moment: ``order`` is the number of the event, ``seconds`` the time by the clock."""
 
     order: int
     seconds: float
@@ -33,7 +33,7 @@ class Point(NamedTuple):
 
 
 class Series(NamedTuple):
-    """A line of a picture."""
+    """A line of a chart."""
 
     name: str
     points: Sequence[Point]
@@ -43,11 +43,11 @@ class Stretch(NamedTuple):
     """A bar of a time line.
 
     Attributes:
-        lane: whose it is.
-        kind: what it is, which gives its colour.
-        text: what is said of it.
+        lane: the lane, such as a task.
+        kind: the kind, which determines the colour.
+        text: the description.
         order: the numbers of its first and last event.
-        seconds: when it began and ended, by the clock.
+        seconds: the times of its beginning and its end, by the clock.
     """
 
     lane: str
@@ -58,7 +58,7 @@ class Stretch(NamedTuple):
 
 
 def lines(title: str, series: Sequence[Series], along: str, up: str, words: Table | Prose) -> Drawing:
-    """Steps over time, one line for each series; by order of events, and by the clock where it moves."""
+    """Steps over time, one line for each series; by the order of events and, if the clock moves, by the clock."""
     data = [
         {
             "type": "scatter", "mode": "lines", "line": {"shape": "hv", "color": COLOURS[at % len(COLOURS)]},
@@ -70,7 +70,7 @@ def lines(title: str, series: Sequence[Series], along: str, up: str, words: Tabl
     by_clock = [[point.seconds for point in each.points] for each in series]
     up_axis: dict[str, Any] = {"title": {"text": label(up)}, "rangemode": "tozero"}
     if max((point.value for each in series for point in each.points), default=0) <= _FEW:
-        up_axis["dtick"] = 1  # there are no half records
+        up_axis["dtick"] = 1  # the axis of a few records needs no fractions
     layout = {
         "xaxis": {"title": {"text": label(along)}}, "yaxis": up_axis, "legend": {"orientation": "h", "y": -0.25},
         "showlegend": True, "hovermode": "x",
@@ -82,7 +82,7 @@ def lines(title: str, series: Sequence[Series], along: str, up: str, words: Tabl
 def bars(
     title: str, values: Sequence[tuple[str, float]], along: str, up: str, words: Table | Prose | None = None
 ) -> Drawing:
-    """A bar for each name, in the order given; names that are long lie, so that they can be read."""
+    """A bar for each name, in the order of ``values``; the bars are horizontal if names are long."""
     lying = any(len(name) > 10 for name, _ in values)
     names, numbers = [label(name, 34) for name, _ in values], [value for _, value in values]
     trace = {
@@ -103,7 +103,7 @@ def bars(
 
 
 class _Places:
-    """Where the bars of each trace are: beginnings, and lengths from there."""
+    """The positions of the bars of each trace: beginnings and lengths."""
 
     def __init__(self) -> None:
         self.base: list[list[float]] = []
@@ -120,17 +120,17 @@ class _Places:
 def time_line(
     title: str, given: Sequence[Stretch], looks: Mapping[str, tuple[str, float]], along: str, words: Table
 ) -> Drawing:
-    """Bars in lanes, by order, or by clock where nothing has an order.
+    """Bars in lanes, by order, or by clock if no bar has an order.
 
-    By order, the beginnings and ends that are shown stand evenly: by the numbers of their events the bars of the last
-    tasks of a long run were hairs beside one that lasted all the time.
+    By order, the beginnings and ends of the bars are evenly spaced. With the numbers of their events as positions, the
+    bars of the last tasks of a long run would be too thin to see beside a bar of the whole run.
 
     Args:
-        title: what is seen.
-        given: the bars; lanes stand in the order in which they come, at most 60 of them.
+        title: the title.
+        given: the bars; lanes are in the order of their first bars, at most 60 of them.
         looks: the colour of each kind, and its width as a part of the lane; later kinds are drawn over earlier ones.
-        along: what the axis along is.
-        words: the same as a table.
+        along: the title of the x axis.
+        words: the same data as a table.
     """
     lanes = list(dict.fromkeys(each.lane for each in given))[:_MOST_LANES]
     kept = [each for each in given if each.lane in set(lanes)]
@@ -166,7 +166,7 @@ def time_line(
 
 
 def _views(along: str, by_order: Mapping[str, Any], by_clock: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Two views to choose from; none where the clock has not moved."""
+    """The two views that the reader can select; none if the clock has not moved."""
     if not any(value for each in by_clock["x"] for value in each):
         return []
     views = (("by order", by_order, along), ("by clock", by_clock, "seconds by the clock"))

@@ -1,4 +1,4 @@
-"""The layouts that region.yaml gives to queues, loaded; and a record in a line by one."""
+"""Load the layouts that region.yaml gives to queues; show a record on one line by its layout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["in_a_line", "queue_layouts"]
 
 
 def queue_layouts(file: RegionFile) -> Mapping[str, Layout]:
-    """The layout of each queue that region.yaml gives one to, in the region's code page.
+    """The layout of each queue for which region.yaml has one, in the code page of the region.
 
     Raises:
         DefinitionError: files cannot be read, or have no such record; all problems are listed.
@@ -31,7 +31,7 @@ def queue_layouts(file: RegionFile) -> Mapping[str, Layout]:
 
 
 def in_a_line(record: bytes, layout: Layout) -> str:
-    """The elementary fields of a record with their values; what is no value, or no such record, in hexadecimal."""
+    """The elementary fields of a record with their values; invalid values and records are shown in hexadecimal."""
     try:
         found = layout.found_in(record)
     except (LayoutError, LookupError):

@@ -1,7 +1,7 @@
-"""What leads where: aliases, queues, the transactions that triggers start, data sets, remote queues, links.
+"""The topology of regions: where aliases, triggers, data sets, remote queues and links lead.
 
-Made from definitions alone, so nothing is opened, imported or run. A remote queue leads to the region that has it where
-that one is given too, otherwise to the system by its SYSID. A data queue of another system (DDM) does the same.
+It is made only from definitions: nothing is opened, imported or run. A remote queue leads to the queue in the region
+that has it if that region is part of the topology, otherwise to the system by its SYSID. So does a DDM data queue.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _SYMBOL_OF: Final = {"TRANSACTION": "diamond", "DATASET": "square", "SYSTEM": "h
 
 
 class Node(NamedTuple):
-    """A queue, or what one leads to.
+    """A queue, or a target of a queue.
 
     Attributes:
-        id: unique: ``APPLID/KIND/NAME``.
+        id: a unique id, ``APPLID/KIND/NAME``.
         kind: INTRA, EXTRA, INDIRECT, REMOTE, DTAQ; TRANSACTION, DATASET, SYSTEM.
-        owner: the region or system; empty for one that is only named.
+        owner: the region or system; empty if it is only a target.
         name: its name.
-        detail: what else its definition says, in words.
+        detail: other attributes of its definition, as text.
     """
 
     id: str
@@ -48,12 +48,12 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A way from one node to another.
+    """A connection from one node to another.
 
     Attributes:
-        source, target: ids.
-        how: ``alias of``, ``starts``, ``data set``, ``shipped to``, ``linked with``.
-        detail: such as the trigger level.
+        source, target: the ids of the nodes.
+        how: the kind of connection: ``alias of``, ``starts``, ``data set``, ``shipped to``, ``linked with``.
+        detail: details, such as the trigger level.
     """
 
     source: str
@@ -63,13 +63,13 @@ class Edge(NamedTuple):
 
 
 class Site(NamedTuple):
-    """A region or system whose definitions are looked at.
+    """A region or system, as far as its topology needs it.
 
     Attributes:
-        name: APPLID, or the system's name.
-        sysid: what other regions know it by; empty for an IBM i system.
-        definitions: what is installed there.
-        files: the file of a DD name, where a card says it.
+        name: the APPLID, or the name of the system.
+        sysid: the SYSID of the region; empty for an IBM i system.
+        definitions: its definitions.
+        files: the file of each DD name that has a DD card.
     """
 
     name: str
@@ -80,28 +80,28 @@ class Site(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """Nodes and the ways between them."""
+    """Nodes and the connections between them."""
 
     nodes: Sequence[Node]
     edges: Sequence[Edge]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
+        """Nodes and edges as values for JSON."""
         return {"nodes": [each._asdict() for each in self.nodes], "edges": [each._asdict() for each in self.edges]}
 
     def table(self, most: int = 2000) -> Table:
-        """A row for each way, and for each node without one."""
+        """A table with a row for each connection, and for each node without one."""
         known = {each.id: each for each in self.nodes}
         found = [
-            (*_told(known[each.source]), each.how, *_told(known[each.target])[:3], each.detail) for each in self.edges
+            (*_cells(known[each.source]), each.how, *_cells(known[each.target])[:3], each.detail) for each in self.edges
         ]
         met = {end for each in self.edges for end in (each.source, each.target)}
-        found += [(*_told(each), "", "", "", "", "") for each in self.nodes if each.id not in met]
+        found += [(*_cells(each), "", "", "", "", "") for each in self.nodes if each.id not in met]
         heads = ("in", "kind", "name", "its definition", "", "in", "kind", "name", "by")
         return Table(heads, sorted(found), "Queues and where they lead", most=most, rest="tdq topology --json has all")
 
     def picture(self) -> Drawing:
-        """Columns of aliases, queues and where they lead, with arrows; so many rows that they can be read."""
+        """A chart with columns of aliases, queues and targets, connected by arrows; the number of rows is limited."""
         places = _placed(self)
         if len(places) < len(self.nodes):
             title = f"Topology: {len(places):,} of {len(self.nodes):,} queues and targets; the table has more"
@@ -122,21 +122,21 @@ class Topology:
         return Drawing(title, data, layout, self.table(), 110 + _ROW * rows)
 
 
-def _told(node: Node) -> tuple[str, str, str, str]:
+def _cells(node: Node) -> tuple[str, str, str, str]:
     return node.owner, node.kind, node.name, node.detail
 
 
 def topology(owners: Iterable[Site]) -> Topology:
     """The topology of regions and systems."""
-    given = list(owners)
-    found = _Found(given)
-    for owner in given:
-        found.add(owner)
-    return Topology(list(found.nodes.values()), found.edges)
+    sites = list(owners)
+    builder = _Builder(sites)
+    for site in sites:
+        builder.add(site)
+    return Topology(list(builder.nodes.values()), builder.edges)
 
 
-class _Found:
-    """Nodes and edges in the making."""
+class _Builder:
+    """Collects nodes and edges."""
 
     def __init__(self, given: Iterable[Site]) -> None:
         self.nodes: dict[str, Node] = {}
@@ -146,7 +146,7 @@ class _Found:
         self._by_sysid = {each.sysid: each for each in given if each.sysid}
 
     def add(self, owner: Site) -> None:
-        """All that one region or system has."""
+        """Add the queues and connections of a region or system."""
         for queue in self._queues[owner.name].values():
             self._lead(owner, queue, self._put(_queue_node(owner, queue)))
         for dtaq in owner.definitions.dtaqs:
@@ -162,7 +162,7 @@ class _Found:
         return node.id
 
     def _lead(self, owner: Site, queue: Tdqueue, here: str) -> None:
-        """Where a queue leads."""
+        """Add the connection of a queue to its target."""
         if queue.type_in(owner.sysid) == "REMOTE":
             self.edges.append(Edge(here, self._remote(queue), "shipped to", f"SYSID {queue.remotesystem}"))
         elif isinstance(queue, IndirectQueue):
@@ -175,7 +175,7 @@ class _Found:
             self._trigger(owner, queue, here)
 
     def _alias(self, owner: Site, name: str) -> str:
-        """The queue that an alias stands for: the region's own, else the supplied one, which leads somewhere too."""
+        """Add the target of an alias: a defined queue, otherwise a supplied queue with its own target."""
         own = self._queues[owner.name].get(name)
         if own is not None:
             return self._put(_queue_node(owner, own))
@@ -197,7 +197,7 @@ class _Found:
         )
 
     def _remote(self, queue: Tdqueue) -> str:
-        """The queue in the region that has it, where that is given, otherwise its name there."""
+        """Add the target of a remote queue: the queue in its region, or its name if the region is not included."""
         there = self._by_sysid.get(queue.remotesystem)
         found = self._queues[there.name].get(queue.remote_queue) if there is not None else None
         if there is not None and found is not None:
@@ -227,11 +227,11 @@ def _detail(queue: Tdqueue, kind: str) -> str:
     return f"TYPEFILE {queue.typefile}" if kind == "EXTRA" and isinstance(queue, ExtraQueue) else ""
 
 
-# the picture ---------------------------------------------------------------------------------------------------------
+# the chart -----------------------------------------------------------------------------------------------------------
 
 
 def _placed(given: Topology) -> dict[str, tuple[int, int]]:
-    """Column and row of each node: queues as they come, aliases and targets beside them, the rest below."""
+    """Column and row of each node: queues in their order, aliases and targets beside them, other nodes below."""
     columns = {each.id: _COLUMN_OF.get(each.kind, _LAST_COLUMN) for each in given.nodes}
     leads: dict[str, list[str]] = {}
     into: dict[str, list[str]] = {}
@@ -239,7 +239,7 @@ def _placed(given: Topology) -> dict[str, tuple[int, int]]:
         leads.setdefault(edge.source, []).append(edge.target)
         into.setdefault(edge.target, []).append(edge.source)
         if edge.how == "shipped to" and columns[edge.target] == 1:
-            columns[edge.source] = 0  # a remote queue stands before the one that it is
+            columns[edge.source] = 0  # a remote queue is left of its target
     met = leads.keys() | into.keys()
     queues = sorted((node for node in columns if columns[node] == 1), key=lambda node: node not in met)
     places: dict[str, tuple[int, int]] = {}
