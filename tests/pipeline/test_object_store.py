@@ -19,7 +19,10 @@ from tdqsim.cli import main
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.data_sets import stage_data_set
+from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.publishing import place, publish_json, published, stamp
+from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.stages import IngestRequest, read_table, run_ingest
 
 COPYBOOK = "01 R. 05 KIND PIC X. 05 ID PIC 9(5)."
@@ -134,6 +137,37 @@ def test_what_was_changed_there_at_the_same_length_is_made_again(store: str, pat
     made.write_bytes(bytes(len(good)))
     assert stage_data_set(path, f"{store}/stage", columns=["ID"], **OPTIONS) == found
     assert made.read_bytes() == good
+
+
+@pytest.fixture
+def requests_made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The requests that the S3 of this process has answered."""
+    serving, made = pytest.importorskip("werkzeug.serving"), list[str]()
+    monkeypatch.setattr(serving.WSGIRequestHandler, "log_request", lambda self, *_: made.append(self.command))
+    return made
+
+
+@pytest.mark.parametrize("megabytes", [24, pytest.param(200, marks=pytest.mark.slow)])
+def test_planning_takes_some_requests_however_large_the_file(
+    bucket: str, requests_made: list[str], tmp_path: Path, megabytes: int
+) -> None:
+    path, count = tmp_path / "large", megabytes * 1000
+    write_records(path, (f"{number:07d}".encode("cp037") * 143 for number in range(count)), Dcb(RecordFormat.VB))
+    place(f"{bucket}/large").write_bytes(path.read_bytes())
+    options = read_options({"path": f"{bucket}/large", "record_format": "VB", "input_split_size_mb": "1"})
+    requests_made.clear()
+    parts = plan(options)
+    assert len(parts) > megabytes * 0.9
+    assert len(requests_made) <= 5
+    reader, found = SplitReader(options), 0
+    for part in parts:
+        requests_made.clear()
+        for batch in reader.read(part):
+            first = batch.column(0)[0].as_py()
+            assert first == f"{found:07d}".encode("cp037") * 143
+            found += batch.num_rows
+        assert len(requests_made) <= 5
+    assert found == count
 
 
 def test_data_sets_are_read_from_there(store: str, path: Path, tmp_path: Path) -> None:

@@ -23,13 +23,16 @@ from tdqsim.pipeline.options import QsamOptions
 __all__ = [
     "CUT_HINT",
     "DESCRIPTOR",
+    "CutShort",
     "Frames",
     "FramingError",
     "Walk",
     "block_length_of",
     "blocked",
+    "blocks_in",
     "fixed_blocks",
     "found",
+    "halves_anywhere",
     "headed",
     "record_length_of",
     "spanned",
@@ -45,12 +48,16 @@ LIES_HINT = "see record_format, is_rdw_big_endian and rdw_adjustment, and that t
 
 
 class FramingError(DatasetError):
-    """A descriptor word or length lies; ``offset`` counts from the start of the bytes walked."""
+    """A descriptor word or length is wrong; ``offset`` counts from the start of the bytes walked."""
 
     def __init__(self, message: str, offset: int) -> None:
         self.offset = offset
         self.problem = message
         super().__init__(f"at offset {offset}: {message}")
+
+
+class CutShort(FramingError):
+    """The last record or block goes on behind the bytes walked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +120,7 @@ def record_length_of(word: bytes, options: QsamOptions) -> int:
     return length if length > 0 or not options.cobrix else NO_WORD
 
 
-def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints, int]:
+def blocks_in(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints, int]:
     """Start and end of each whole block's contents, and the bytes they take."""
     raw = data.tobytes() if len(data) < DESCRIPTOR else memoryview(data)  # type: ignore[arg-type]
     starts, ends, position = [], [], 0
@@ -130,7 +137,7 @@ def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints,
         position += size
         ends.append(position)
     if final and position < len(data):
-        raise FramingError(
+        raise CutShort(
             f"the last block is cut short: {len(data) - position} bytes are left of it; {CUT_HINT}", position
         )
     return np.array(starts, np.int64), np.array(ends, np.int64), position
@@ -138,7 +145,7 @@ def _blocks(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints,
 
 def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tuple[Ints, Ints]:
     """Offsets of all descriptor words in blocks, in file order, and the data lengths they say."""
-    said, other = _halves_anywhere(data, options)
+    said, other = halves_anywhere(data, options)
     live = starts < ends
     blocks, position, limit = np.flatnonzero(live), starts[live], ends[live]
     steps: list[tuple[Ints, Ints]] = []
@@ -166,7 +173,7 @@ def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tupl
     return heads, said(heads).astype(np.int64) + options.rdw_adjustment
 
 
-def _halves_anywhere(
+def halves_anywhere(
     data: Bytes, options: QsamOptions
 ) -> tuple[Callable[[Ints], npt.NDArray[np.uint16]], npt.NDArray[np.uint16]]:
     """The lengths in the descriptor words that begin at some places, and the other halves of words anywhere.
@@ -213,7 +220,7 @@ def blocked(options: QsamOptions) -> Walk:
     """Records with descriptor words, in blocks (VB)."""
 
     def walk(data: Bytes, final: bool) -> Frames:
-        starts, ends, used = _blocks(data, final, options)
+        starts, ends, used = blocks_in(data, final, options)
         heads, sizes = _chains(data, starts, ends, options)
         return found(data, heads + DESCRIPTOR, sizes, used)
 
@@ -225,7 +232,7 @@ def fixed_blocks(options: QsamOptions) -> Walk:
     length = options.length
 
     def walk(data: Bytes, final: bool) -> Frames:
-        starts, ends, used = _blocks(data, final, options)
+        starts, ends, used = blocks_in(data, final, options)
         rest = (ends - starts) % length
         if rest.any():
             at = int(rest.argmax())
@@ -245,7 +252,7 @@ def spanned(options: QsamOptions) -> Walk:
     """Segment codes: 0 a whole record, 1 its first segment, 3 one in between, 2 the last."""
 
     def walk(data: Bytes, final: bool) -> Frames:
-        starts, ends, used = _blocks(data, final, options)
+        starts, ends, used = blocks_in(data, final, options)
         heads, sizes = _chains(data, starts, ends, options)
         codes = data[heads + 2] & 3
         opens, closes = (codes & 2) == 0, (codes & 1) == 0
@@ -285,7 +292,7 @@ def _check_segments(heads: Ints, opens: npt.NDArray[np.bool_], closes: npt.NDArr
             f"a segment of a spanned record is missing before this one; {CUT_HINT}", int(heads[wrong[0]])
         )
     if final and not closes[-1]:
-        raise FramingError(f"the last record has no last segment; {CUT_HINT}", int(heads[-1]))
+        raise CutShort(f"the last record has no last segment; {CUT_HINT}", int(heads[-1]))
 
 
 def _payload(data: Bytes, starts: Ints, sizes: Ints) -> Bytes:
@@ -319,7 +326,7 @@ def headed(options: QsamOptions) -> Walk:
             starts.append(position + DESCRIPTOR)
             position = after
         if final and position < size:
-            raise FramingError(
+            raise CutShort(
                 f"the last record is cut short: {size - position} bytes are left of it; {CUT_HINT}", position
             )
         begin = np.array(starts, np.int64)

@@ -85,6 +85,7 @@ class QsamOptions:
     split_bytes: int = 32 * 1024 * 1024
     split_records: int = 0
     splittable: bool = True
+    plan: str = ""
     output: str = "file"
     write_onto_record_bytes: bool = False
     write_null_strings_as_spaces: bool = False

@@ -25,7 +25,16 @@ from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import MARKS, RedefineRules, SegmentedDecoder, fields_called
 from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_decoder, whole_families
 from tdqsim.pipeline.shape import column_name
-from tdqsim.pipeline.splits import BATCH_ROWS, Split, framing_error, open_file, records_before, walk_part
+from tdqsim.pipeline.splits import (
+    BATCH_ROWS,
+    EXACT,
+    Split,
+    framing_error,
+    open_file,
+    part_bounds,
+    records_before,
+    walk_part,
+)
 
 __all__ = ["CORRUPT_COLUMN", "SplitReader"]
 
@@ -184,8 +193,10 @@ class SplitReader:
         opened = open_file(split.place)
         first = max(split.first_record, 0)
         ids = SegmentIds(self.options, split.segments or SegmentState()) if self.options.segment_levels else None
+        end = EXACT
         try:
-            walk = walk_part(opened, split.start, split.end, self.options)
+            start, end = part_bounds(opened, split, self.options)
+            walk = walk_part(opened, start, end, self.options)
             if self._family is not None:
                 walk = whole_families(walk, self._roots_in)
             for base, frames in walk:
@@ -196,13 +207,14 @@ class SplitReader:
                         yield made
                 first += len(frames.starts)
         except FramingError as error:
-            raise framing_error(opened, split.path, error, self.options) from None
+            searched = end if end < split.data_end else EXACT
+            raise framing_error(opened, split.path, error, self.options, searched=searched) from None
         except _Malformed as error:
             number = error.number if split.first_record >= 0 else records_before(opened, error.place, self.options)
             raise ConversionError(
                 f"{split.path}: record {number + 1}, record at offset {error.place}: {error.args[0]}"
             ) from None
-        except OSError as error:
+        except (OSError, EOFError) as error:
             raise DatasetError(f"{split.path}: cannot be read: {error}") from error
         finally:
             opened.close()

@@ -1,9 +1,14 @@
-"""Cutting files into parts that tasks can read on their own, each beginning at a record.
+"""Cutting files into parts that tasks can read on their own.
 
-Fixed records are cut by arithmetic; blocked ones at blocks, found by reading the four bytes at the head of each; lines
-at the next separator; and those whose records are only known one after another (record descriptors without blocks,
-length fields, counters of tables) by one pass over the file. Compressed files are not cut. Files are looked at side by
-side.
+Files are cut by arithmetic, so that planning needs the size of a file and its first bytes. Where records have one
+length, the cuts are where records begin. Where descriptor words or separators lead from record to record, each task
+searches for the first boundary after its cut (:mod:`tdqsim.pipeline.boundaries`), and reads up to the one that is found
+after the next cut; both neighbours of a cut make the same search. A cut for which none is found does not count: the
+task before it reads on, and its own task is empty. A task whose records do not end where the next task begins fails.
+
+A pass over the file finds the cuts, and counts the records before each, where record numbers or segment ids are asked
+for, where parts have a number of records, and where only the data of a record tell its length. Compressed files are not
+cut, nor read before their task does. Several files are planned at the same time.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import unquote, urlparse
 
 import numpy as np
@@ -26,7 +31,9 @@ from pyarrow import fs
 from tdqsim.core.portable import read_at
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.descriptor_words import DESCRIPTOR, block_length_of, record_length_of
+from tdqsim.pipeline._numbers import Bytes, Ints
+from tdqsim.pipeline.boundaries import boundary, is_searchable
+from tdqsim.pipeline.descriptor_words import DESCRIPTOR, CutShort, blocks_in, record_length_of
 from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.format_check import HEAD, refuse_other_format, words_hint
 from tdqsim.pipeline.frames import Frames, FramingError, walk_for
@@ -42,6 +49,7 @@ __all__ = [
     "framing_error",
     "list_files",
     "open_file",
+    "part_bounds",
     "plan",
     "records_before",
     "walk_part",
@@ -58,12 +66,30 @@ CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zip")
 
 
+WALK_HINT: Final = (
+    "the data are damaged near there, or hold what looks like descriptor words; option plan=walk reads the file in one "
+    "pass"
+)
+EXACT: Final = -1
+PACKED: Final = -2
+WHOLE: Final = 1 << 62
+"""The end of data whose size is not known before they are read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A part of a file for one task: from ``start`` up to ``end``; ``first_record`` is -1 where it was not counted.
+    """A part of a file for one task.
 
-    ``path`` is unchanged from the options; a relative one begins in ``folder``, for a task may have another current
-    directory.
+    Attributes:
+        file_id: the number of the file in the read.
+        path: the file, as the options name it; a relative path begins in ``folder``, as a task may have another current
+            directory.
+        start, end: where it begins and ends; boundaries, or cuts from which boundaries are searched for.
+        first_record: the number of its first record; -1 where records were not counted.
+        segments: the segments before it, where their ids are asked for.
+        folder: the current directory of the plan.
+        data_end: where the data of the file end, if ``start`` and ``end`` are cuts; else EXACT, or PACKED for a
+            compressed file, whose ``end`` is its size as it is stored.
     """
 
     file_id: int
@@ -73,6 +99,7 @@ class Split:
     first_record: int
     segments: SegmentState | None = None
     folder: str = ""
+    data_end: int = EXACT
 
     @property
     def place(self) -> str:
@@ -104,10 +131,15 @@ class _Local:
 
 
 class _Unpacked:
-    """A compressed file as if it were not. It is meant to be read forwards: going back begins at the beginning."""
+    """The content of a compressed file, to be read forwards: going back begins at the beginning.
+
+    Attributes:
+        held_back: so many bytes at its end are not read.
+    """
 
     def __init__(self, path: str, codec: str) -> None:
         self.path, self.codec = path, codec
+        self.held_back = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -124,13 +156,14 @@ class _Unpacked:
             if not self.kept:
                 return b""
         self.kept, self.start = self.kept[offset - self.start :], offset
-        while len(self.kept) < size and (more := self.stream.read(size - len(self.kept))):
+        wanted = size + self.held_back
+        while len(self.kept) < wanted and (more := self.stream.read(wanted - len(self.kept))):
             self.kept += more
-        return self.kept[:size]
+        return self.kept[: max(min(size, len(self.kept) - self.held_back), 0)]
 
     def size(self) -> int:
-        """How many bytes there are; reads all of it."""
-        total = 0
+        """How many bytes can be read; reads all of them."""
+        total = -self.held_back
         while chunk := self.stream.read(CHUNK):
             total += len(chunk)
         self.close()
@@ -298,16 +331,14 @@ def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
 
 def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, wanted: bool) -> list[Split]:
     path, size = file
+    start, end = options.file_start_offset, size - options.file_end_offset
     opened = open_file(path)
     try:
         if isinstance(opened, _Unpacked):
-            size, options = opened.size(), replace(options, splittable=False)
-        start, end = options.file_start_offset, size - options.file_end_offset
+            return [Split(file_id, path, start, size, 0, data_end=PACKED)]
         if start > end:
             raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
-        if options.check_words and not (options.self_sized or options.extracted):
-            head = opened.read_at(min(HEAD, end - start), start)
-            refuse_other_format(head, start, options, whole=start + len(head) == end)
+        _check_head(opened, start, end, options)
         cuts, counts = _cuts(opened, start, end, options, wanted or bool(options.segment_levels))
         states = _states(opened, cuts, end, options)
     except FramingError as error:
@@ -316,8 +347,18 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
         raise DatasetError(f"{path}: cannot be read: {error}") from error
     finally:
         opened.close()
+    data_end = end if counts[-1] < 0 else EXACT
     bounds = list(zip(cuts, [*cuts[1:], end], strict=True))
-    return [Split(file_id, path, low, high, counts[i], states[i]) for i, (low, high) in enumerate(bounds)]
+    return [
+        Split(file_id, path, low, high, counts[i], states[i], data_end=data_end) for i, (low, high) in enumerate(bounds)
+    ]
+
+
+def _check_head(opened: Opened, start: int, end: int, options: QsamOptions) -> None:
+    """Refuse a file whose first bytes show another format."""
+    if options.check_words and not (options.self_sized or options.extracted):
+        head = opened.read_at(min(HEAD, end - start), start)
+        refuse_other_format(head, start, options, whole=start + len(head) == end or len(head) < HEAD)
 
 
 def _states(opened: Opened, cuts: list[int], end: int, options: QsamOptions) -> list[SegmentState | None]:
@@ -330,7 +371,6 @@ def _states(opened: Opened, cuts: list[int], end: int, options: QsamOptions) -> 
 
 def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bool) -> tuple[list[int], list[int]]:
     """Where parts begin, and the number of the first record of each (-1: not counted)."""
-    recfm = options.recfm
     if options.extracted:
         return [start], [0]
     if unit := _unit(options):
@@ -338,17 +378,30 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
         step = records * unit if options.splittable else max(end - start, 1)
         cuts = list(range(start, end, step)) or [start]
         return cuts, [(cut - start) // unit for cut in cuts]
-    if options.splittable and options.split_records:
-        return _record_cuts(opened, start, end, options)
-    if not options.splittable or end - start <= options.split_bytes:
+    if not options.splittable or (end - start <= options.split_bytes and not options.split_records):
         return [start], [0]
-    if options.blocked:
-        cuts = _block_cuts(opened, start, end, options)
-    elif recfm.separator and not options.self_sized:
-        cuts = _line_cuts(opened, start, end, options, recfm.separator)
-    else:
-        return _walked_cuts(opened, start, end, options)
-    return cuts, _counted(opened, cuts, end, options) if wanted else [0] + [-1] * (len(cuts) - 1)
+    if not (wanted or options.split_records or options.self_sized):
+        if options.plan == "walk":
+            return [start], [0]
+        if _can_search(opened, start, end, options):
+            cuts = list(range(start, end, options.split_bytes))
+            return cuts, [0] + [-1] * (len(cuts) - 1)
+    return _walked_cuts(opened, start, end, options)
+
+
+def _can_search(opened: Opened, start: int, end: int, options: QsamOptions) -> bool:
+    """Whether boundaries can be searched for: by the words at the head of the file, and by a first search."""
+    if options.recfm.separator:
+        return True
+    data = np.frombuffer(opened.read_at(min(HEAD, end - start), start), np.uint8)
+    try:
+        frames = walk_for(replace(options, minimum_record_length=0, maximum_record_length=0))(data, False)
+    except FramingError as error:
+        raise FramingError(error.problem, start + error.offset) from None
+    return (
+        is_searchable(data, frames.places, options)
+        and boundary(opened.read_at, start + options.split_bytes, end, options) is not None
+    )
 
 
 def _unit(options: QsamOptions) -> int:
@@ -360,101 +413,97 @@ def _unit(options: QsamOptions) -> int:
     return options.length if options.recfm.fixed else 0
 
 
-def _block_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> list[int]:
-    """Cuts at blocks that begin with a whole record or a first segment, about a part size apart."""
-    cuts, position, target = [start], start, start + options.split_bytes
-    read, head = opened.read_at, 8 if options.recfm.spanned else 4
-    usual = options.bdw_big_endian and options.bdw_adjustment == -4
-    while position < end:
-        word = read(head, position)
-        if (
-            usual and len(word) >= 4 and 0 < word[0] < 0x80 and not word[2] | word[3]
-        ):  # nearly every block of nearly every file
-            size = word[0] << 8 | word[1]
-        else:
-            size = block_length_of(word, options) if len(word) >= 4 else 0
-        if not size or position + size > end:
-            said = f"X'{word[:4].hex().upper()}'"
-            raise FramingError(
-                f"{said} is no block descriptor word, or its block is cut short; is the file really blocked (VB)?",
-                position,
-            )
-        if position >= target and (head == 4 or len(word) < 8 or not word[6] & 2):
-            cuts.append(position)
-            target = position + options.split_bytes
-        position += size
-    return cuts
-
-
-def _record_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> tuple[list[int], list[int]]:
-    """Cuts after so many records; of blocked ones, at the next block that begins with a record. One pass."""
-    every = replace(options, split_bytes=1)
-    blocked = options.blocked
-    headed = blocked or (not options.self_sized and options.recfm is RecordFormat.RDW)
-    starts: Any = np.array(_block_cuts(opened, start, end, every) if blocked else [], np.int64)
-    cuts, counts, seen = [start], [0], 0
-    for base, frames in walk_part(opened, start, end, options):
-        places = frames.places + base
-        while counts[-1] + options.split_records < seen + len(places):
-            wanted = max(counts[-1] + options.split_records - seen, 0)
-            at = int(places[wanted]) - (DESCRIPTOR if headed else 0)
-            if blocked:  # a record that heads its block begins four bytes after it
-                at = int(starts[min(np.searchsorted(starts, at - 4), len(starts) - 1)])
-            index = int(np.searchsorted(places, at, "right" if headed else "left"))  # one of no bytes may end there
-            if at <= cuts[-1] or index >= len(places):
-                break
-            cuts.append(at)
-            counts.append(seen + index)
-        seen += len(places)
-    return cuts, counts
-
-
-def _line_cuts(opened: Opened, start: int, end: int, options: QsamOptions, separator: bytes) -> list[int]:
-    cuts, target = [start], start + options.split_bytes
-    while target < end:
-        position = target - 1
-        while position < end:
-            found = opened.read_at(1 << 16, position).find(separator[-1:])
-            if found >= 0:
-                position += found + 1
-                break
-            position += 1 << 16
-        if position >= end:
-            break
-        cuts.append(position)
-        target = position + options.split_bytes
-    return cuts
-
-
 def _walked_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> tuple[list[int], list[int]]:
-    """One pass over the file: where every record is, so the records are counted too."""
-    cuts, counts, seen, target = [start], [0], 0, start + options.split_bytes
-    for base, frames in walk_part(opened, start, end, options):
-        places = frames.places + base - (0 if options.self_sized else 4)
-        while len(places) and target <= places[-1]:
-            index = int(np.searchsorted(places, target))
-            cuts.append(int(places[index]))
-            counts.append(seen + index)
-            target = cuts[-1] + options.split_bytes
-        seen += len(places)
+    """Cuts by one pass over the file, after so many bytes or records, and how many records are before each."""
+    cuts, counts, seen = [start], [0], 0
+    size, records = (1, options.split_records) if options.split_records else (options.split_bytes, 1)
+    side: Any = "left" if options.self_sized or options.recfm.separator else "right"  # of the places of records
+    for base, data, frames in _walked(opened, start, end, options):
+        heads = _heads(data, frames, options)
+        numbers = np.searchsorted(frames.places, heads, side) + seen
+        heads += base
+        while True:
+            after = np.searchsorted(heads, cuts[-1] + size), np.searchsorted(numbers, counts[-1] + records)
+            if (at := int(max(after))) >= len(heads):
+                break
+            cuts.append(int(heads[at]))
+            counts.append(int(numbers[at]))
+        seen += len(frames.starts)
     return cuts, counts
 
 
-def _counted(opened: Opened, cuts: list[int], end: int, options: QsamOptions) -> list[int]:
-    counts, seen = [], 0
-    for low, high in zip(cuts, [*cuts[1:], end], strict=True):
-        counts.append(seen)
-        seen += sum(len(frames.starts) for _, frames in walk_part(opened, low, high, options))
-    return counts
+def _heads(data: Bytes, frames: Frames, options: QsamOptions) -> Ints:
+    """Where a part may begin, in bytes that were walked: at records, lines, or blocks that do not begin in a record."""
+    if options.self_sized:
+        return frames.places.copy()
+    if separator := options.recfm.separator:
+        places = frames.places
+        heads: Ints = places[(places == 0) | (data[places - 1] == separator[-1])]  # a line may be several records
+        return heads
+    if not options.blocked:
+        return frames.places - DESCRIPTOR
+    starts, ends, _ = blocks_in(data[: frames.used], True, options)
+    if options.recfm.spanned:
+        starts = starts[ends > starts]
+        starts = starts[data[starts + 2] & 2 == 0]
+    return starts - DESCRIPTOR
 
 
-def framing_error(opened: Opened, path: str, error: FramingError, options: QsamOptions) -> DatasetError:
-    """The error for people: file, record (counted from 1), offset, what is wrong first."""
+def part_bounds(opened: Opened, split: Split, options: QsamOptions) -> tuple[int, int]:
+    """Where the first record of a part begins, and where the last one ends.
+
+    Raises:
+        FramingError: the file is compressed, and its first bytes show another format; or boundaries are out of order.
+    """
+    if split.data_end == EXACT:
+        return split.start, split.end
+    if isinstance(opened, _Unpacked):
+        opened.held_back = options.file_end_offset
+        end = opened.size() if options.extracted else WHOLE
+        if split.start and not opened.read_at(1, split.start - 1):
+            raise DatasetError(f"{split.path}: it is shorter than what is to be skipped at its start and end")
+        _check_head(opened, split.start, end, options)
+        return split.start, end
+
+    def found(cut: int) -> int | None:
+        return boundary(opened.read_at, cut, split.data_end, options)
+
+    start = split.start if split.first_record == 0 else found(split.start)
+    if start is None:
+        return split.end, split.end
+    after = (found(cut) for cut in range(split.end, split.data_end, split.end - split.start))
+    end = next((place for place in after if place is not None), split.data_end)
+    if end < start:
+        raise FramingError(
+            f"a record is found to begin here, but {start} is the first place found after an earlier one; {WALK_HINT}",
+            end,
+        )
+    return start, end
+
+
+def framing_error(
+    opened: Opened, path: str, error: FramingError, options: QsamOptions, *, searched: int = -1
+) -> DatasetError:
+    """The error for users: file, record (counted from 1), offset, and what is wrong first.
+
+    Args:
+        opened: the file.
+        path: its name.
+        error: what was met.
+        options: of the read.
+        searched: the end of the part, if a search has found it.
+    """
     try:
         number = records_before(opened, error.offset, options) + 1
-    except FramingError as earlier:  # blocks are looked at side by side, so that it was not the first to be met
+    except FramingError as earlier:  # blocks are looked at together, so that it was not the first to be met
         return framing_error(opened, path, earlier, options)
-    return DatasetError(f"{path}: record {number}, at offset {error.offset}: {error.problem}{_hint(opened, options)}")
+    problem = error.problem
+    if searched >= 0 and isinstance(error, CutShort):
+        problem = (
+            f"the records do not lead to offset {searched}, where the descriptor words that follow show that a record "
+            f"begins; {WALK_HINT}"
+        )
+    return DatasetError(f"{path}: record {number}, at offset {error.offset}: {problem}{_hint(opened, options)}")
 
 
 def _hint(opened: Opened, options: QsamOptions) -> str:
@@ -514,6 +563,15 @@ def walk_part(
     if options.extracted:
         yield from extracted(opened.read_at, start, end, options)
         return
+    for position, _, frames in _walked(opened, start, end, options, whole=whole):
+        if len(frames.starts) or not whole:
+            yield position, frames
+
+
+def _walked(
+    opened: Opened, start: int, end: int, options: QsamOptions, *, whole: bool = True
+) -> Iterator[tuple[int, Bytes, Frames]]:
+    """The same, with the bytes that were walked."""
     walk: Callable[..., Frames] = walk_for(options)
     usual = BLOCK_CHUNK if options.blocked else CHUNK
     if options.recfm.fixed and not options.self_sized and not options.blocked:
@@ -521,15 +579,14 @@ def walk_part(
     size, position = usual, start
     while position < end:
         data = np.frombuffer(opened.read_at(min(size, end - position), position), np.uint8)
-        last = position + len(data) >= end
+        last = position + len(data) >= end or (end == WHOLE and len(data) < size)
         if not last and len(data) < size:
             raise FramingError("the file has become shorter since it was listed", position + len(data))
         try:
             frames = walk(data, last and whole)
         except FramingError as error:
-            raise FramingError(error.problem, position + error.offset) from None
-        if len(frames.starts) or not whole:
-            yield position, frames
+            raise type(error)(error.problem, position + error.offset) from None
+        yield position, data, frames
         if last:
             break
         if not frames.used:
