@@ -1,8 +1,8 @@
 """Exceptions at any line of a part of the package, for tests of what an interrupt leaves behind.
 
-Nothing is collected meanwhile: what is raised inside a finalizer of some other test's garbage is told of elsewhere and
-never reaches the command that is to be interrupted. When nothing was left to interrupt, the garbage of all the rounds
-is collected: files that were left open must not be found in a later test.
+The garbage collector is off meanwhile: an exception inside a finalizer of another test's garbage would be reported
+elsewhere and would never reach the command that is to be interrupted. ``conftest.py`` collects the garbage of such tests
+before the next test that does not tolerate files that were left open.
 """
 
 from __future__ import annotations
@@ -53,5 +53,3 @@ class RaiseAt:
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
         gc.enable()
-        if self.where is None:
-            gc.collect()

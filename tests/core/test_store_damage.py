@@ -316,18 +316,29 @@ def test_a_missing_file_is_named(copy: tuple[Path, Contents]) -> None:
         Store(path)
 
 
+@pytest.fixture(scope="module")
+def unclean(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[Path, Contents]]:
+    """Stores that were closed, and then opened and not closed cleanly after so many commits."""
+    made = {}
+    for commits in (0, 1, 5):
+        path = tmp_path_factory.mktemp("unclean") / "store"
+        expected = make(path, 20)
+        store = Store(path)
+        for number in range(commits):
+            store.durable.commit(meta={b"x": b"%d" % number})
+        store.close(clean=False)
+        made[commits] = path, expected
+    return made
+
+
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("commits", [0, 1, 5])
 def test_no_flipped_bit_of_the_meta_pages_lets_an_open_store_pass_for_one_that_was_closed(
-    tmp_path: Path, commits: int, seed: int
+    unclean: dict[int, tuple[Path, Contents]], tmp_path: Path, commits: int, seed: int
 ) -> None:
     """With no commit of its own the run has only removed the mark, and the page of the clean close is the other one."""
-    path = tmp_path / "store"
-    expected = make(path, 20)
-    store = Store(path)
-    for number in range(commits):
-        store.durable.commit(meta={b"x": b"%d" % number})
-    store.close(clean=False)
+    path, (made, expected) = tmp_path / "store", unclean[commits]
+    shutil.copytree(made, path)
     rng = random.Random(seed)
     newer = read_metas(path / "durable")[0]
     start = newer.index * PAGE
@@ -406,32 +417,44 @@ def test_a_damaged_store_is_never_opened_with_other_data(
     """LMDB trusts its pages, so damage of one may end the process; but no wrong record may ever come out."""
     path, expected = whole
     code = """
-    place = Path(sys.argv[1])
-    try:
-        with Store(place) as store:
-            for queue in store.durable.queues():
-                for entry in queue.entries():
-                    print(queue.name.hex(), entry.data.hex())
-    except StoreError as error:
-        print("refused", type(error).__name__)
-    """
-    ended = 0
-    for seed in range(rounds):
-        rng = random.Random(seed)
-        place = tmp_path / str(seed)
-        shutil.copytree(path, place)
-        file = place / "durable" / "data.mdb"
-        flip(file, rng, 0, used(file))
-        status, out, _ = _child.run(code, place)
-        ended += status != 0
-        found: Contents = {}
-        for line in out.splitlines():
-            name, data = line.split()
-            if name != "refused":
-                found.setdefault(bytes.fromhex(name), []).append(bytes.fromhex(data))
-        for name_, records in found.items():
-            assert subset(records, expected[name_]), (seed, name_)
+    import random, shutil
+    whole, place = Path(sys.argv[1]), Path(sys.argv[2])
+    file = place / "durable" / "data.mdb"
+    for seed in range(int(sys.argv[3])):
+        shutil.copytree(whole, place)
+        data, rng = bytearray(file.read_bytes()), random.Random(seed)
+        data[rng.randrange(len(data.rstrip(b"\\0")))] ^= 1 << rng.randrange(8)
+        file.write_bytes(data)
+        print("seed", seed, flush=True)
+        child = os.fork()
+        if not child:
+            try:
+                with Store(place) as store:
+                    for queue in store.durable.queues():
+                        for entry in queue.entries():
+                            print(queue.name.hex(), entry.data.hex())
+            except StoreError as error:
+                print("refused", type(error).__name__)
+            sys.stdout.flush()
+            os._exit(0)
+        print("status", os.waitpid(child, 0)[1], flush=True)
         shutil.rmtree(place)
+    """
+    status, out, errors = _child.run(code, path, tmp_path / "store", rounds)  # which forks: its children may end so
+    assert status == 0, errors
+    ended, seeds = 0, 0
+    found: Contents = {}
+    for word, value in (line.split() for line in out.splitlines()):
+        if word == "seed":
+            found.clear()
+        elif word == "status":
+            seeds += 1
+            ended += value != "0"
+            for name, records in found.items():
+                assert subset(records, expected[name]), (seeds, name)
+        elif word != "refused":
+            found.setdefault(bytes.fromhex(word), []).append(bytes.fromhex(value))
+    assert seeds == rounds
     assert ended <= rounds // 5
 
 

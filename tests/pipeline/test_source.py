@@ -11,13 +11,13 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="the extra tdqsim[spark] is not installed")
 
+from generators.option_tables import PAGES, with_tables
 from tdqsim.cli.guide import chapter
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.facts import table as facts_of
 from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.frames import walk_for
-from tdqsim.pipeline.option_pages import PAGES, with_tables
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.source import SplitReader
@@ -468,7 +468,7 @@ def test_the_table_of_options_is_whole():
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_tables_of_options_are_those_of_their_declarations(name):
-    assert with_tables(name) == chapter(name), "python -m tdqsim.pipeline.option_pages writes them"
+    assert with_tables(name) == chapter(name), "python -m generators.option_tables writes them"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cics import Abend, Condition
-from tdqsim.cics.uow.indoubt import decisions
+from tdqsim.cics.uow.indoubt import decision_kept, decisions
 from tdqsim.core.store import Durable
 from tdqsim.errors import RegionClosed, StoreFull
 from tests.recovery.helpers import WRITEQ, again, make, outcome, prepared, queue, triggered
@@ -319,8 +319,6 @@ def test_a_task_that_is_always_ready_does_not_keep_others_in_their_syncpoint(tmp
 
 def test_a_cold_start_keeps_what_others_will_ask(tmp_path):
     """Decisions that another region has not heard are kept; an initial start forgets them too."""
-    from tdqsim.cics.uow.indoubt import decision_kept
-
     store = tmp_path / "store"
     region = make(queue("LOGQ"), store=store)
     with region.task() as task:
@@ -364,8 +362,6 @@ def moments(store, monkeypatch, tmp_path, start):
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_start_that_is_killed_is_made_again_and_forgets_nothing(tmp_path, monkeypatch, start, then, clean):
     """All or nothing: the region of before, or the new one; what others will ask is kept unless it is thrown away."""
-    from tdqsim.cics.uow.indoubt import decision_kept
-
     store = tmp_path / "store"
     region = make(queue("LOGQ"), store=store)
     with region.task() as task:

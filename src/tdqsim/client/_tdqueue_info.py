@@ -1,4 +1,4 @@
-"""What INQUIRE TDQUEUE and SET TDQUEUE take and return; :mod:`tdqsim.cics.spi.row_types` writes it."""
+"""What INQUIRE TDQUEUE and SET TDQUEUE take and return; ``python -m generators.inquire_rows`` writes it."""
 
 from __future__ import annotations
 

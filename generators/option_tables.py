@@ -1,4 +1,4 @@
-"""Writes the tables of options in the guide from their declarations: ``python -m tdqsim.pipeline.option_pages``."""
+"""Writes the tables of options in the guide from their declarations: ``python -m generators.option_tables``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 from typing import Final
 
+import tdqsim
 from tdqsim.facts import table
 from tdqsim.pipeline.option_table import reference_table
 
 __all__ = ["PAGES", "with_tables"]
 
-_GUIDE: Final = Path(__file__).parents[1] / "guide"
+_GUIDE: Final = Path(tdqsim.__file__).parent / "guide"
 _TABLE: Final = re.compile(r"(?<=\n)\| option \|.*\n(?:\|.*\n)+")
 _QSAM: Final = {
     "option": "option", "for": "applies", "values": "values", "default": "default", "under cobol": "cobol",

@@ -1,8 +1,8 @@
-"""Writes ``_attributes.py``: what each resource class says of its attributes, for type checkers.
+"""Writes ``definitions/_attributes.py``: what each resource class says of its attributes, for type checkers.
 
 Type checkers read source and do not run it, so the declarations of the classes are written out as TypedDicts, what
 several classes have alike once:
-``python -m tdqsim.definitions.attribute_types``. A test sees that the file is what they say.
+``python -m generators.attribute_types``. A test compares the file with the classes.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
+from tdqsim import definitions
 from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES, Tdqueue
 
 __all__ = ["attribute_types_source"]
 
-_FILE: Final = Path(__file__).with_name("_attributes.py")
+_FILE: Final = Path(definitions.__file__).with_name("_attributes.py")
 _HEAD: Final = '''\
-"""The attributes of each kind of definition, for type checkers; :mod:`tdqsim.definitions.attribute_types` writes it."""
+"""The attributes of each kind of definition, for type checkers; ``python -m generators.attribute_types`` writes it."""
 
 from __future__ import annotations
 

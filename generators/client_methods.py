@@ -1,7 +1,7 @@
 """Writes the client's methods, one for each route of the API, as a module of typed Python.
 
-``python -m tdqsim.server.http.client_source`` writes ``client/_operations.py``; a test sees that the file is what the
-routes say. The thin client imports nothing of the server, so its methods are written out: names, parameters and answers
+``python -m generators.client_methods`` writes ``src/tdqsim/client/_operations.py``; a test compares the file with the
+routes. The thin client imports nothing of the server, so its methods are written out: names, parameters and answers
 are those of the routes, and type checkers and editors know them.
 """
 
@@ -28,11 +28,11 @@ from tdqsim.server.http.api import MODULES
 
 __all__ = ["client_source"]
 
-_FILE: Final = Path(__file__).parents[2] / "client" / "_operations.py"
+_FILE: Final = Path(answers.__file__).parents[1] / "_operations.py"
 _WAITING: Final = ("waitForState", "receiveEntry")
 _TYPES: Final = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}
 _HEAD: Final = '''\
-"""A method for each operation of the API; :mod:`tdqsim.server.http.client_source` writes it.
+"""A method for each operation of the API; ``python -m generators.client_methods`` writes it.
 
 What has no value is left out of a request, so that the server's default counts. A body is what is sent as JSON.
 """

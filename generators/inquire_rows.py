@@ -1,8 +1,8 @@
 """Writes what each INQUIRE is asked and returns, for type checkers and editors, out of ``facts/inquire.tsv``.
 
-Type checkers read source and do not run it, so the table's options are written out as classes:
-``python -m tdqsim.cics.spi.row_types`` writes ``rows.py`` and, as the thin client imports nothing of regions, the
-client's ``_tdqueue_info.py``. A test sees that the files are what the table says.
+Type checkers read source and do not run it, so the table's options are written out as classes. The thin client imports
+nothing of regions and has a file of its own: ``python -m generators.inquire_rows`` writes ``cics/spi/rows.py`` and the
+client's ``_tdqueue_info.py``. A test compares the files with the table.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from pathlib import Path
 from textwrap import fill
 from typing import Final
 
+import tdqsim
 from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda, InquireOption, SetOption
 
 __all__ = ["option_words_source", "row_types_source"]
 
-_FILE: Final = Path(__file__).with_name("rows.py")
-_CLIENTS_FILE: Final = Path(__file__).parents[2] / "client" / "_tdqueue_info.py"
+_PACKAGE: Final = Path(tdqsim.__file__).parent
+_FILE: Final = _PACKAGE / "cics" / "spi" / "rows.py"
+_CLIENTS_FILE: Final = _PACKAGE / "client" / "_tdqueue_info.py"
 _HEAD: Final = '''\
-"""What each INQUIRE is asked and returns, word by word; :mod:`tdqsim.cics.spi.row_types` writes it."""
+"""What each INQUIRE is asked and returns, word by word; ``python -m generators.inquire_rows`` writes it."""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ from tdqsim.facts import Cvda
 
 '''
 _CLIENTS_HEAD: Final = '''\
-"""What INQUIRE TDQUEUE and SET TDQUEUE take and return; :mod:`tdqsim.cics.spi.row_types` writes it."""
+"""What INQUIRE TDQUEUE and SET TDQUEUE take and return; ``python -m generators.inquire_rows`` writes it."""
 
 from __future__ import annotations
 
