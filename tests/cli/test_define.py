@@ -36,7 +36,7 @@ def test_check_counts_what_is_right_and_notes_what_has_no_effect(tdq: Tdq, good:
     ended = tdq("check", good)
     assert ended.code == 0
     assert "resources in 1 group\n" in ended.out
-    assert "PROGRAM(PAYPROG): is accepted and has no effect" in ended.out
+    assert "PROGRAM(PAYPROG) language: is accepted and has no effect" in ended.out
 
 
 def test_check_lists_all_problems_with_their_lines(tdq: Tdq, tmp_path: Path, good: Path) -> None:
@@ -63,8 +63,8 @@ DECK = """\
 DEFINE TDQUEUE(CSMX) GROUP(ONE) TYPE(INTRA) TRANSID(XYZ1)
 DEFINE FILE(ACCT) GROUP(ONE) DSNAME(A.B) STRINGS(2) LSRPOOLID(3)
 DEFINE FILE(CUST) GROUP(ONE) DSNAME(A.C) STRINGS(5)
-DEFINE PROGRAM(P1) GROUP(ONE)
-DEFINE PROGRAM(P2) GROUP(ONE)
+DEFINE PROFILE(P1) GROUP(ONE)
+DEFINE PROFILE(P2) GROUP(ONE)
 DEFINE MAPSET(M1) GROUP(ONE)
 DEFINE TDQUEUE(CSMX) GROUP(TWO) TYPE(INTRA)
 """
@@ -76,12 +76,12 @@ def test_what_has_no_effect_is_a_line_for_each_kind(tdq: Tdq, tmp_path: Path) ->
     first, *lines = tdq("check", "d.yaml").out.splitlines()
     assert first == "d.yaml: 7 resources in 2 groups"
     assert len(lines) == 4
-    assert "  PROGRAM: 2 resources have no effect; --notes lists them" in lines
+    assert "  PROFILE: 2 resources have no effect; --notes lists them" in lines
     assert any(line.startswith("  FILE: ") and " of 2 resources have no effect; --notes" in line for line in lines)
     assert any("MAPSET(M1): is accepted and has no effect" in line for line in lines)
     assert any("TDQUEUE(CSMX): is not used: group ONE has it" in line for line in lines)
     every = tdq("check", "d.yaml", "--notes").out
-    for note in ("FILE(CUST) strings", "FILE(ACCT) lsrpoolid", "PROGRAM(P1)", "PROGRAM(P2)"):
+    for note in ("FILE(CUST) strings", "FILE(ACCT) lsrpoolid", "PROFILE(P1)", "PROFILE(P2)"):
         assert f"{note}: is accepted and has no effect" in every
     (counted,) = json.loads(tdq("check", "d.yaml", "--json").out)["files"]
     assert counted["resources"] == 7

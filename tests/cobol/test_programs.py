@@ -729,6 +729,8 @@ def test_the_commands_whose_options_are_tested_are_all_of_the_table():
 def test_an_option_that_is_not_served_is_refused_when_checking_and_when_running(workshop, verb, option):
     if verb in ("HANDLE CONDITION", "HANDLE AID"):
         option = option.replace("'FAR '", "OVER")  # all that they name has a label
+    if verb == "LINK":
+        option = option.replace("SYSID", "INPUTMSG")
     command = f"EXEC CICS {COMPLETE[verb]} {option} END-EXEC"
     workshop.program("ODD", "77 P USAGE POINTER.", f"{command}.\nOVER.\n    GOBACK.")
     linked = []
@@ -776,9 +778,9 @@ def test_options_that_do_not_fit_are_refused(command, what):
 
 
 def test_a_function_answers_an_option_that_is_not_served(workshop):
-    workshop.program("FAR", "77 P PIC X.", "EXEC CICS LINK PROGRAM('THERE') SYSID('FAR ') END-EXEC.\nGOBACK.")
+    workshop.program("FAR", "77 P PIC X.", "EXEC CICS LINK PROGRAM('THERE') INPUTMSG('FAR ') END-EXEC.\nGOBACK.")
     asked = []
-    workshop.programs.verbs["LINK"] = lambda options, _level: asked.append(options["SYSID"].read())
+    workshop.programs.verbs["LINK"] = lambda options, _level: asked.append(options["INPUTMSG"].read())
     workshop.run("FAR")
     assert asked == [b"FAR "]
 

@@ -10,6 +10,7 @@ from tdqsim.definitions import (
     Definitions,
     define_connection,
     define_dtaq,
+    define_program,
     define_tdqueue,
     define_terminal,
     define_transaction,
@@ -118,9 +119,23 @@ connections = tried(
     name=words(4),
     group=group_names,
 )
+programs = tried(
+    define_program,
+    some(
+        status=st.sampled_from(["ENABLED", "DISABLED"]),
+        executionset=st.sampled_from(["FULLAPI", "DPLSUBSET"]),
+        remotesystem=words(4),
+        remotename=words(8),
+        transid=words(4),
+        language=st.sampled_from(["COBOL", "PLI"]),
+    ),
+    signature,
+    name=words(8),
+    group=group_names,
+)
 others = st.builds(
     other_resource,
-    st.sampled_from(["PROGRAM", "MAPSET", "PROFILE"]),
+    st.sampled_from(["PARTITIONSET", "MAPSET", "PROFILE"]),
     st.text("ABC123", min_size=1, max_size=8),
     group_names,
     st.dictionaries(
@@ -146,5 +161,9 @@ def unique(resources):
     return Definitions.of(kept.values())
 
 
-csd_definitions = st.lists(tdqueues | transactions | terminals | connections | others, max_size=6).map(unique)
-all_definitions = st.lists(tdqueues | transactions | terminals | connections | others | dtaqs, max_size=6).map(unique)
+csd_definitions = st.lists(tdqueues | transactions | terminals | connections | programs | others, max_size=6).map(
+    unique
+)
+all_definitions = st.lists(
+    tdqueues | transactions | terminals | connections | programs | others | dtaqs, max_size=6
+).map(unique)

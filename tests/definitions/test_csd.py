@@ -359,12 +359,12 @@ def test_a_listing_shows_nothing_as_zero():
 
 
 def test_what_csd_text_takes_for_the_group_is_no_attribute_of_a_resource_without_effect():
-    found = parse_csd_listing("  PROGRAM(P)  GROUP(G)  G(H)  LANGUAGE(COBOL)\n")
-    assert [entry.resource.without_effect for entry in found.definitions.entries] == [{"language": "COBOL"}]
-    assert [(report.subject, report.action) for report in found.reports] == [("PROGRAM(P) g", "skipped")]
+    found = parse_csd_listing("  MAPSET(P)  GROUP(G)  G(H)  RESIDENT(YES)\n")
+    assert [entry.resource.without_effect for entry in found.definitions.entries] == [{"resident": "YES"}]
+    assert [(report.subject, report.action) for report in found.reports] == [("MAPSET(P) g", "skipped")]
 
 
-@pytest.mark.parametrize("kind", ["TRANSACTION", "PROGRAM"])
+@pytest.mark.parametrize("kind", ["TRANSACTION", "MAPSET"])
 def test_a_value_with_control_characters_is_left_out(kind):
     found = parse_csd(f"DEFINE {kind}(P) GROUP(G) PROFILE(A\x0cB)\n")
     assert [entry.resource.without_effect for entry in found.definitions.entries] == [{}]

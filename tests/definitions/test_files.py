@@ -138,11 +138,11 @@ def test_in_two_groups_the_first_counts():
 @pytest.mark.rule("DEF-IDLE")
 def test_what_has_no_effect_is_noted():
     found = parse_definitions(
-        "group: G\nprogram:\n- {name: PAYPROG, language: COBOL}\nmapset:\n- name: F1\ntransaction:\n"
+        "group: G\nprofile:\n- {name: PAYPROF, printercomp: 'YES'}\nmapset:\n- name: F1\ntransaction:\n"
         "- {name: PAYP, program: PAYPROG, twasize: 100}\n"
     )
     assert [(note.line, note.resource, note.attribute) for note in found.notes] == [
-        (3, "PROGRAM(PAYPROG)", ""), (5, "MAPSET(F1)", ""), (7, "TRANSACTION(PAYP)", "twasize"),
+        (3, "PROFILE(PAYPROF)", ""), (5, "MAPSET(F1)", ""), (7, "TRANSACTION(PAYP)", "twasize"),
     ]  # fmt: skip
     assert len(found.resources) == 1
     assert found.transactions[0].without_effect == {"twasize": "100"}

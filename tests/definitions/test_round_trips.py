@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tdqsim.definitions import (
     Definitions,
     define_connection,
+    define_program,
     define_tdqueue,
     define_terminal,
     define_transaction,
@@ -114,6 +115,10 @@ FULL = [
         group="G", name="CICB", netname="APPLIDB", inservice="NO", securityname="LINKUSER", attachsec="IDENTIFY",
         accessmethod="VTAM", **STAMPS,
     ),
+    define_program(
+        group="G", name="PAYPROG", status="DISABLED", executionset="DPLSUBSET", remotesystem="CICB", remotename="FARPROG",
+        transid="PAYM", language="COBOL", **STAMPS,
+    ),
 ]  # fmt: skip
 
 
@@ -126,6 +131,7 @@ def test_every_attribute_of_every_type_comes_back():
         assert names - {"without_effect"} == set(resource_class.model_fields) - {"without_effect"}, resource_class
     assert {resource_class.__name__ for resource_class in given_attributes} == {
         "IntraQueue", "ExtraQueue", "IndirectQueue", "RemoteQueue", "Transaction", "Terminal", "Connection",
+        "ProgramDefinition",
     }  # fmt: skip
     definitions = Definitions.of(FULL)
     found = parse_csd(export_csd(definitions))

@@ -206,7 +206,14 @@ def _commarea(level: Level, area: Area, length: int | None, declared: ExecComman
 
 def _link(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     program, given = _given(level, options, declared)
-    level.task.link(program, **given)
+    datalength = options.get("DATALENGTH")
+    if datalength is not None:
+        given["datalength"] = datalength.number
+    for word in ("SYSID", "TRANSID"):
+        named = options.get(word)
+        if named is not None:
+            given[word.lower()] = named.read().decode("latin-1")
+    level.task.link(program, syncpointonreturn="SYNCONRETURN" in options, **given)
 
 
 def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
@@ -258,7 +265,7 @@ def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand
 
 _PASSED: Final = frozenset(["PROGRAM", "COMMAREA", "LENGTH", "CHANNEL"])
 _SERVED: Final = {
-    "LINK": _PASSED | {"DATALENGTH", "SYNCONRETURN"},  # which concern remote programs
+    "LINK": _PASSED | {"DATALENGTH", "SYNCONRETURN", "SYSID", "TRANSID"},
     "XCTL": _PASSED,
     "RETURN": frozenset(["TRANSID", "COMMAREA", "LENGTH", "CHANNEL", "IMMEDIATE"]),
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         define_connection,
         define_dtaq,
         define_file,
+        define_program,
         define_tdqueue,
         define_terminal,
         define_transaction,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.group import Definitions, GroupEntry, Note, load_definitions, parse_definitions
     from tdqsim.definitions.imports import Imported, ImportReport
     from tdqsim.definitions.other import OtherResource
+    from tdqsim.definitions.program import ProgramDefinition
     from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile, load_region_file
     from tdqsim.definitions.schema import json_schema, pipeline_json_schema, region_json_schema
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
@@ -61,6 +63,7 @@ __all__ = [
     "IntraQueue",
     "Note",
     "OtherResource",
+    "ProgramDefinition",
     "RegionFile",
     "RemoteQueue",
     "Resource",
@@ -71,6 +74,7 @@ __all__ = [
     "define_connection",
     "define_dtaq",
     "define_file",
+    "define_program",
     "define_tdqueue",
     "define_terminal",
     "define_transaction",
@@ -108,6 +112,7 @@ __getattr__, __dir__ = load_late(
             "define_connection",
             "define_dtaq",
             "define_file",
+            "define_program",
             "define_tdqueue",
             "define_terminal",
             "define_transaction",
@@ -122,6 +127,7 @@ __getattr__, __dir__ = load_late(
         ".group": ("Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions"),
         ".imports": ("ImportReport", "Imported"),
         ".other": ("OtherResource",),
+        ".program": ("ProgramDefinition",),
         ".regionfile": ("DdCard", "Dfhintra", "RegionFile", "load_region_file"),
         ".schema": ("json_schema", "pipeline_json_schema", "region_json_schema"),
         ".tdqueue": ("ExtraQueue", "IndirectQueue", "IntraQueue", "RemoteQueue", "Tdqueue"),

@@ -13,6 +13,7 @@ __all__ = [
     "FileAttributes",
     "IndirectQueueAttributes",
     "IntraQueueAttributes",
+    "ProgramDefinitionAttributes",
     "RemoteQueueAttributes",
     "ResourceAttributes",
     "TdqueueAttributes",
@@ -390,6 +391,46 @@ class FileAttributes(ResourceAttributes, total=False):
     table: str | int
     tablename: str | int
     updatemodel: str | int
+    userdata1: str | int
+    userdata2: str | int
+    userdata3: str | int
+
+
+class ProgramDefinitionAttributes(ResourceAttributes, total=False):
+    """Attributes of a PROGRAM."""
+
+    name: Required[str]
+    """The resource's name."""
+    status: Literal["ENABLED", "enabled", "DISABLED", "disabled"]
+    """A DISABLED program cannot be run."""
+    executionset: Literal["FULLAPI", "fullapi", "DPLSUBSET", "dplsubset"]
+    """DPLSUBSET: LINK runs it here with the commands only that it could issue in another region."""
+    remotesystem: str
+    """The SYSID of the region that runs it; empty for this one."""
+    remotename: str
+    """Its name there; its own name when not given."""
+    transid: str
+    """The transaction under which it runs there; CSMI when not given."""
+    api: str | int
+    application: str | int
+    cedf: str | int
+    concurrency: str | int
+    datalocation: str | int
+    dynamic: str | int
+    entrypoint: str | int
+    execkey: str | int
+    hotpool: str | int
+    jvm: str | int
+    jvmclass: str | int
+    jvmprofile: str | int
+    jvmserver: str | int
+    language: str | int
+    operation: str | int
+    reload: str | int
+    resident: str | int
+    rsl: str | int
+    usage: str | int
+    uselpacopy: str | int
     userdata1: str | int
     userdata2: str | int
     userdata3: str | int

@@ -21,12 +21,13 @@ __all__ = ["RESOURCE_CLASSES", "ResourceFault", "build", "known_attributes", "re
 class _Classes(Mapping[str, type[Resource]]):
     """Classes by kind, each imported when it is asked for: few files have definitions of every kind."""
 
-    _NAMES: Final = ("TRANSACTION", "TERMINAL", "CONNECTION", "TSMODEL", "FILE", "DTAQ")
+    _NAMES: Final = ("TRANSACTION", "TERMINAL", "CONNECTION", "TSMODEL", "FILE", "PROGRAM", "DTAQ")
 
     def __getitem__(self, kind: str) -> type[Resource]:
         if kind not in self._NAMES:
             raise KeyError(kind)
-        found: type[Resource] = getattr(import_module(f"tdqsim.definitions.{kind.lower()}"), kind.capitalize())
+        name = "ProgramDefinition" if kind == "PROGRAM" else kind.capitalize()
+        found: type[Resource] = getattr(import_module(f"tdqsim.definitions.{kind.lower()}"), name)
         return found
 
     def __contains__(self, kind: object) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
         FileAttributes,
         IndirectQueueAttributes,
         IntraQueueAttributes,
+        ProgramDefinitionAttributes,
         RemoteQueueAttributes,
         TerminalAttributes,
         TransactionAttributes,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
     from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.dtaq import Dtaq
     from tdqsim.definitions.file import File
+    from tdqsim.definitions.program import ProgramDefinition
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.transaction import Transaction
@@ -36,6 +38,7 @@ __all__ = [
     "define_connection",
     "define_dtaq",
     "define_file",
+    "define_program",
     "define_tdqueue",
     "define_terminal",
     "define_transaction",
@@ -119,6 +122,17 @@ def define_tsmodel(**attributes: Unpack[TsmodelAttributes]) -> Tsmodel:
         DefinitionError: as :func:`define_tdqueue`.
     """
     return cast("Tsmodel", _define("TSMODEL", attributes))
+
+
+def define_program(**attributes: Unpack[ProgramDefinitionAttributes]) -> ProgramDefinition:
+    """A PROGRAM definition from its attributes in lower case.
+
+    ``help(tdqsim.definitions.ProgramDefinition)`` tells them.
+
+    Raises:
+        DefinitionError: as :func:`define_tdqueue`.
+    """
+    return cast("ProgramDefinition", _define("PROGRAM", attributes))
 
 
 def define_file(**attributes: Unpack[FileAttributes]) -> File:

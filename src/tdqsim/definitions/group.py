@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
     from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.dtaq import Dtaq
     from tdqsim.definitions.file import File
+    from tdqsim.definitions.program import ProgramDefinition
     from tdqsim.definitions.tdqueue import Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.transaction import Transaction
@@ -132,6 +133,11 @@ class Definitions:
     def terminals(self) -> tuple[Terminal, ...]:
         """The TERMINAL definitions of :attr:`resources`."""
         return cast("tuple[Terminal, ...]", self._of("TERMINAL"))
+
+    @property
+    def programs(self) -> tuple[ProgramDefinition, ...]:
+        """The PROGRAM definitions of :attr:`resources`."""
+        return cast("tuple[ProgramDefinition, ...]", self._of("PROGRAM"))
 
     @property
     def tsmodels(self) -> tuple[Tsmodel, ...]:

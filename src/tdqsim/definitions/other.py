@@ -1,4 +1,4 @@
-"""Resources that a group may hold and that change nothing here: PROGRAM, MAPSET and the rest."""
+"""Resources that a group may hold and that change nothing here: MAPSET, PROFILE and the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class OtherResource(Resource):
 
     Attributes:
         name: the resource's name.
-        resource_type: ``PROGRAM``, ``MAPSET``, ...
+        resource_type: ``MAPSET``, ``PROFILE``, ...
     """
 
     name: Annotated[str, Text(32)]
@@ -23,5 +23,5 @@ class OtherResource(Resource):
 
     @property
     def title(self) -> str:
-        """``PROGRAM(PAYPROG)``."""
+        """``MAPSET(PAYMAPS)``."""
         return f"{self.resource_type}({self.name})"

@@ -248,6 +248,7 @@ CASES = [
     ("LINK", {"program": "PROG", "commarea": b"abc", "length": 2, "syncpointonreturn": True}, ()),
     ("LINK", {"program": "PROG", "commarea": b"abc", "length": -1}, ()),
     ("LINK", {"program": "NOPROG"}, ()),
+    ("LINK", {"program": "PROG", "sysid": "NONE", "transid": "PAYP"}, ()),
     ("LINK", {"program": "PROG", "commarea": b"abc", "length": 32764}, ()),
     ("XCTL", {"program": "PROG", "commarea": b"abc", "length": 32764}, ()),
     ("START", {"transid": "PAYP", "minutes": 6000}, ()),

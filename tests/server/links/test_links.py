@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tdqsim.cics import Condition, Region
+from tdqsim.cics import Abend, Condition, Region
 from tdqsim.core.messages import MessageFrame, encode
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
@@ -77,6 +77,34 @@ def test_function_shipping(regions):
     near.do(lambda: unit_of_work(back_out=False))
     assert near.do(lambda: near.region.peek("OWNQ")) == [b"own"]
     assert far.do(lambda: far.region.peek("FARQ")) == [b"far"]
+    assert near.do(lambda: near.region.tasks) == {}
+    eventually(lambda: far.do(lambda: far.region.tasks) == {})
+
+
+def test_a_program_of_the_other_process_runs_in_the_unit_of_work(regions):
+    near, far = regions
+
+    def server(task):
+        task.writeq_td("FARQ", bytes(task.commarea))
+        task.commarea[:4] = task.assign("APPLID").encode()[:4]
+        if task.commarea[4:] == b"bad!":
+            task.abend("OOPS")
+
+    def client(data):
+        def program(task):
+            area = bytearray(data)
+            task.writeq_td("OWNQ", data)
+            task.link("SERVER", area, sysid="FAR")
+            return bytes(area)
+
+        return near.region.start(program)
+
+    far.do(lambda: far.region.programs.register("SERVER", server))
+    with pytest.raises(Abend, match="OOPS"):
+        near.do(lambda: client(b"1234bad!"))
+    assert far.do(lambda: far.region.peek("FARQ")) == near.do(lambda: near.region.peek("OWNQ")) == []
+    assert near.do(lambda: client(b"1234good")) == b"FARAgood"
+    assert far.do(lambda: far.region.peek("FARQ")) == near.do(lambda: near.region.peek("OWNQ")) == [b"1234good"]
     assert near.do(lambda: near.region.tasks) == {}
     eventually(lambda: far.do(lambda: far.region.tasks) == {})
 

@@ -11,6 +11,7 @@ from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.enqueue import acquire, give_up
 from tdqsim.cics.kernel.issue import check_options
+from tdqsim.cics.kernel.levels import check_subset
 from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
@@ -86,14 +87,21 @@ def syncpoint(task: TaskBase, *, nohandle: Flag = False) -> None:
     """End the unit of work and commit it; the next recoverable request begins another.
 
     Raises:
-        Condition: ROLLEDBACK: it could not be committed and was backed out.
+        Condition: ROLLEDBACK: it could not be committed and was backed out. INVREQ 200: a distributed program link
+            without SYNCONRETURN runs the program.
     """
+    check_subset(task, syncpoint=True)
     take_syncpoint(task)
 
 
 @command("SYNCPOINT ROLLBACK", "INVREQ")
 def syncpoint_rollback(task: TaskBase, *, nohandle: Flag = False) -> None:
-    """End the unit of work and back it out: records of LOGICAL queues are as before it, others stay as they are."""
+    """End the unit of work and back it out: records of LOGICAL queues are as before it, others stay as they are.
+
+    Raises:
+        Condition: INVREQ 200: a distributed program link without SYNCONRETURN runs the program.
+    """
+    check_subset(task, syncpoint=True)
     take_rollback(task)
 
 
@@ -251,6 +259,7 @@ def _terminal(value: Callable[[TaskBase], object]) -> Callable[[TaskBase], objec
     """The value of an option that only a task with a terminal has."""
 
     def get(task: TaskBase) -> object:
+        check_subset(task)
         if task.facility is None:
             raise Condition(Resp.INVREQ, _NO_TERMINAL, "the task has no terminal")
         return value(task)

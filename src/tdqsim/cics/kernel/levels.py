@@ -8,12 +8,17 @@ XCTL, RETURN, Abnormal termination recovery (IBM Docs).
 
 from __future__ import annotations
 
+from typing import Final
+
 from tdqsim.cics.kernel.channels import Channel, checked_name
+from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.task import TaskData
 from tdqsim.facts import Resp
 
-__all__ = ["ProgramLevel", "level_of", "note_failure", "passed", "program_of"]
+__all__ = ["ProgramLevel", "check_subset", "is_outside_subset", "level_of", "note_failure", "passed", "program_of"]
+
+_OUTSIDE_SUBSET: Final = 200
 
 
 def level_of(task: TaskData) -> ProgramLevel:
@@ -26,6 +31,27 @@ def level_of(task: TaskData) -> ProgramLevel:
 def program_of(task: TaskData) -> str:
     """The name of the program that runs."""
     return task.program if task.level is None else task.level.program
+
+
+def check_subset(task: TaskData, *, syncpoint: bool = False) -> None:
+    """Refuse a command that a program may not issue which a distributed program link runs.
+
+    Args:
+        task: who issues it.
+        syncpoint: whether it takes a syncpoint, which it may with SYNCONRETURN; else it needs a terminal.
+
+    Raises:
+        Condition: INVREQ 200.
+    """
+    level = task.level
+    if level is not None and level.subset and (level.subset == "D" or not syncpoint):
+        why = f"program {level.program} runs by a distributed program link, which does not allow the command"
+        raise Condition(Resp.INVREQ, _OUTSIDE_SUBSET, why)
+
+
+def is_outside_subset(error: BaseException) -> bool:
+    """Whether a condition is that of :func:`check_subset`."""
+    return isinstance(error, Condition) and error.resp is Resp.INVREQ and error.resp2 == _OUTSIDE_SUBSET
 
 
 def note_failure(task: TaskData, error: BaseException) -> str:

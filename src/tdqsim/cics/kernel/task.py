@@ -25,7 +25,7 @@ from typing import Any, Final, Self, TypeVar, cast
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.eib import failure
 from tdqsim.cics.kernel.enqueue import release_all
-from tdqsim.cics.kernel.levels import note_failure
+from tdqsim.cics.kernel.levels import is_outside_subset, note_failure
 from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.model.task import TaskData
 from tdqsim.errors import RegionClosed, StoreError, UsageError, WrongThread
@@ -33,11 +33,13 @@ from tdqsim.facts import Cvda, Resp
 
 __all__ = [
     "TaskBase",
+    "abnormal_end",
     "give_up",
     "let_others_run",
     "open_browses",
     "refuse",
     "respond",
+    "take_last_syncpoint",
     "take_rollback",
     "take_syncpoint",
     "to_abend",
@@ -47,6 +49,7 @@ T = TypeVar("T")
 
 _PROGRAM_CHECK: Final = "ASRA"
 _BACKOUT_REQUIRED: Final = "ASPN"
+_OUTSIDE_SUBSET: Final = "ADPL"
 _NO_QUEUES: Final[dict[str, RequestTarget]] = {}
 _NO_BROWSES: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -93,13 +96,13 @@ class TaskBase(TaskData):
                 if error is not None:
                     value = self._exit(error)
                 if self._unit is not None:
-                    _take_last_syncpoint(self)
+                    take_last_syncpoint(self)
                 self.end(normal=True)
             except RegionClosed:
                 raise
             except Exception as last:  # noqa: BLE001
                 abend = to_abend(self, last)
-                _abnormal_end(self, abend)
+                abnormal_end(self, abend)
                 raise abend from abend.cause
             return value  # noqa: TRY300  (an exception on this line counts as well)
         except BaseException:  # an interrupt belongs to the program outside; the task is over all the same
@@ -208,7 +211,7 @@ class TaskBase(TaskData):
                 self.end(normal=False)
                 return False
             self._exit(error)
-        _take_last_syncpoint(self)
+        take_last_syncpoint(self)
         self.end(normal=True)
         if self._outside:
             let_others_run(self)
@@ -310,7 +313,7 @@ def take_syncpoint(task: TaskData) -> None:
         raise Condition(Resp.ROLLEDBACK, detail="a participant of the unit of work could not prepare")
 
 
-def _take_last_syncpoint(task: TaskData) -> None:
+def take_last_syncpoint(task: TaskData) -> None:
     """Commit what is left when the program returns.
 
     Raises:
@@ -352,12 +355,15 @@ def to_abend(task: TaskData, error: BaseException) -> Abend:
         abend = error
     else:
         code = abend_code(error) if isinstance(error, Condition) else _PROGRAM_CHECK
+        if is_outside_subset(error):
+            code = _OUTSIDE_SUBSET
         abend = Abend(code or _PROGRAM_CHECK, error)
     task.abcode = abend.code
     return abend
 
 
-def _abnormal_end(task: TaskData, abend: Abend) -> None:
+def abnormal_end(task: TaskData, abend: Abend) -> None:
+    """End a task abnormally: dynamic backout, and message DFHAC2236."""
     region = task._region
     region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
     region.log.warning(

@@ -51,9 +51,11 @@ class ProgramLevel:
         invoker: the program whose LINK or XCTL runs this one; empty for the first program of the task.
         channel: the channel that the program was given, or None.
         channels: the channels that the program can name: that one, and those that it has made.
+        subset: D or DS for a program that a distributed program link runs, and for those that it links to: it has no
+            terminal, and with D takes no syncpoint. Empty for all others.
     """
 
-    __slots__ = ("channel", "channels", "commarea", "invoker", "program", "up")
+    __slots__ = ("channel", "channels", "commarea", "invoker", "program", "subset", "up")
 
     def __init__(
         self,
@@ -67,6 +69,7 @@ class ProgramLevel:
         self.commarea = commarea
         self.up = up
         self.invoker = invoker
+        self.subset: str = "" if up is None else up.subset
         self.channel = channel
         self.channels: dict[str, Channel] = {}
         if channel is not None:

@@ -150,6 +150,23 @@ class RegionLink(Protocol):
                 negative length.
         """
 
+    def ship_link(self, task: TaskData, program: str, order: bytes, *, apart: bool) -> bytes:
+        """Have a program run over there.
+
+        Args:
+            task: who asks; its unit of work becomes distributed, unless ``apart``.
+            program: the program's name in the other region.
+            order: the request in the byte form of :class:`~tdqsim.cics.programs.remote.LinkOrder`.
+            apart: whether the program has a unit of work of its own.
+
+        Returns:
+            What it has left in its COMMAREA or channel.
+
+        Raises:
+            Condition: as the other region answered, or SYSIDERR, TERMERR, INVREQ 14.
+            Abend: the program has ended with it.
+        """
+
     def leave(self) -> None:
         """This region ends, or has failed: the link is gone."""
 

@@ -1,29 +1,28 @@
 """LINK and XCTL.
 
 LINK passes the address of its COMMAREA: the program linked to sees and changes the caller's bytes, also when it abends
-later. XCTL passes a copy, and the program that issues it never goes on. Source: LINK, XCTL (IBM Docs).
+later. XCTL passes a copy, and the program that issues it never goes on. LINK to a program of another region is in
+:mod:`~tdqsim.cics.programs.remote`. Source: LINK, XCTL (IBM Docs).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, NoReturn
 
 from tdqsim.cics.kernel.channels import Channel
-from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt, command
+from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4OrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
-from tdqsim.cics.kernel.handling import NO_HANDLES, AbendExit
-from tdqsim.cics.kernel.levels import level_of, note_failure, passed, program_of
-from tdqsim.cics.kernel.task import TaskBase, to_abend
+from tdqsim.cics.kernel.handling import AbendExit
+from tdqsim.cics.kernel.levels import level_of, passed, program_of
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.level import ProgramLevel
-from tdqsim.cics.programs.table import Program, Programs
+from tdqsim.cics.programs.remote import LONGEST, LinkOrder, Passed, ship_link, where_program
+from tdqsim.cics.programs.running import find_program, on_level, run_program
 from tdqsim.errors import UsageError
-from tdqsim.facts import Resp, table
+from tdqsim.facts import Resp
 
 __all__ = ["abend_program", "link", "xctl"]
 
-_LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
 ProgramName = Annotated[str, Opt("name", 8, "PROGRAM")]
 Synconreturn = Annotated[bool, Opt("flag", word="SYNCONRETURN")]
 Commarea = Annotated[bytearray | memoryview | bytes | None, Opt("data", word="COMMAREA")]
@@ -36,8 +35,8 @@ ChannelName = Annotated[str | None, Opt("name", 16, "CHANNEL")]
 def _area(commarea: bytearray | memoryview | bytes | None, length: int | None) -> memoryview | None:
     """The COMMAREA as storage of the length asked for; what lies behind a short area is binary zeros."""
     size = (0 if commarea is None else len(commarea)) if length is None else length
-    if not 0 <= size <= _LONGEST:
-        raise Condition(Resp.LENGERR, 11, f"LENGTH is {size}; allowed are 0 to {_LONGEST}")
+    if not 0 <= size <= LONGEST:
+        raise Condition(Resp.LENGERR, 11, f"LENGTH is {size}; allowed are 0 to {LONGEST}")
     if commarea is None or size == 0:
         return None
     view = memoryview(bytearray(commarea) if isinstance(commarea, bytes) else commarea).cast("B")
@@ -54,56 +53,44 @@ def abend_program(task: TaskBase, name: str) -> AbendExit:
     """What HANDLE ABEND PROGRAM names: the program takes the level over when the task abends.
 
     Raises:
-        Condition: PGMIDERR 1: there is no such program.
+        Condition: PGMIDERR 1: there is no such program. PGMIDERR 9: another region has it.
     """
-    found = _find(task, name)
+    found = find_program(task, name)
 
     def run(_abend: Abend) -> object:
         level = level_of(task)
-        with _on(task, ProgramLevel(name, level.commarea, level.up, level.channel, level.invoker)):
-            return _run(task, found)
+        with on_level(task, ProgramLevel(name, level.commarea, level.up, level.channel, level.invoker)):
+            return run_program(task, found)
 
     return run
 
 
-def _find(task: TaskBase, name: str) -> Program:
-    programs: Programs = task._region.programs
-    found = programs.find(name)
-    if found is None:
-        raise Condition(Resp.PGMIDERR, 1, f"program {name} is not defined")
-    return found
+def _sent(area: memoryview | None, channel: Channel | None, datalength: int | None) -> Passed:
+    """What is sent to a program of another region.
+
+    Raises:
+        Condition: LENGERR 12, 13: DATALENGTH.
+    """
+    size = 0 if area is None else len(area)
+    if datalength is not None and datalength < 0:
+        raise Condition(Resp.LENGERR, 12, f"DATALENGTH is {datalength}; allowed are 0 and more")
+    if datalength is not None and datalength > size:
+        raise Condition(Resp.LENGERR, 13, f"DATALENGTH is {datalength}, the COMMAREA has {size} bytes")
+    if area is None:
+        return Passed(-1, b"", channel)
+    return Passed(size, area[:datalength].tobytes(), channel)
 
 
-@contextmanager
-def _on(task: TaskBase, level: ProgramLevel) -> Iterator[None]:
-    """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
-    before = task.level, task.handles, task.eib.eibcalen
-    task.level, task.handles = level, NO_HANDLES
-    task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
-    try:
-        yield
-    except Exception as error:
-        note_failure(task, error)
-        raise
-    finally:
-        task.level, task.handles, task.eib.eibcalen = before
+def _take_back(back: Passed, area: memoryview | None, channel: Channel | None) -> None:
+    """Put what a program of another region has left into the caller's storage, or into its channel."""
+    if area is not None and not area.readonly:
+        data = back.sent[: len(area)]
+        area[: len(data)] = data
+    if channel is not None and back.channel is not None:
+        channel.containers = back.channel.containers
 
 
-def _run(task: TaskBase, program: Program) -> object:
-    """Run a program to its RETURN; its own abend exit ends it normally."""
-    try:
-        return program(task)
-    except TaskReturn as leave:
-        return leave.value
-    except Exception as error:
-        leave_by = task.handles.abend
-        if leave_by is None:
-            raise
-        task.handles = task.handles._replace(abend=None, cancelled=leave_by)
-        return leave_by(to_abend(task, error))
-
-
-@command("LINK", "INVREQ LENGERR NOTAUTH PGMIDERR ROLLEDBACK SYSIDERR TERMERR", resource="program")
+@command("LINK", "CHANNELERR INVREQ LENGERR NOTAUTH PGMIDERR ROLLEDBACK SYSIDERR TERMERR", resource="program")
 def link(
     task: TaskBase,
     program: ProgramName,
@@ -111,31 +98,55 @@ def link(
     length: HalfwordOrNone = None,
     *,
     channel: ChannelName = None,
-    datalength: HalfwordOrNone = None,  # remote programs
-    syncpointonreturn: Synconreturn = False,  # remote programs
+    datalength: HalfwordOrNone = None,
+    sysid: Name4OrNone = None,
+    transid: Name4OrNone = None,
+    syncpointonreturn: Synconreturn = False,
     nohandle: Flag = False,
 ) -> Any:
-    """Run another program on a level below; then go on.
+    """Run another program on a level below, here or in another region; then go on.
+
+    A program whose definition names another REMOTESYSTEM, or any with SYSID, runs in that region, in a mirror task: a
+    distributed program link. It is part of this unit of work there, gets a copy of the COMMAREA or channel, and what it
+    has left in them comes back when it returns.
 
     Args:
         program: its name, 1 to 8 characters.
-        commarea: what it gets; a bytearray or memoryview is the very storage it sees and may change.
+        commarea: what it gets; a bytearray or memoryview is the very storage it sees and may change, or to which the
+            COMMAREA of a remote program comes back.
         length: how much of it, 0 to 32763; all when not given.
         channel: the channel that it gets and shares, instead of a COMMAREA.
-        datalength: accepted; it concerns programs of other systems.
-        syncpointonreturn: accepted; it concerns programs of other systems.
+        datalength: how many bytes of the COMMAREA are sent to a remote program, 0 to ``length``; the rest is binary
+            zeros there. All when not given.
+        sysid: the system that runs it; the local definition of the program is then not looked at.
+        transid: the transaction under which a remote program runs; CSMI when not given.
+        syncpointonreturn: SYNCONRETURN: a remote program has a unit of work of its own, committed when it returns.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
-        What a Python program returned; None of others.
+        What a Python program of this region returned; None of others.
 
     Raises:
-        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program. CHANNELERR 1: no name.
+        Condition: LENGERR 11, 12, 13: LENGTH or DATALENGTH is out of range, or DATALENGTH is more than LENGTH. PGMIDERR
+            1, 2: there is no such program, or it is disabled. CHANNELERR 1: no name. Of a remote program also INVREQ
+            14, 15: SYNCONRETURN or another TRANSID after a request of this unit of work to that region; INVREQ 16:
+            TRANSID is blank; SYSIDERR 18, 19: the system is not known, or not connected; TERMERR 17: the region or the
+            link failed while the program ran; ROLLEDBACK 29: with SYNCONRETURN, its work could not be committed.
+        Abend: a remote program has ended with it. Without SYNCONRETURN this unit of work can only be backed out.
     """
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
-    found = _find(task, program)
-    with _on(task, ProgramLevel(program, area, level_of(task), given, program_of(task))):
-        return _run(task, found)
+    system, there, mirror = where_program(task, program, sysid, transid)
+    if system:
+        order = LinkOrder(_sent(area, given, datalength), program_of(task), mirror, syncpointonreturn)
+        _take_back(ship_link(task, system, there, order), area, given)
+        return None
+    found = find_program(task, program)
+    below = ProgramLevel(program, area, level_of(task), given, program_of(task))
+    definition = task._region.programs.definition(program)
+    if definition is not None and definition.executionset == "DPLSUBSET":
+        below.subset = below.subset or "D"
+    with on_level(task, below):
+        return run_program(task, found)
 
 
 @command("XCTL", "INVREQ LENGERR NOTAUTH PGMIDERR", resource="program")
@@ -161,9 +172,9 @@ def xctl(
         Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program. CHANNELERR 1: no name.
     """
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
-    found = _find(task, program)
+    found = find_program(task, program)
     copy = None if area is None else memoryview(bytearray(area))
     up = task.level.up if task.level is not None else None
-    with _on(task, ProgramLevel(program, copy, up, given, program_of(task))):
-        value = _run(task, found)
+    with on_level(task, ProgramLevel(program, copy, up, given, program_of(task))):
+        value = run_program(task, found)
     raise TaskReturn(value)

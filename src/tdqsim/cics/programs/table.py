@@ -3,14 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from tdqsim.errors import UsageError
 
-__all__ = ["Program", "Programs"]
+__all__ = ["InstalledProgram", "Program", "Programs"]
 
 Program = Callable[[Any], object]
 """A program: called with its task. Its COMMAREA is ``task.commarea``."""
+
+
+class InstalledProgram(Protocol):
+    """A PROGRAM definition; see :class:`tdqsim.definitions.ProgramDefinition`."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def status(self) -> str:
+        """ENABLED or DISABLED."""
+
+    @property
+    def executionset(self) -> str:
+        """FULLAPI or DPLSUBSET."""
+
+    @property
+    def remotesystem(self) -> str:
+        """The system that has it; empty for this one."""
+
+    @property
+    def remotename(self) -> str:
+        """Its name there."""
+
+    @property
+    def transid(self) -> str:
+        """The transaction there."""
 
 
 class Programs:
@@ -18,6 +46,7 @@ class Programs:
 
     Attributes:
         finders: asked in turn for a program that was not registered; each gives the program or None.
+        definitions: the PROGRAM definitions that are installed, by name; a program needs none.
     """
 
     def __init__(
@@ -28,6 +57,7 @@ class Programs:
         self._table: dict[str, Program] = {}
         self._tables: dict[str, bytes] = {}
         self.finders = list(finders)
+        self.definitions: dict[str, InstalledProgram] = {}
         self._on_register = on_register
 
     def register(self, name: str, program: Program) -> None:
@@ -46,6 +76,14 @@ class Programs:
             raise UsageError(f"program {name}: {program!r} cannot be called; allowed are functions of a task")
         self._table[name.upper()] = program
         self._on_register()
+
+    def install(self, definition: InstalledProgram) -> None:
+        """Install a PROGRAM definition, in the place of one of that name."""
+        self.definitions[definition.name] = definition
+
+    def definition(self, name: str) -> InstalledProgram | None:
+        """The definition of a program; None for one that has none."""
+        return self.definitions.get(name.rstrip(" \0").upper()) if self.definitions else None
 
     def define_table(self, name: str, data: bytes) -> None:
         """Have bytes for what LOAD of this name finds, such as a table that is no COBOL.

@@ -4,7 +4,7 @@ A unit of work is called by its coordinator's name for it (``key``: APPLID and i
 of work come in pairs, question and answer (:data:`STEPS`); so do those by which two regions that have been apart find
 out what the other has decided (:data:`RESYNC_STEPS`)::
 
-    REQUEST    do READQ TD, WRITEQ TD or DELETEQ TD     REPLY         its outcome, and whether there is work now
+    REQUEST    do a command, or run a program            REPLY         its outcome, and whether there is work now
     PREPARE    be able to do either                     VOTE          whether that is promised
     COMMIT     the decision                             COMMITTED     whether it could be carried out
     BACKOUT    the decision                             BACKED_OUT    likewise

@@ -1,8 +1,9 @@
 """The other side of function shipping: mirror tasks that carry out what another region asks for.
 
-A mirror ends with its reply, unless it has touched a recoverable resource: then its unit of work here is a part of the
-requester's, and it stays until that one's coordinator has said how it ends, or cannot be asked any more. What comes in
-are messages, what goes out are the fields of their answers; the requester itself is never seen.
+A mirror ends with its reply, unless it has touched a recoverable resource or LINK has run a program: then its unit of
+work here is a part of the requester's, and it stays until that one's coordinator has said how it ends, or cannot be
+asked any more. What comes in are messages, what goes out are the fields of their answers; the requester itself is never
+seen.
 
 Sources: Transient data (function shipping), Application programming for CICS function shipping (IBM Docs).
 """
@@ -19,7 +20,9 @@ from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.interval import StartOrder, take_start
 from tdqsim.cics.kernel.security import link_user
+from tdqsim.cics.kernel.task import abnormal_end
 from tdqsim.cics.model.unit import UOW_ID_LENGTH
+from tdqsim.cics.programs.remote import LinkOrder, serve_link
 from tdqsim.cics.ship.messages import Fields, failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
@@ -37,12 +40,15 @@ __all__ = ["LONGEST_CHAIN", "LinkControl", "Mirror", "MirrorOutcome", "MirrorTas
 
 LONGEST_CHAIN: Final = LIMITS["daisy_chain_maximum"]
 _OURS: Final = re.compile(rf"[0-9A-F]{{{2 * UOW_ID_LENGTH}}}")
+_IN_CONVERSATION: Final = 14
+_OTHER_TRANSID: Final = 15
+_MIRROR_LOST: Final = 17
 _MIRROR: Final = REGION_DEFAULTS["mirror_transaction"]
 _SHIPPED: Final = frozenset(
     {
         Resp.INVREQ, Resp.IOERR, Resp.NOSPACE, Resp.NOTOPEN, Resp.LENGERR, Resp.QZERO, Resp.QBUSY, Resp.QIDERR,
         Resp.SYSIDERR, Resp.ISCINVREQ, Resp.NOTAUTH, Resp.DISABLED, Resp.LOCKED, Resp.NOTFND, Resp.TERMIDERR,
-        Resp.TRANSIDERR, Resp.USERIDERR,
+        Resp.TRANSIDERR, Resp.USERIDERR, Resp.PGMIDERR, Resp.TERMERR, Resp.ROLLEDBACK, Resp.CHANNELERR, Resp.ITEMERR,
     }
 )  # fmt: skip
 """What the other region can answer; anything else arrives as ISCINVREQ."""
@@ -78,12 +84,14 @@ class Mirror:
     Attributes:
         task: the task.
         part: its part; None before it has touched anything recoverable.
+        stays: whether it stays to the end of the unit of work all the same, as after a program that LINK has run.
     """
 
-    __slots__ = ("part", "task")
+    __slots__ = ("part", "stays", "task")
 
     def __init__(self, task: MirrorTask) -> None:
         self.task = task
+        self.stays = False
         self.part: Subordinate | None = None
 
 
@@ -224,9 +232,12 @@ class Mirrors:
         error: Exception | None = None
         record = b""
         try:
-            mirror = self._mirror(fields)
+            order = LinkOrder.from_bytes(message.data) if fields["command"] == "LINK" else None
+            mirror = self._mirror(fields, order)
         except Condition as condition:
-            return MirrorOutcome({"held": False, **failure_fields(condition)})
+            return MirrorOutcome({"held": key in self.mirrors, **failure_fields(condition)})
+        if order is not None:
+            return self._link(mirror, key, fields["queue"], order)
         try:
             record = _do(mirror.task, fields, message.data)
         except Condition as condition:
@@ -241,7 +252,35 @@ class Mirrors:
             self._release_if_idle(key, mirror)
         return MirrorOutcome({"held": key in self.mirrors, **failure_fields(error)}, record)
 
-    def _mirror(self, fields: Fields) -> Mirror:
+    def _link(self, mirror: Mirror, key: str, program: str, order: LinkOrder) -> MirrorOutcome:
+        """Run a program. Its abend ends the mirror; with work of the requester's, that must be backed out then."""
+        task, back = mirror.task, b""
+        error: Exception | None = None
+        must_back_out = False
+        try:
+            back = serve_link(task, program, order)
+            mirror.stays = mirror.stays or not order.apart
+        except Condition as condition:
+            error = self.answer(condition)
+        except (Abend, WouldWaitForever) as ended:
+            error, must_back_out = ended, not order.apart
+            if isinstance(ended, Abend):
+                abnormal_end(task, ended)
+            else:
+                task.end(normal=False)
+        except RegionClosed as closed:
+            error = Condition(Resp.TERMERR, _MIRROR_LOST, str(closed))
+        except LinkDown:
+            if order.apart:
+                task.end(normal=False)
+            raise
+        except TdqError as failed:
+            error = Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {failed}")
+        finally:
+            self._release_if_idle(key, mirror)
+        return MirrorOutcome({"held": must_back_out or key in self.mirrors, **failure_fields(error)}, back)
+
+    def _mirror(self, fields: Fields, order: LinkOrder | None) -> Mirror:
         """The mirror for a request, the one there is or a new one.
 
         Raises:
@@ -253,11 +292,25 @@ class Mirrors:
         self.check_service()
         if not 0 < fields["hops"] <= LONGEST_CHAIN:
             raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {fields['hops']} regions already")
-        mirror = self.mirrors.get(fields["key"]) or self._attach(fields)
+        mirror = self._mirror_for(fields, order)
         task, current = mirror.task, region.dispatcher.current
         task.hops = fields["hops"]
         task._dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
         task.strand = current if current.local is not None or self.waits_turn else None
+        return mirror
+
+    def _mirror_for(self, fields: Fields, order: LinkOrder | None) -> Mirror:
+        transid = "" if order is None else order.transid
+        mirror = self.mirrors.get(fields["key"])
+        if mirror is None:
+            if transid and transid not in self.region.transactions:
+                where = f"region {self.region.applid}"
+                raise Condition(Resp.SYSIDERR, detail=f"{where}: there is no transaction {transid} for a mirror")
+            return self._attach(fields, transid or _MIRROR)
+        if order is not None and order.apart:
+            raise Condition(Resp.INVREQ, _IN_CONVERSATION, "SYNCONRETURN, but the unit of work has a mirror already")
+        if transid and transid != mirror.task.transid:
+            raise Condition(Resp.INVREQ, _OTHER_TRANSID, f"the unit of work has mirror {mirror.task.transid} already")
         return mirror
 
     def check_service(self) -> None:
@@ -271,10 +324,10 @@ class Mirrors:
             where = f"connection {self.name} of region {self.region.applid}"
             raise Condition(Resp.SYSIDERR, detail=f"{where} is not in service")
 
-    def _attach(self, fields: Fields) -> Mirror:
+    def _attach(self, fields: Fields, transid: str) -> Mirror:
         region = self.region
         task = MirrorTask(
-            region, region.task_manager.next_number(), _MIRROR, self.userid_for(fields["userid"]), startcode="S"
+            region, region.task_manager.next_number(), transid, self.userid_for(fields["userid"]), startcode="S"
         )
         mirror = self.mirrors[fields["key"]] = Mirror(task)  # first: what is listed has somebody who ends it
         region.tasks[task.number] = task
@@ -315,9 +368,9 @@ class Mirrors:
     def _release_if_idle(self, key: str, mirror: Mirror) -> None:
         """A mirror that has touched nothing recoverable ends with its reply."""
         task = mirror.task
-        if task.has_uow:
+        if task.has_uow or (mirror.stays and not task.ended):
             uow = task.uow
-            if uow.locks or uow.physical or uow.participants or uow.kept:
+            if mirror.stays or uow.locks or uow.physical or uow.participants or uow.kept:
                 if mirror.part is None or mirror.part.uow is not uow:
                     mirror.part = Subordinate(uow, key, self.name)
                 return

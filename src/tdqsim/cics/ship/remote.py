@@ -35,7 +35,8 @@ from typing import TYPE_CHECKING, Final
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
-from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer, raise_failure
+from tdqsim.cics.ship.branch import Branch
+from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, LinkControl, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
@@ -48,116 +49,14 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.task import TaskData
     from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.cics.region import Region
-    from tdqsim.core.dispatch import Strand
 
-__all__ = ["Branch", "LinkEnd"]
+__all__ = ["LinkEnd"]
 
+_IN_CONVERSATION: Final = 14
+_MIRROR_LOST: Final = 17
+_NOT_CONNECTED: Final = 19
 _IRLINK: Final = "IRLINK"
 """The resource type of a wait for another region, as INQUIRE TASK shows it."""
-
-
-class Branch:
-    """Another region's part in a unit of work of this region: the participant that a syncpoint drives.
-
-    Attributes:
-        name: the connection to that region.
-        system: this region's view of the way there; another one when a region that had ended is back.
-        began: whether a request has got there.
-        held: whether there is work there that has to be ended.
-        waiter: the strand whose request is under way, or None.
-    """
-
-    __slots__ = ("_key", "_lost", "_uow", "began", "held", "name", "system", "waiter")
-
-    def __init__(self, system: LinkEnd, uow: UnitOfWork) -> None:
-        self.name = system.name
-        self.system = system
-        self.waiter: Strand | None = None
-        self._uow = uow
-        self._key = system.name_of(uow)
-        self._lost = False
-        self.began = self.held = False
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the unit of work can only be backed out."""
-        return self._lost
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the unit of work has ended here; over a new link the other region is reminded of its end, or asks."""
-        return self._uow.ended
-
-    def link_lost(self) -> None:
-        """The link went away with the unit of work unfinished: it can only be backed out now."""
-        self._lost = True
-        if self.waiter is not None:
-            self.waiter.cancel(LinkDown(f"{self.system!r}: the request was under way"))
-
-    def ship(self, task: TaskData, request: Fields, data: bytes) -> bytes:
-        """Send a request and give its reply.
-
-        Raises:
-            Condition: the other region's answer.
-            LinkDown: the request or its answer was lost.
-        """
-        system = self.system
-        if self._lost:
-            raise LinkDown(f"{system!r}: it was lost during this unit of work")
-        self.waiter = task._region.dispatcher.current
-        try:
-            answer = system.ask("REQUEST", {"key": self._key, **request}, data, task=task, went=self._went)
-        except LinkDown:
-            self._lost = True
-            raise
-        except BaseException:  # a purge, say: whether it was done, nobody knows
-            self._lost = self.held = self.began
-            system.say("ABANDON", {"key": self._key})
-            raise
-        finally:
-            self.waiter = None
-        self.held = answer.fields["held"]
-        raise_failure(answer)
-        return answer.data
-
-    def _went(self) -> None:
-        self.began = True
-
-    def prepare(self) -> bool:
-        """See :class:`~tdqsim.cics.model.unit.Participant`."""
-        if self._lost:
-            return False
-        try:
-            answer = self.system.ask("PREPARE", {"key": self._key})
-        except LinkDown:
-            return False
-        raise_failure(answer)
-        return bool(answer.fields["vote"])
-
-    def commit(self) -> None:
-        """Commit over there: see ``Participant``. A decision that is not heard is kept for the link's return."""
-        self._tell("COMMIT")
-
-    def back_out(self) -> None:
-        """Back out over there: see ``Participant``. That nothing is on record says backout to whoever asks later."""
-        self._tell("BACKOUT")
-
-    def _tell(self, decision: str) -> None:
-        """Send the decision; over a link that was lost and is back too, since the other region may be in doubt."""
-        system = self.system
-        system.branches.pop(self._uow.id, None)
-        if self._lost and not system.link.acquired:
-            return
-        late: list[Exception] = []
-        try:
-            answer = system.ask(decision, system.decided_by(self._key), late=late)
-        except LinkDown:
-            pass
-        else:
-            if decision == "COMMIT" and answer.fields["done"]:
-                system.note_heard(self._uow.id)
-        if late:
-            raise late[0]
 
 
 class LinkEnd:
@@ -429,11 +328,7 @@ class LinkEnd:
         nosuspend: bool = False,
     ) -> bytes:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`. The whole record comes back, whatever the area holds."""
-        request = {
-            "command": command, "queue": queue, "nosuspend": nosuspend, "userid": task.userid,
-            "transid": task.transid, "hops": self._check_way(task),
-            "dtimout_ns": -1 if task._dtimout_ns is None else task._dtimout_ns,
-        }  # fmt: skip
+        request = self._request(task, command, queue, nosuspend=nosuspend)
         uow = task.uow
         try:
             branch = self._branch(uow)
@@ -447,6 +342,37 @@ class LinkEnd:
             self._keep(uow, branch)
             if uow.ended:
                 branch.back_out()  # its own coordinator was lost while the request was under way
+
+    def _request(self, task: TaskData, command: str, name: str, *, nosuspend: bool = False) -> Fields:
+        return {
+            "command": command, "queue": name, "nosuspend": nosuspend, "userid": task.userid,
+            "transid": task.transid, "hops": self._check_way(task),
+            "dtimout_ns": -1 if task._dtimout_ns is None else task._dtimout_ns,
+        }  # fmt: skip
+
+    def ship_link(self, task: TaskData, program: str, order: bytes, *, apart: bool) -> bytes:
+        """See :class:`~tdqsim.cics.model.region.RegionLink`."""
+        try:
+            request = self._request(task, "LINK", program)
+        except Condition as condition:
+            resp2 = _NOT_CONNECTED if condition.resp is Resp.SYSIDERR else condition.resp2
+            raise Condition(condition.resp, resp2, condition.detail) from condition
+        uow = task.uow
+        branch = self._branch(uow)
+        if apart and (branch.held or branch.is_lost):
+            raise Condition(Resp.INVREQ, _IN_CONVERSATION, f"{self!r}: SYNCONRETURN, but the unit of work is there too")
+        try:
+            return branch.ship(task, request, order)
+        except LinkDown as error:
+            resp, resp2 = (Resp.TERMERR, _MIRROR_LOST) if branch.under_way else (Resp.SYSIDERR, _NOT_CONNECTED)
+            raise Condition(resp, resp2, str(error)) from error
+        finally:
+            if apart:
+                self.branches.pop(uow.id, None)
+            else:
+                self._keep(uow, branch)
+                if uow.ended:
+                    branch.back_out()
 
     def _check_way(self, task: TaskData) -> int:
         """How many regions a request will have come through over there; ISCINVREQ or SYSIDERR when it cannot go."""

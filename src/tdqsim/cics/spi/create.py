@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4, Opt, command, to_cvda
 from tdqsim.cics.kernel.conditions import Condition, check_sent
+from tdqsim.cics.kernel.levels import check_subset
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
@@ -94,7 +95,12 @@ def create_tdqueue(
 
 
 def _with_syncpoint(task: TaskBase, name: str, change: Callable[[], object]) -> None:
-    """Change the queue of a name and take a syncpoint, or neither."""
+    """Change the queue of a name and take a syncpoint, or neither.
+
+    Raises:
+        Condition: INVREQ 200: a distributed program link without SYNCONRETURN runs the program.
+    """
+    check_subset(task, syncpoint=True)
     queues = task._region.tdqueues
     before = queues.get(name)
     try:

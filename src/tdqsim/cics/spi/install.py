@@ -121,6 +121,9 @@ class _Plan(KeptChange):
                 self._terminal(cast("defs.Terminal", resource))
             case "FILE":
                 self._file(cast("defs.File", resource))
+            case "PROGRAM":
+                program, programs = cast("defs.ProgramDefinition", resource), self._region.programs
+                self._keep(program, programs.definitions, partial(programs.install, program))
             case "TSMODEL":
                 model = cast("defs.Tsmodel", resource)
                 self._keep(model, (model.name,), partial(self._region.ts.install, model))

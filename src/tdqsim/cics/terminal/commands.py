@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, check_sent
 from tdqsim.cics.kernel.handling import AidLabel
+from tdqsim.cics.kernel.levels import check_subset
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.terminal.maps import received, sent
@@ -33,6 +34,7 @@ MapsetName = Annotated[str | None, Opt("name", 7, "MAPSET")]
 
 
 def _screen(task: TaskBase) -> Screen:
+    check_subset(task)
     if task.facility is None:
         raise Condition(Resp.NOTALLOC, detail=_NO_TERMINAL)
     screens: Screens = task._region.screens
@@ -41,6 +43,7 @@ def _screen(task: TaskBase) -> Screen:
 
 def _bms_screen(task: TaskBase) -> Screen:
     """The screen of a BMS request, which is an abend and no condition in a task without a terminal."""
+    check_subset(task)
     if task.facility is None:
         raise Abend("ABM3", detail=_NO_TERMINAL)
     return _screen(task)

@@ -171,6 +171,8 @@ class ResourceCatalogue:
             region.connections[name] = cast("defs.Connection", resource)
         elif kind == "TSMODEL":
             region.ts.install(resource)
+        elif kind == "PROGRAM":
+            region.programs.install(resource)
         elif kind == "FILE":
             region.files.install(resource)
         else:
@@ -232,6 +234,7 @@ def _kinds() -> Mapping[str, type[defs.Resource]]:
         "CONNECTION": found.Connection,
         "TSMODEL": found.Tsmodel,
         "FILE": found.File,
+        "PROGRAM": found.ProgramDefinition,
     }
 
 

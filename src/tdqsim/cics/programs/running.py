@@ -1,0 +1,68 @@
+"""How a program is found, and runs on a level of its own: what LINK, XCTL and HANDLE ABEND PROGRAM share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from tdqsim.cics.kernel.conditions import Condition, TaskReturn
+from tdqsim.cics.kernel.handling import NO_HANDLES
+from tdqsim.cics.kernel.levels import note_failure
+from tdqsim.cics.kernel.task import TaskBase, to_abend
+from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.programs.table import Program, Programs
+from tdqsim.facts import Resp
+
+__all__ = ["find_program", "on_level", "run_program"]
+
+_NOT_DEFINED: Final = 1
+_DISABLED: Final = 2
+_REMOTE: Final = 9
+
+
+def find_program(task: TaskBase, name: str) -> Program:
+    """The program of this region with a name.
+
+    Raises:
+        Condition: PGMIDERR 1: there is none. PGMIDERR 2: it is disabled. PGMIDERR 9: another region has it.
+    """
+    programs: Programs = task._region.programs
+    definition = programs.definition(name)
+    if definition is not None and definition.remotesystem not in ("", task._region.sysid):
+        raise Condition(Resp.PGMIDERR, _REMOTE, f"program {name} is defined in system {definition.remotesystem}")
+    if definition is not None and definition.status == "DISABLED":
+        raise Condition(Resp.PGMIDERR, _DISABLED, f"program {name} is disabled")
+    found = programs.find(name)
+    if found is None:
+        raise Condition(Resp.PGMIDERR, _NOT_DEFINED, f"program {name} is not defined")
+    return found
+
+
+@contextmanager
+def on_level(task: TaskBase, level: ProgramLevel) -> Iterator[None]:
+    """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
+    before = task.level, task.handles, task.eib.eibcalen
+    task.level, task.handles = level, NO_HANDLES
+    task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
+    try:
+        yield
+    except Exception as error:
+        note_failure(task, error)
+        raise
+    finally:
+        task.level, task.handles, task.eib.eibcalen = before
+
+
+def run_program(task: TaskBase, program: Program) -> object:
+    """Run a program to its RETURN; its own abend exit ends it normally."""
+    try:
+        return program(task)
+    except TaskReturn as leave:
+        return leave.value
+    except Exception as error:
+        leave_by = task.handles.abend
+        if leave_by is None:
+            raise
+        task.handles = task.handles._replace(abend=None, cancelled=leave_by)
+        return leave_by(to_abend(task, error))

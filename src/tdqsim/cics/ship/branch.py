@@ -1,0 +1,126 @@
+"""The part that another region takes in a unit of work of this one: what a syncpoint drives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tdqsim.cics.ship.messages import Fields, raise_failure
+from tdqsim.core.transport import LinkDown
+
+if TYPE_CHECKING:
+    from tdqsim.cics.model.task import TaskData
+    from tdqsim.cics.model.unit import UnitOfWork
+    from tdqsim.cics.ship.remote import LinkEnd
+    from tdqsim.core.dispatch import Strand
+
+__all__ = ["Branch"]
+
+
+class Branch:
+    """Another region's part in a unit of work of this region: the participant that a syncpoint drives.
+
+    Attributes:
+        name: the connection to that region.
+        system: this region's view of the way there; another one when a region that had ended is back.
+        began: whether a request has got there.
+        held: whether there is work there that has to be ended.
+        under_way: whether the last request has got there.
+        waiter: the strand whose request is under way, or None.
+    """
+
+    __slots__ = ("_key", "_lost", "_uow", "began", "held", "name", "system", "under_way", "waiter")
+
+    def __init__(self, system: LinkEnd, uow: UnitOfWork) -> None:
+        self.name = system.name
+        self.system = system
+        self.waiter: Strand | None = None
+        self._uow = uow
+        self._key = system.name_of(uow)
+        self._lost = False
+        self.began = self.held = self.under_way = False
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the unit of work can only be backed out."""
+        return self._lost
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the unit of work has ended here; over a new link the other region is reminded of its end, or asks."""
+        return self._uow.ended
+
+    def link_lost(self) -> None:
+        """The link went away with the unit of work unfinished: it can only be backed out now."""
+        self._lost = True
+        if self.waiter is not None:
+            self.waiter.cancel(LinkDown(f"{self.system!r}: the request was under way"))
+
+    def ship(self, task: TaskData, request: Fields, data: bytes) -> bytes:
+        """Send a request and give its reply.
+
+        An abend of a program that LINK runs, with work that has to be ended: that can only be backed out.
+
+        Raises:
+            Condition: the other region's answer.
+            LinkDown: the request or its answer was lost.
+        """
+        system = self.system
+        self.under_way = False
+        if self._lost:
+            raise LinkDown(f"{system!r}: it was lost during this unit of work")
+        self.waiter = task._region.dispatcher.current
+        try:
+            answer = system.ask("REQUEST", {"key": self._key, **request}, data, task=task, went=self._went)
+        except LinkDown:
+            self._lost = True
+            raise
+        except BaseException:  # a purge, say: whether it was done, nobody knows
+            self._lost = self.held = self.began
+            system.say("ABANDON", {"key": self._key})
+            raise
+        finally:
+            self.waiter = None
+        self.held = answer.fields["held"]
+        if self.held and request["command"] == "LINK" and answer.fields["failure"].startswith("ABEND"):
+            self._lost = True
+        raise_failure(answer)
+        return answer.data
+
+    def _went(self) -> None:
+        self.began = self.under_way = True
+
+    def prepare(self) -> bool:
+        """See :class:`~tdqsim.cics.model.unit.Participant`."""
+        if self._lost:
+            return False
+        try:
+            answer = self.system.ask("PREPARE", {"key": self._key})
+        except LinkDown:
+            return False
+        raise_failure(answer)
+        return bool(answer.fields["vote"])
+
+    def commit(self) -> None:
+        """Commit over there: see ``Participant``. A decision that is not heard is kept for the link's return."""
+        self._tell("COMMIT")
+
+    def back_out(self) -> None:
+        """Back out over there: see ``Participant``. That nothing is on record says backout to whoever asks later."""
+        self._tell("BACKOUT")
+
+    def _tell(self, decision: str) -> None:
+        """Send the decision; over a link that was lost and is back too, since the other region may be in doubt."""
+        system = self.system
+        system.branches.pop(self._uow.id, None)
+        if self._lost and not system.link.acquired:
+            return
+        late: list[Exception] = []
+        try:
+            answer = system.ask(decision, system.decided_by(self._key), late=late)
+        except LinkDown:
+            pass
+        else:
+            if decision == "COMMIT" and answer.fields["done"]:
+                system.note_heard(self._uow.id)
+        if late:
+            raise late[0]
