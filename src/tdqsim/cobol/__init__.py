@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from tdqsim.cobol.mismatch import CobolWarning
     from tdqsim.cobol.pages import Conversion
     from tdqsim.cobol.programs import CobolPrograms
+    from tdqsim.cobol.stubs import Answer, Stub
     from tdqsim.cobol.trace import Trace
     from tdqsim.cobol.translate import CobolError
 
 
 __all__ = [
+    "Answer",
     "CobolError",
     "CobolMissing",
     "CobolPrograms",
@@ -29,6 +31,7 @@ __all__ = [
     "Conversion",
     "Module",
     "Options",
+    "Stub",
     "Trace",
     "compile_program",
 ]
@@ -40,6 +43,7 @@ __getattr__, __dir__ = load_late(
         ".mismatch": ("CobolWarning",),
         ".pages": ("Conversion",),
         ".programs": ("CobolPrograms",),
+        ".stubs": ("Answer", "Stub"),
         ".trace": ("Trace",),
         ".translate": ("CobolError",),
     },

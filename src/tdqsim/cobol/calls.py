@@ -2,8 +2,8 @@
 
 The words of a command are resolved once by :mod:`tdqsim.cics.text`, which gives for each argument the kind of its
 option and the direction; a :class:`Plan` keeps that and makes a call of the task's method from it. Some commands need
-the program itself and are in :mod:`~tdqsim.cobol.program_commands`. A verb that the simulator does not have goes to
-the user's function for it, or stops the task with verb, program and line.
+the program itself and are in :mod:`~tdqsim.cobol.program_commands`. The stubs of a test and its functions for verbs
+are asked first; a verb that neither they nor the simulator have stops the task with verb, program and line.
 
 CICS reads and writes as many bytes as LENGTH says, whatever the size of the area. The same holds here up to the end of
 the 01 that contains the area. The storage behind it cannot be the same as on the mainframe: it is read as binary zeros
@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from ctypes import memmove, string_at
+from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
 from tdqsim.cics.kernel.conditions import abend_code
-from tdqsim.cics.kernel.eib import NO_COMMAND
-from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
-from tdqsim.cobol.event_commands import quiet
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
 from tdqsim.cobol.mismatch import over, unfit
 from tdqsim.cobol.pages import Conversion
@@ -36,7 +35,9 @@ from tdqsim.cobol.program_commands import (
     program_command_name,
     refused,
 )
+from tdqsim.cobol.stubs import Answer, give
 from tdqsim.cobol.translate import ExecCommand
+from tdqsim.facts import EIBFN
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
@@ -48,6 +49,8 @@ _LENGTHS: Final = ("length", "fromlength", "short")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")
 _AREAS: Final = (AddressOf, Reference)
 _VALUE: Final = re.compile(r"[-+]?[0-9]|['\"]|LENGTH\s+OF\s", re.IGNORECASE)
+_LANGUAGES: Final = ("SQL", "DLI")
+_WORDS_KEPT: Final = 4096
 _TRANSID: Final = 4
 _HALF: Final = 0x8000
 _HALFWORD: Final = 2
@@ -66,20 +69,22 @@ class Plan:
     Attributes:
         declared: the command.
         issue: does it, for a level and the numbers of its arguments.
+        names: its first two words, and the first.
         plain: whether it changes nothing in the EIB but the fields about the last command.
         rows: takes the numbers of its arguments from a table of them.
     """
 
-    __slots__ = ("declared", "issue", "plain", "rows")
+    __slots__ = ("declared", "issue", "names", "plain", "rows")
 
     def __init__(self, declared: ExecCommand) -> None:
         self.declared = declared
+        self.names = _words(declared)
         self.plain = False
         self.rows: Callable[[memoryview, int], tuple[int, ...]] = Struct(f"{5 * declared.passed}q").unpack_from
         own = program_command_name(declared)
         reason = refused(own, declared) if own else ""
         self.issue: Issue
-        if declared.verb in ("SQL", "DLI"):
+        if declared.verb in _LANGUAGES:
             self.issue = lambda level, rows: _statement(level, declared, Areas(level.libcob, rows, declared.written))
         elif declared.text == "RETURN":
             self.issue = _return
@@ -89,7 +94,7 @@ class Plan:
             self.issue = program_command(PROGRAM_COMMANDS[own], declared)
         else:
             self.issue = _served(declared)
-            self.plain = _words(declared)[1] in _PLAIN
+            self.plain = self.names[1] in _PLAIN
 
 
 def _return(level: Level, rows: Sequence[int]) -> None:
@@ -289,9 +294,18 @@ def _words(declared: ExecCommand) -> tuple[str, str]:
     return " ".join(words[:2]), words[0]
 
 
+@lru_cache(_WORDS_KEPT)
+def _all_words(declared: ExecCommand) -> frozenset[str]:
+    """The words of a command's options, and of its name: READQ without TD is READQ TS."""
+    words = {part.partition("(")[0] for part in declared.text.split()}
+    with suppress(TranslationError):  # a command that the simulator does not have
+        words.update(resolve(declared.text).command.name.split())
+    return frozenset(words)
+
+
 def unserved(declared: ExecCommand) -> str:
     """Why a command is answered by nothing but a function of the test's, and what that is called; else empty."""
-    if declared.verb in ("SQL", "DLI"):
+    if declared.verb in _LANGUAGES:
         return f'{declared.shown}: only a function answers it: programs.verbs["{declared.verb}"]'
     if own := program_command_name(declared):
         reason = refused(own, declared)
@@ -327,9 +341,14 @@ def _served(declared: ExecCommand) -> Issue:
 
 
 def _of_the_user(declared: ExecCommand, reason: str) -> Issue:
-    """A command that the simulator does not have, or not with these options."""
+    """A command that the simulator does not have, or not with these options: only :func:`answers` does it."""
     needed = _needed(declared, reason)
-    return lambda level, rows: _verb_of_the_user(level, declared, Areas(level.libcob, rows, declared.written), needed)
+
+    def issue(level: Level, rows: Sequence[int]) -> None:
+        del rows
+        raise Unserved(f"{declared.place}: {declared.shown} (program {level.module.program}): {needed}")
+
+    return issue
 
 
 def _positional(resolved: Resolved) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
@@ -439,15 +458,27 @@ def _statement(level: Level, declared: ExecCommand, areas: Areas) -> None:
     function(variables, level)
 
 
-def _verb_of_the_user(level: Level, declared: ExecCommand, areas: Areas, reason: str) -> None:
-    """A verb that the simulator does not have: the user's function does it and returns a condition or None."""
-    name = next((name for name in _words(declared) if name in level.verbs), "")
-    if not name:
-        raise Unserved(f"{declared.place}: {declared.shown} (program {level.module.program}): {reason}")
-    options = options_of(declared, areas)
-    met = level.verbs[name](options, level)
-    task = level.task
-    if isinstance(met, Condition):
-        respond(task, met, name, "", nohandle=quiet(options), otherwise=None)
-    else:
-        task.eib.last = NO_COMMAND
+def answers(level: Level, plan: Plan, rows: Sequence[int]) -> bool:
+    """Let a stub or a function of ``verbs`` answer a command.
+
+    Returns:
+        False where the region is to do it.
+    """
+    declared = plan.declared
+    if declared.verb in _LANGUAGES:
+        return False
+    settings = level.settings
+    options = options_of(declared, Areas(level.libcob, rows, declared.written))
+    words = _all_words(declared) if settings.stubs else frozenset()
+    taking = [each for each in settings.stubs if each.takes(level, words, options)]  # each counts what it fits
+    answer: object = NotImplemented
+    if taking:
+        stub = taking[0]
+        stub.calls.append({word: None if area is None else area.read() for word, area in options.items()})
+        answer = stub.answer if isinstance(stub.answer, Answer) else stub.answer(options, level)
+    elif name := next((name for name in plan.names if name in settings.verbs), ""):
+        answer = settings.verbs[name](options, level)
+    if answer is NotImplemented:
+        return False
+    give(level, plan.names[0] if plan.names[0] in EIBFN else plan.names[1], options, answer)
+    return True

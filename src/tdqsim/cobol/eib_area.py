@@ -20,6 +20,8 @@ __all__ = ["EibArea"]
 _NS: Final = 10**9
 _COMPLETIONS_KEPT: Final = 4096
 _TEXT_PAGE: Final = "latin-1"
+_INDICATORS: Final = (59, 76)
+"""From EIBSYNC to EIBNODAT."""
 
 
 class EibArea:
@@ -28,9 +30,10 @@ class EibArea:
     Attributes:
         address: where it is.
         last: how the command ended that it shows.
+        marked: whether a stub has set indicators, which the region leaves alone.
     """
 
-    __slots__ = ("_blank", "_buffer", "_fields", "_key", "_shown", "address", "last")
+    __slots__ = ("_blank", "_buffer", "_fields", "_key", "_shown", "address", "last", "marked")
 
     def __init__(self) -> None:
         self._buffer = ctypes.create_string_buffer(EIB_LENGTH)
@@ -40,6 +43,18 @@ class EibArea:
         self._blank = bytes(EIB_LENGTH)
         self._fields: tuple[object, ...] = ()
         self.last = NO_COMMAND
+        self.marked = False
+
+    def mark(self, offset: int, data: bytes) -> None:
+        """Set an indicator until the next command."""
+        self._shown[offset : offset + len(data)] = data
+        self.marked = True
+
+    def unmark(self) -> None:
+        """Set all indicators to X'00', as the region leaves them."""
+        start, end = _INDICATORS
+        self._shown[start:end] = bytes(end - start)
+        self.marked = False
 
     def begin(self, eib: Eib) -> bytes:
         """The EIB of a task as a program finds it, but for EIBTASKN; the run-time copies it to the area."""

@@ -98,6 +98,11 @@ class Area:
         return self._kind & 0xFFFF in _BINARY
 
     @property
+    def swapped(self) -> bool:
+        """Whether a binary number has its high byte first (COMP, not COMP-5)."""
+        return bool(self._kind >> 16 & _SWAPPED)
+
+    @property
     def packed(self) -> bool:
         """Whether that is a packed number (COMP-3)."""
         return self._kind & 0xFFFF == _PACKED

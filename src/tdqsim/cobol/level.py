@@ -32,7 +32,7 @@ from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
 from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
 from tdqsim.cics.kernel.task import to_abend
 from tdqsim.cobol._libcob import DONE, FAILED, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
-from tdqsim.cobol.calls import Plan, plans_of
+from tdqsim.cobol.calls import Plan, answers, plans_of
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.copies import copies_of, loaded_modules
 from tdqsim.cobol.display import DisplayLines, current_date
@@ -202,8 +202,17 @@ class Level:
         return "" if declared is None else str(declared.place)
 
     @property
+    def issuer(self) -> str:
+        """The PROGRAM-ID of the program that has issued the current command."""
+        return self._module_of(self._active).program
+
+    def mark_eib(self, offset: int, data: bytes) -> None:
+        """Set an indicator of the EIB until the next command."""
+        self._eib.mark(offset, data)
+
+    @property
     def verbs(self) -> Mapping[str, Verb]:
-        """Functions for verbs that the simulator does not have."""
+        """Functions that answer commands by their verbs."""
         return self.settings.verbs
 
     def run(self, task: Task) -> None:
@@ -272,17 +281,24 @@ class Level:
             self._enter(library)
         plan = self._plan = self._plans[number - 1]
         self.branch = 0
-        watcher = self.settings.on_statement
+        settings = self.settings
+        if self._eib.marked:
+            self._eib.unmark()
+        watcher = settings.on_statement
         if watcher is not None:
             watcher(self, plan.declared.shown, str(plan.declared.place))
+        answered = False
         try:
-            plan.issue(self, plan.rows(library.table, _ROWS))
+            rows = plan.rows(library.table, _ROWS)
+            answered = bool(settings.stubs or settings.verbs) and answers(self, plan, rows)
+            if not answered:
+                plan.issue(self, rows)
         except (Abend, Condition) as error:
             if not self._handles(error):
                 raise
         if self.ended:
             return -LEFT
-        if plan.plain:
+        if plan.plain and not answered:
             last = self.task.eib.last
             if last is not self._eib.last:
                 self._eib.show_last(last)

@@ -13,6 +13,7 @@ from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.cobol.level import Level
 from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, policies
+from tdqsim.cobol.stubs import Stub
 from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
 
@@ -39,7 +40,8 @@ class CobolPrograms:
             What the machine's instructions refuse is abend ASRA (S0C7) whatever this is.
         zoned_move: the same for a zoned sender of MOVE (NUMCHECK(ZON) on the mainframe).
         flags: further options of ``cobc``.
-        verbs: functions for EXEC CICS verbs that the simulator does not have.
+        verbs: functions that answer EXEC CICS commands by their verbs, before the region does.
+        stubs: what answers commands before that; see :mod:`~tdqsim.cobol.stubs`.
         code_pages: the code page of the records of a queue or file by its name, or a Conversion with a layout too;
             ``*`` for all others. Records are not converted where there is none.
         runaway: seconds of processor time without a command after which a task is abend AICA (ICVR); 0 for never.
@@ -49,6 +51,7 @@ class CobolPrograms:
 
     Attributes:
         verbs: the functions for verbs; more may be put in.
+        stubs: the stubs in the order in which they are asked; more may be put in.
         settings: how the programs run.
     """
 
@@ -64,6 +67,7 @@ class CobolPrograms:
         zoned_move: str = "off",
         flags: Iterable[str] = (),
         verbs: Mapping[str, Verb] | None = None,
+        stubs: Iterable[Stub] = (),
         code_pages: Mapping[str, Conversion | str | int] | None = None,
         runaway: float = 5.0,
         cwa: int = 0,
@@ -87,6 +91,8 @@ class CobolPrograms:
         self.settings.pages = CodePages(pages) if pages else NO_CODE_PAGES
         self.verbs = self.settings.verbs
         self.verbs.update(verbs or {})
+        self.stubs = self.settings.stubs
+        self.stubs += stubs
         region.screens.codepage = codepage(_ASCII)
         self._runs: dict[Module, Program] = {}
         region.programs.finders.append(self._found)

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tdqsim.cics import Condition
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.mismatch import CobolWarning
 from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.storage import TaskStorage
+from tdqsim.cobol.stubs import Stub
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import UsageError
 
@@ -25,9 +25,10 @@ __all__ = ["POLICIES", "Settings", "Verb", "Watcher", "issue_warning", "policies
 POLICIES: Final = ("off", "warn", "abend")
 """What may be done about what a check finds, by the number that the shim knows."""
 
-Verb = Callable[[Mapping[str, Area | None], "Level"], Condition | None]
-"""A user's function for a verb: takes the options with their areas, and the level; a Condition that it returns is
-raised. RESP and RESP2 have no area: the program sets them itself, from the EIB."""
+Verb = Callable[[Mapping[str, Area | None], "Level"], object]
+"""A function that answers a command: takes the options with their areas, and the level; returns a Condition or an
+:class:`~tdqsim.cobol.stubs.Answer`, NotImplemented to leave the command to the region, or None for the normal end. RESP
+and RESP2 have no area: the program sets them itself, from the EIB."""
 Watcher = Callable[["Level", str, str], object]
 """Called with each statement: the level, the statement's verb and its place."""
 
@@ -57,7 +58,8 @@ class Settings:
 
     Attributes:
         modules: the module of a program by name; None when there is none.
-        verbs: functions for verbs that the simulator does not have.
+        stubs: the stubs, which answer before anything else does.
+        verbs: functions that answer commands by their verbs, before the region does.
         on_statement: called with each statement, or None.
         on_warning: called with the text of each warning about an area that does not fit.
         checks: the policies of the checks, see :func:`policies`.
@@ -71,6 +73,7 @@ class Settings:
     """
 
     modules: Callable[[str], Module | None]
+    stubs: list[Stub] = field(default_factory=list)
     verbs: dict[str, Verb] = field(default_factory=dict)
     on_statement: Watcher | None = None
     on_warning: Callable[[str], object] = issue_warning

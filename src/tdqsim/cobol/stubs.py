@@ -1,0 +1,278 @@
+"""Stubs: a test answers commands of COBOL programs instead of the region.
+
+A stub names a command, and may be limited to a program, a transaction, values of options, and the number of the
+command among those that it fits: "the third READQ TD of PAYQ ends with IOERR". The first stub of the list that fits
+answers; a command that no stub and no function of ``verbs`` answers goes to the region.
+
+>>> from tdqsim.cobol import Answer, Stub
+>>> Stub("READQ TD", Answer(resp="IOERR"), where={"QUEUE": "PAYQ"}, count=3).count
+'3'
+
+An answer gives data to the options that receive it (INTO, SET, LENGTH, ...), fields of the EIB, and the condition,
+which the program meets as one of the region: RESP, NOHANDLE, HANDLE CONDITION and the default action apply. INTO and
+SET also set the LENGTH or FLENGTH of the command, unless the answer has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from tdqsim.cics import Abend, Condition
+from tdqsim.cics.kernel.eib import NO_COMMAND, completion
+from tdqsim.cics.kernel.task import respond
+from tdqsim.cics.terminal.screen import AIDS
+from tdqsim.cobol.event_commands import quiet
+from tdqsim.cobol.fields import Area
+from tdqsim.core.spelling import close_names
+from tdqsim.errors import UsageError
+from tdqsim.facts import EIBFN, Cvda, Resp, table
+
+if TYPE_CHECKING:
+    from tdqsim.cobol.level import Level
+
+__all__ = ["Answer", "Options", "Stub", "Value", "give", "put"]
+
+Value = str | int | bytes
+"""A value of an option or of a field of the EIB."""
+Options = Mapping[str, Area | None]
+"""The options of a command with their arguments; None for an option without one."""
+_EIB: Final = {row["name"]: row for row in table("eib_fields")}
+_NAMES: Final = ("EIBTRMID", "EIBDS", "EIBREQID")
+_RECORDS: Final = ("INTO", "SET")
+_LENGTHS: Final = ("LENGTH", "FLENGTH")
+_COUNT: Final = re.compile(r"(?P<first>[1-9]\d*)(?P<to>-(?P<last>[1-9]\d*)?)?")
+_LATIN: Final = "latin-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    r"""What a command gives to the program.
+
+    Attributes:
+        values: by option: bytes, a text, or a number. A text is padded with blanks to the length of its area, except
+            for INTO; in a number's area it is a number, or the name of a CVDA.
+        resp: the condition; NORMAL for none.
+        resp2: RESP2, -2147483648 to 2147483647.
+        eib: fields of the EIB by name, such as ``{"EIBAID": "PF3", "EIBEOC": b"\xff"}``. Indicators such as EIBEOC
+            are X'00' again after the next command.
+        abend: an abend code of four characters, with which the command ends the task instead.
+
+    Raises:
+        UsageError: there is no such condition or field of the EIB.
+    """
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+    resp: str = "NORMAL"
+    resp2: int = 0
+    eib: Mapping[str, Value] = field(default_factory=dict)
+    abend: str = ""
+
+    def __post_init__(self) -> None:
+        if self.resp not in Resp.__members__:
+            raise UsageError(f"there is no condition {self.resp!r}{_near(self.resp, Resp.__members__)}")
+        for name in self.eib:
+            if name not in _EIB:
+                raise UsageError(f"{name!r} is no field of the EIB that a stub sets{_near(name, _EIB)}")
+
+
+def _near(name: str, known: Mapping[str, Any]) -> str:
+    near = close_names(name, set(known), 3)
+    return f"; near are {', '.join(near)}" if near else f"; there are {', '.join(known)}"
+
+
+class Stub:
+    """A command that a test answers.
+
+    Args:
+        command: its words, such as ``READQ TD`` or ``WEB OPEN``; it fits each command that begins with the first and
+            has the others.
+        answer: the answer, or a function that takes the options and the level and returns an Answer, a Condition, None
+            (the command ends normally) or NotImplemented (the region does the command).
+        where: values of options, compared as text without trailing blanks or as numbers.
+        program: the program that issues it.
+        transaction: the transaction id of its task.
+        count: which of those that fit are answered: ``3``, ``"2-4"``, ``"5-"``; all when empty.
+
+    Attributes:
+        calls: the values of the options of each command that was answered, as bytes; None for options without one.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        answer: Answer | Callable[[Options, Level], object],
+        *,
+        where: Mapping[str, str | int] | None = None,
+        program: str = "",
+        transaction: str = "",
+        count: int | str = "",
+    ) -> None:
+        self.command = command
+        self.words = command.upper().split()
+        if not self.words:
+            raise UsageError("a stub needs the words of a command, such as READQ TD")
+        self.answer = answer
+        self.where = {name.upper(): value for name, value in (where or {}).items()}
+        self.program = program.upper()
+        self.transaction = transaction
+        self.count = str(count)
+        found = _COUNT.fullmatch(self.count)
+        if self.count and found is None:
+            raise UsageError(f"count {self.count!r} is not like 3, 2-4 or 5-")
+        self._first = int(found["first"]) if found else 1
+        self._last = int(found["last"] or 0) if found and found["to"] else self._first if found else 0
+        self._fitted = 0
+        self.calls: list[dict[str, bytes | None]] = []
+
+    def __repr__(self) -> str:
+        return f"Stub({self.command!r}, where={self.where}, count={self.count!r})"
+
+    def takes(self, level: Level, words: frozenset[str], options: Options) -> bool:
+        """Whether it answers a command; those that fit are counted."""
+        if not self._fits(level, words, options):
+            return False
+        self._fitted += 1
+        return self._fitted >= self._first and (not self._last or self._fitted <= self._last)
+
+    def _fits(self, level: Level, words: frozenset[str], options: Options) -> bool:
+        if not words.issuperset(self.words) or next(iter(options)) != self.words[0]:
+            return False
+        if self.program and self.program != level.issuer:
+            return False
+        if self.transaction and self.transaction != level.task.eib.eibtrnid:
+            return False
+        return all(name in options and _is(options[name], value) for name, value in self.where.items())
+
+
+def _is(area: Area | None, value: str | int) -> bool:
+    """Whether an option has a value."""
+    if area is None:
+        return value in ("", "YES")
+    if area.numeric:
+        return str(area.number) == str(value)
+    return area.read().decode(_LATIN).rstrip(" \0") == str(value)
+
+
+# -- giving an answer ------------------------------------------------------------------------------------------------
+
+
+def give(level: Level, name: str, options: Options, answer: object) -> None:
+    """End a command with an answer.
+
+    Args:
+        level: the level whose program has issued it.
+        name: the command.
+        options: its options.
+        answer: an Answer, a Condition, or anything else for the normal end.
+
+    Raises:
+        Condition: the program handles it nowhere. Abend: the answer is one.
+        UsageError: a value does not go into its area.
+    """
+    task = level.task
+    task.eib.last = completion(name) if name in EIBFN else NO_COMMAND
+    condition = answer if isinstance(answer, Condition) else None
+    eib: Mapping[str, Value] = {}
+    if isinstance(answer, Answer):
+        _put_values(level, options, answer.values)
+        if answer.abend:
+            raise Abend(answer.abend, detail=f"the answer of a stub for {name}")
+        eib = answer.eib
+        if answer.resp != "NORMAL" or answer.resp2:
+            condition = Condition(Resp[answer.resp], answer.resp2, "the answer of a stub")
+    try:
+        if condition is not None:
+            respond(task, condition, name, "", nohandle=quiet(options), otherwise=None)
+    finally:
+        for field_name, value in eib.items():
+            _put_eib(level, field_name, value)
+
+
+def _put_values(level: Level, options: Options, values: Mapping[str, Value]) -> None:
+    """Give values to the options that have areas; the length of a record too."""
+    for name, value in values.items():
+        area = options.get(name)
+        if area is None:
+            raise UsageError(f"the answer has {name}, which the command has not; it has {', '.join(options)}")
+        data = value.encode(_LATIN, "replace") if isinstance(value, str) and name in _RECORDS else value
+        if name == "SET" and isinstance(data, bytes):
+            area.point(level.storage.hold(("stub", area.address), data))
+        else:
+            put(area, data)
+        if name in _RECORDS and isinstance(data, bytes):
+            for length in _LENGTHS:
+                room = options.get(length)
+                if room is not None and length not in values and not room.written[:1].isdigit():
+                    put(room, len(data))
+
+
+def put(area: Area, value: Value) -> None:
+    """Put a value into an area, as the program declares it.
+
+    Raises:
+        UsageError: a number's area gets a text that is neither a number nor the name of a CVDA, or a number too large.
+    """
+    if isinstance(value, str) and area.numeric:
+        value = _number(area, value)
+    if isinstance(value, str):
+        area.fill(value.encode(_LATIN, "replace")[: area.size].ljust(area.size))
+    elif isinstance(value, bytes):
+        area.fill(value[: area.size])
+    else:
+        try:
+            area.fill(_digits(area, value))
+        except (OverflowError, ValueError) as error:
+            raise UsageError(f"{value} does not go into {area.written}, which has {area.size} bytes") from error
+
+
+def _number(area: Area, text: str) -> int:
+    if re.fullmatch(r"[-+]?\d+", text):
+        return int(text)
+    if text in Cvda.__members__:
+        return int(Cvda[text])
+    raise UsageError(f"{text!r} does not go into {area.written}: it is neither a number nor the name of a CVDA")
+
+
+def _digits(area: Area, value: int) -> bytes:
+    """A number as the program declares it."""
+    if area.packed:
+        return bytes.fromhex(f"{abs(value):0{area.size * 2 - 1}d}{'D' if value < 0 else 'C'}")
+    if area.numeric and not area.binary:
+        digits = f"{abs(value):0{area.size}d}"
+        if len(digits) > area.size:
+            raise OverflowError(value)
+        return (digits if value >= 0 else digits[:-1] + "}JKLMNOPQR"[int(digits[-1])]).encode("ascii")
+    return value.to_bytes(area.size, "big" if area.swapped or not area.binary else "little", signed=value < 0)
+
+
+def _put_eib(level: Level, name: str, value: Value) -> None:
+    """Set a field of the EIB."""
+    row = _EIB[name]
+    size, kind = int(row["length"]), row["kind"]
+    if kind == "binary":
+        data = int(value).to_bytes(size, "big")
+    elif isinstance(value, bytes):
+        data = value[:size].ljust(size, b"\0")
+    elif name == "EIBAID" and value in AIDS:
+        data = AIDS[str(value)]
+    else:
+        data = str(value).encode(_LATIN, "replace")[:size].ljust(size)
+    text = data.decode(_LATIN).rstrip()
+    eib = level.task.eib
+    if name == "EIBFN":
+        eib.last = eib.last._replace(fn=data)
+    elif name == "EIBRCODE":
+        eib.last = eib.last._replace(rcode=data)
+    elif name == "EIBRSRCE":
+        eib.last = eib.last._replace(rsrce=text)
+    elif name == "EIBCPOSN":
+        eib.eibcposn = int.from_bytes(data, "big")
+    elif name == "EIBAID":
+        eib.eibaid = data
+    elif name in _NAMES:
+        setattr(eib, name.lower(), text)
+    else:
+        level.mark_eib(int(row["offset"]), data)
