@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Abend, Condition
-from tdqsim.cobol import Answer, Stub
+from tdqsim.cobol import Stub, StubAnswer
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 
@@ -35,7 +35,7 @@ def test_the_second_read_of_a_queue_ends_with_a_condition_and_the_others_go_to_t
     workshop.program("READER", STORAGE, reads + "GOBACK.")
     for queue, record in (("IN", b"ONE"), ("IN", b"TWO"), ("LOGQ", b"LOG")):
         workshop.region.writeq_td(queue, record)
-    stub = Stub("READQ TD", Answer(resp="IOERR", resp2=7), where={"QUEUE": "IN"}, count=2)
+    stub = Stub("READQ TD", StubAnswer(resp="IOERR", resp2=7), where={"QUEUE": "IN"}, count=2)
     workshop.programs.stubs.append(stub)
     workshop.run("READER")
     assert workshop.out() == [
@@ -50,8 +50,8 @@ def test_the_second_read_of_a_queue_ends_with_a_condition_and_the_others_go_to_t
 def test_an_answer_gives_a_record_and_its_length(workshop):
     workshop.program("READER", STORAGE, READ.format(queue="NONE") * 2 + "GOBACK.")
     workshop.programs.stubs += [
-        Stub("READQ TD", Answer({"INTO": "ABCDEF"}), count="1"),
-        Stub("READQ TD", Answer({"INTO": b"XY", "LENGTH": 12}, "LENGERR"), count="2-"),
+        Stub("READQ TD", StubAnswer({"INTO": "ABCDEF"}), count="1"),
+        Stub("READQ TD", StubAnswer({"INTO": b"XY", "LENGTH": 12}, "LENGERR"), count="2-"),
     ]
     workshop.run("READER")
     assert workshop.out() == [b"ABCDEF..006000000", b"XYCDEF..012022000"]
@@ -72,8 +72,8 @@ def test_a_condition_of_a_stub_goes_to_the_label_or_is_an_abend(workshop):
         """,
     )
     workshop.programs.stubs += [
-        Stub("READQ TD", Answer(resp="DISABLED"), program="LABEL"),
-        Stub("WRITEQ", Answer(resp="NOSPACE"), where={"QUEUE": "LOGQ"}),
+        Stub("READQ TD", StubAnswer(resp="DISABLED"), program="LABEL"),
+        Stub("WRITEQ", StubAnswer(resp="NOSPACE"), where={"QUEUE": "LOGQ"}),
     ]
     with pytest.raises(Abend) as met:
         workshop.run("LABEL")
@@ -83,7 +83,7 @@ def test_a_condition_of_a_stub_goes_to_the_label_or_is_an_abend(workshop):
 
 def test_a_stub_may_end_the_task(workshop):
     workshop.program("READER", STORAGE, READ.format(queue="IN") + "GOBACK.")
-    workshop.programs.stubs.append(Stub("READQ TD", Answer(abend="AKCT")))
+    workshop.programs.stubs.append(Stub("READQ TD", StubAnswer(abend="AKCT")))
     with pytest.raises(Abend, match="AKCT"):
         workshop.run("READER")
 
@@ -92,8 +92,8 @@ def test_stubs_are_selected_by_program_and_transaction(workshop):
     workshop.program("OUTER", STORAGE, READ.format(queue="IN") + "CALL 'INNER' USING DFHEIBLK DFHCOMMAREA\nGOBACK.")
     workshop.program("INNER", STORAGE, READ.format(queue="IN") + "GOBACK.")
     workshop.programs.stubs += [
-        Stub("READQ TD", Answer({"INTO": b"T2"}), transaction="TRN2"),
-        Stub("READQ TD", Answer({"INTO": b"INNER"}), program="INNER"),
+        Stub("READQ TD", StubAnswer({"INTO": b"T2"}), transaction="TRN2"),
+        Stub("READQ TD", StubAnswer({"INTO": b"INNER"}), program="INNER"),
     ]
     for transid in ("TRN1", "TRN2"):
         workshop.region.writeq_td("IN", b"REAL")
@@ -120,7 +120,7 @@ GOBACK.
 def test_receive_with_eoc_takes_one_line(workshop):
     workshop.program("TALKS", STORAGE, "MOVE 8 TO WS-LEN" + EIB)
     eib = {"EIBEOC": b"\xff", "EIBAID": "PF3", "EIBCPOSN": 81}
-    workshop.programs.stubs.append(Stub("RECEIVE", Answer({"INTO": "HELLO"}, "EOC", eib=eib)))
+    workshop.programs.stubs.append(Stub("RECEIVE", StubAnswer({"INTO": "HELLO"}, "EOC", eib=eib)))
     workshop.run("TALKS")
     assert workshop.out() == [b"EOCPF3  081006   ", b"RESET   081006   "]
 
@@ -158,9 +158,9 @@ def test_web_and_urimap_stubs_take_one_line_each(workshop):
         linkage="01 BODY PIC X(4).",
     )
     workshop.programs.stubs += [
-        Stub("INQUIRE URIMAP", Answer({"PORT": 8080, "ENABLESTATUS": "ENABLED"})),
-        Stub("WEB OPEN", Answer({"SESSTOKEN": "TOK"})),
-        Stub("WEB RECEIVE", Answer({"SET": "BODY"}), where={"SESSTOKEN": "TOK"}),
+        Stub("INQUIRE URIMAP", StubAnswer({"PORT": 8080, "ENABLESTATUS": "ENABLED"})),
+        Stub("WEB OPEN", StubAnswer({"SESSTOKEN": "TOK"})),
+        Stub("WEB RECEIVE", StubAnswer({"SET": "BODY"}), where={"SESSTOKEN": "TOK"}),
     ]
     workshop.run("CALLSWEB")
     assert workshop.out() == [b"TOK     080800023BODY004"]
@@ -177,13 +177,13 @@ def test_functions_of_verbs_come_before_the_region_and_may_leave_the_command_to_
 
 def test_wrong_stubs_are_refused(workshop):
     with pytest.raises(UsageError, match="there is no condition 'IOERROR'; near are IOERR"):
-        Answer(resp="IOERROR")
+        StubAnswer(resp="IOERROR")
     with pytest.raises(UsageError, match="'EIBEOX' is no field of the EIB that a stub sets"):
-        Answer(eib={"EIBEOX": 1})
+        StubAnswer(eib={"EIBEOX": 1})
     with pytest.raises(UsageError, match="count '0' is not like 3, 2-4 or 5-"):
-        Stub("READQ TD", Answer(), count=0)
+        Stub("READQ TD", StubAnswer(), count=0)
     workshop.program("READER", STORAGE, READ.format(queue="IN") + "GOBACK.")
-    workshop.programs.stubs.append(Stub("READQ TD", Answer({"SET": b"X"})))
+    workshop.programs.stubs.append(Stub("READQ TD", StubAnswer({"SET": b"X"})))
     with pytest.raises(Abend) as met:
         workshop.run("READER")
     assert "the answer has SET, which the command has not" in str(met.value.cause)

@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from tdqsim.cobol.mismatch import CobolWarning
     from tdqsim.cobol.pages import Conversion
     from tdqsim.cobol.programs import CobolPrograms
-    from tdqsim.cobol.stubs import Answer, Stub
+    from tdqsim.cobol.stubs import Stub, StubAnswer
     from tdqsim.cobol.trace import Trace
     from tdqsim.cobol.translate import CobolError
 
 
 __all__ = [
-    "Answer",
     "CobolError",
     "CobolMissing",
     "CobolPrograms",
@@ -32,6 +31,7 @@ __all__ = [
     "Module",
     "Options",
     "Stub",
+    "StubAnswer",
     "Trace",
     "compile_program",
 ]
@@ -43,7 +43,7 @@ __getattr__, __dir__ = load_late(
         ".mismatch": ("CobolWarning",),
         ".pages": ("Conversion",),
         ".programs": ("CobolPrograms",),
-        ".stubs": ("Answer", "Stub"),
+        ".stubs": ("StubAnswer", "Stub"),
         ".trace": ("Trace",),
         ".translate": ("CobolError",),
     },

@@ -24,6 +24,7 @@ from tdqsim.cics import Condition
 from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
+from tdqsim.cobol.event_commands import quiet
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
 from tdqsim.cobol.mismatch import over, unfit
 from tdqsim.cobol.pages import Conversion
@@ -35,7 +36,7 @@ from tdqsim.cobol.program_commands import (
     program_command_name,
     refused,
 )
-from tdqsim.cobol.stubs import Answer, give
+from tdqsim.cobol.stubs import StubAnswer, give
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.facts import EIBFN
 
@@ -475,10 +476,11 @@ def answers(level: Level, plan: Plan, rows: Sequence[int]) -> bool:
     if taking:
         stub = taking[0]
         stub.calls.append({word: None if area is None else area.read() for word, area in options.items()})
-        answer = stub.answer if isinstance(stub.answer, Answer) else stub.answer(options, level)
+        answer = stub.answer if isinstance(stub.answer, StubAnswer) else stub.answer(options, level)
     elif name := next((name for name in plan.names if name in settings.verbs), ""):
         answer = settings.verbs[name](options, level)
     if answer is NotImplemented:
         return False
-    give(level, plan.names[0] if plan.names[0] in EIBFN else plan.names[1], options, answer)
+    name = plan.names[0] if plan.names[0] in EIBFN else plan.names[1]
+    give(level, name, options, answer, nohandle=quiet(options))
     return True

@@ -4,8 +4,8 @@ A stub names a command, and may be limited to a program, a transaction, values o
 command among those that it fits: "the third READQ TD of PAYQ ends with IOERR". The first stub of the list that fits
 answers; a command that no stub and no function of ``verbs`` answers goes to the region.
 
->>> from tdqsim.cobol import Answer, Stub
->>> Stub("READQ TD", Answer(resp="IOERR"), where={"QUEUE": "PAYQ"}, count=3).count
+>>> from tdqsim.cobol import StubAnswer, Stub
+>>> Stub("READQ TD", StubAnswer(resp="IOERR"), where={"QUEUE": "PAYQ"}, count=3).count
 '3'
 
 An answer gives data to the options that receive it (INTO, SET, LENGTH, ...), fields of the EIB, and the condition,
@@ -18,22 +18,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
-from tdqsim.cics import Abend, Condition
+from tdqsim.cics import Abend, Condition, Task
 from tdqsim.cics.kernel.eib import NO_COMMAND, completion
 from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.terminal.screen import AIDS
-from tdqsim.cobol.event_commands import quiet
 from tdqsim.cobol.fields import Area
+from tdqsim.cobol.storage import TaskStorage
 from tdqsim.core.spelling import close_names
 from tdqsim.errors import UsageError
 from tdqsim.facts import EIBFN, Cvda, Resp, table
 
-if TYPE_CHECKING:
-    from tdqsim.cobol.level import Level
-
-__all__ = ["Answer", "Options", "Stub", "Value", "give", "put"]
+__all__ = ["Options", "Stub", "StubAnswer", "Value", "give", "put"]
 
 Value = str | int | bytes
 """A value of an option or of a field of the EIB."""
@@ -47,8 +44,27 @@ _COUNT: Final = re.compile(r"(?P<first>[1-9]\d*)(?P<to>-(?P<last>[1-9]\d*)?)?")
 _LATIN: Final = "latin-1"
 
 
+class Issuer(Protocol):
+    """The level whose program has issued a command, as a stub sees it.
+
+    Attributes:
+        task: its task.
+        storage: the storage of the task's programs.
+    """
+
+    task: Task
+    storage: TaskStorage
+
+    @property
+    def issuer(self) -> str:
+        """The PROGRAM-ID of the program that has issued the command."""
+
+    def mark_eib(self, offset: int, data: bytes) -> None:
+        """Set an indicator of the EIB until the next command."""
+
+
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StubAnswer:
     r"""What a command gives to the program.
 
     Attributes:
@@ -89,7 +105,7 @@ class Stub:
     Args:
         command: its words, such as ``READQ TD`` or ``WEB OPEN``; it fits each command that begins with the first and
             has the others.
-        answer: the answer, or a function that takes the options and the level and returns an Answer, a Condition, None
+        answer: the answer, or a function that takes the options and the level and returns a StubAnswer, a Condition, None
             (the command ends normally) or NotImplemented (the region does the command).
         where: values of options, compared as text without trailing blanks or as numbers.
         program: the program that issues it.
@@ -103,7 +119,7 @@ class Stub:
     def __init__(
         self,
         command: str,
-        answer: Answer | Callable[[Options, Level], object],
+        answer: StubAnswer | Callable[..., object],
         *,
         where: Mapping[str, str | int] | None = None,
         program: str = "",
@@ -130,14 +146,14 @@ class Stub:
     def __repr__(self) -> str:
         return f"Stub({self.command!r}, where={self.where}, count={self.count!r})"
 
-    def takes(self, level: Level, words: frozenset[str], options: Options) -> bool:
+    def takes(self, level: Issuer, words: frozenset[str], options: Options) -> bool:
         """Whether it answers a command; those that fit are counted."""
         if not self._fits(level, words, options):
             return False
         self._fitted += 1
         return self._fitted >= self._first and (not self._last or self._fitted <= self._last)
 
-    def _fits(self, level: Level, words: frozenset[str], options: Options) -> bool:
+    def _fits(self, level: Issuer, words: frozenset[str], options: Options) -> bool:
         if not words.issuperset(self.words) or next(iter(options)) != self.words[0]:
             return False
         if self.program and self.program != level.issuer:
@@ -159,14 +175,15 @@ def _is(area: Area | None, value: str | int) -> bool:
 # -- giving an answer ------------------------------------------------------------------------------------------------
 
 
-def give(level: Level, name: str, options: Options, answer: object) -> None:
+def give(level: Issuer, name: str, options: Options, answer: object, *, nohandle: bool) -> None:
     """End a command with an answer.
 
     Args:
         level: the level whose program has issued it.
         name: the command.
         options: its options.
-        answer: an Answer, a Condition, or anything else for the normal end.
+        answer: a StubAnswer, a Condition, or anything else for the normal end.
+        nohandle: whether a condition is not raised.
 
     Raises:
         Condition: the program handles it nowhere. Abend: the answer is one.
@@ -176,7 +193,7 @@ def give(level: Level, name: str, options: Options, answer: object) -> None:
     task.eib.last = completion(name) if name in EIBFN else NO_COMMAND
     condition = answer if isinstance(answer, Condition) else None
     eib: Mapping[str, Value] = {}
-    if isinstance(answer, Answer):
+    if isinstance(answer, StubAnswer):
         _put_values(level, options, answer.values)
         if answer.abend:
             raise Abend(answer.abend, detail=f"the answer of a stub for {name}")
@@ -185,13 +202,13 @@ def give(level: Level, name: str, options: Options, answer: object) -> None:
             condition = Condition(Resp[answer.resp], answer.resp2, "the answer of a stub")
     try:
         if condition is not None:
-            respond(task, condition, name, "", nohandle=quiet(options), otherwise=None)
+            respond(task, condition, name, "", nohandle=nohandle, otherwise=None)
     finally:
         for field_name, value in eib.items():
             _put_eib(level, field_name, value)
 
 
-def _put_values(level: Level, options: Options, values: Mapping[str, Value]) -> None:
+def _put_values(level: Issuer, options: Options, values: Mapping[str, Value]) -> None:
     """Give values to the options that have areas; the length of a record too."""
     for name, value in values.items():
         area = options.get(name)
@@ -248,7 +265,7 @@ def _digits(area: Area, value: int) -> bytes:
     return value.to_bytes(area.size, "big" if area.swapped or not area.binary else "little", signed=value < 0)
 
 
-def _put_eib(level: Level, name: str, value: Value) -> None:
+def _put_eib(level: Issuer, name: str, value: Value) -> None:
     """Set a field of the EIB."""
     row = _EIB[name]
     size, kind = int(row["length"]), row["kind"]
