@@ -27,8 +27,8 @@ POLICIES: Final = ("off", "warn", "abend")
 
 Verb = Callable[[Mapping[str, Area | None], "Level"], object]
 """A function that answers a command: takes the options with their areas, and the level; returns a Condition or an
-:class:`~tdqsim.cobol.stubs.StubAnswer`, NotImplemented to leave the command to the region, or None for the normal end. RESP
-and RESP2 have no area: the program sets them itself, from the EIB."""
+:class:`~tdqsim.cobol.stubs.StubAnswer`, NotImplemented to leave the command to the region, or None for the normal
+end. RESP and RESP2 have no area: the program sets them itself, from the EIB."""
 Watcher = Callable[["Level", str, str], object]
 """Called with each statement: the level, the statement's verb and its place."""
 

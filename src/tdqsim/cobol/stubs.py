@@ -105,8 +105,8 @@ class Stub:
     Args:
         command: its words, such as ``READQ TD`` or ``WEB OPEN``; it fits each command that begins with the first and
             has the others.
-        answer: the answer, or a function that takes the options and the level and returns a StubAnswer, a Condition, None
-            (the command ends normally) or NotImplemented (the region does the command).
+        answer: the answer, or a function that takes the options and the level and returns a StubAnswer, a Condition,
+            None (the command ends normally) or NotImplemented (the region does the command).
         where: values of options, compared as text without trailing blanks or as numbers.
         program: the program that issues it.
         transaction: the transaction id of its task.
