@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from tdqsim.testing import coverage as coverage
     from tdqsim.testing import evidence as evidence
     from tdqsim.testing import history as history
+    from tdqsim.testing import mutation as mutation
 
 _MODULES: Final = (
     "rich.console", "rich.markdown", "rich.progress",
@@ -74,6 +75,7 @@ _MODULES: Final = (
     "tdqsim.report.page", "tdqsim.report.queue_layouts", "tdqsim.report.topology",
     "tdqsim.server.schema", "tdqsim.server.systemfile",
     "tdqsim.testing.coverage", "tdqsim.testing.evidence", "tdqsim.testing.history",
+    "tdqsim.testing.mutation",
 )  # fmt: skip
 
 __getattr__ = load_modules(__name__, _MODULES)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.ibmi import System
     from tdqsim.layouts import Layout
+    from tdqsim.testing._mutants_plugin import MutantsPlugin
     from tdqsim.testing.history import History
     from tdqsim.testing.kit import Kit
 
@@ -106,7 +107,7 @@ class _Test(NamedTuple):
 class ReportPlugin:
     """Makes the sections of the tests that its process runs; the one that began them all writes the page."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, mutants: MutantsPlugin | None = None) -> None:
         self._is_worker = hasattr(config, "workerinput")
         self._path = Path(config.invocation_params.dir, config.getoption("--tdq-report"))
         self._sent: Counter[bool] = Counter()
@@ -116,6 +117,7 @@ class ReportPlugin:
         self._others: list[_Test] = []
         self._setup: dict[str, float] = {}
         self._told = ""
+        self._mutants = mutants
         if not self._is_worker:
             try:
                 check_target(self._path)
@@ -204,6 +206,8 @@ class ReportPlugin:
         good = not self._wrong
         mark = Mark("all tests passed" if good else f"{len(self._wrong):,} of {total:,} went wrong", good=good)
         page = Page("Tests", mark if total else None, f"{counts or 'No test was run'}.")
+        if self._mutants is not None:
+            page.add("Mutants", *self._mutants.parts())
         for title, tests in (("What went wrong", self._wrong), ("The other tests", self._others)):
             sections = [each.section for each in tests if each.section]
             unfolded = _OPEN if tests is self._wrong else 0

@@ -72,6 +72,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group.addoption("--tdq-job-target", default="", metavar="MODULE:FACTORY", help="the same, for data queues")
     group.addoption("--tdq-evidence", default="", metavar="FILE", help="add what tests that pass exercise to this file")
     group.addoption("--tdq-report", default="", metavar="FILE", help="write what tests did to this HTML page")
+    group.addoption("--tdq-mutants", default="", metavar="FILE", help="report what `tdq mutate --json` has written")
     group.addoption("--tdq-transcript", default="", metavar="FILE", help="write what verified tests did to this file")
 
 
@@ -96,10 +97,16 @@ def pytest_configure(config: pytest.Config) -> None:
         from tdqsim.testing._evidence_plugin import EvidencePlugin  # noqa: PLC0415  (few runs have it)
 
         config.pluginmanager.register(EvidencePlugin(config), "tdqsim-evidence")
+    mutants = None
+    if config.getoption("--tdq-mutants"):
+        from tdqsim.testing._mutants_plugin import MutantsPlugin  # noqa: PLC0415  (few runs have it)
+
+        mutants = MutantsPlugin(config)
+        config.pluginmanager.register(mutants, "tdqsim-mutants")
     if config.getoption("--tdq-report"):
         from tdqsim.testing._report_plugin import ReportPlugin  # noqa: PLC0415  (few runs have it)
 
-        config.pluginmanager.register(ReportPlugin(config), "tdqsim-report")
+        config.pluginmanager.register(ReportPlugin(config, mutants), "tdqsim-report")
 
 
 @pytest.hookimpl(hookwrapper=True)

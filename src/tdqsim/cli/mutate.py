@@ -1,0 +1,107 @@
+"""``tdq mutate``: small mistakes in handlers and COBOL programs, and whether the tests notice them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tdqsim.cli import on_demand
+from tdqsim.cli.errors import Exit, InputError
+from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.cli.progress import Bar
+from tdqsim.errors import UsageError
+
+if TYPE_CHECKING:
+    from tdqsim.testing.mutation import MutationReport
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command("mutate")
+def mutate(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="PATH...",
+            help="Python and COBOL sources, or directories of them; the current directory when none is given.",
+        ),
+    ] = None,
+    tests: Annotated[
+        list[str] | None,
+        typer.Option("--test", metavar="ARGUMENT", help="An argument of pytest, such as a test file; may be repeated."),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="How many copies of the project work side by side.")] = 1,
+    limit: Annotated[
+        float,
+        typer.Option("--limit", metavar="SECONDS", min=0, help="For one mutant; by default 3 times the tests + 10."),
+    ] = 0,
+    seconds: Annotated[
+        float, typer.Option("--seconds", metavar="SECONDS", min=0, help="For all of it; 0 for no bound.")
+    ] = 0,
+    most: Annotated[
+        int, typer.Option("--most", min=0, help="At most so many mutants, drawn by --seed; 0 for all.")
+    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 1,
+    least: Annotated[
+        float, typer.Option("--least", metavar="PERCENT", min=0, max=100, help="Exit code 1 if fewer are killed.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Write every mutant as JSON.")] = False,
+) -> None:
+    """Make small mistakes in handlers and COBOL programs, run the tests, and list the mistakes that no test notices.
+
+    The mistakes: a SYNCPOINT is left out, two commands change places, a command names another queue, a response is not
+    checked, a record is one byte short, a handler stops before QZERO. The tests run in a copy of the current directory
+    by pytest; your files are not changed. A mutant is killed when a test fails, and survives when all pass.
+    """
+    mutation = on_demand.mutation
+    here = Path()
+    try:
+        with Bar(wanted=not as_json) as bar:
+            report = mutation.mutate(
+                here, mutation.sources_in(paths or [here]), tests or (), jobs=jobs, limit=limit,
+                seconds=seconds or float("inf"), most=most, seed=seed,
+                progress=lambda done, total: bar.update("mutants", done, total),
+            )  # fmt: skip
+    except UsageError as error:
+        raise InputError(str(error)) from error
+    if as_json:
+        emit_json(report.as_dict())
+    else:
+        _show(report)
+    if report.percent < least:
+        raise typer.Exit(Exit.CONDITION)
+
+
+def _show(report: MutationReport) -> None:
+    kinds = on_demand.mutation.KINDS
+    if not report.verdicts:
+        emit("no mutants: no command was found that can be altered")
+        return
+    for verdict in report.verdicts:
+        mutant = verdict.mutant
+        if verdict.outcome in ("survived", "timed out", "broken"):
+            where = f"{os.fspath(mutant.path)}:{mutant.line}"
+            emit(f"{verdict.outcome}: {where}: {mutant.command}: {kinds[mutant.kind]}: {mutant.change}")
+    not_loaded = [each.mutant.path for each in report.verdicts if each.outcome == "not loaded"]
+    for path in dict.fromkeys(not_loaded):
+        emit(f"not loaded: {path}: the tests pass without it; it has {not_loaded.count(path)} mutants")
+    counts = report.counts
+    outcomes = [name for name in ("killed", "survived", "not loaded", "timed out", "broken", "not run") if counts[name]]
+    rows = [
+        (
+            kind,
+            *(sum(each.mutant.kind == kind and each.outcome == name for each in report.verdicts) for name in outcomes),
+        )
+        for kind in kinds
+        if any(each.mutant.kind == kind for each in report.verdicts)
+    ]
+    emit_table(("kind", *outcomes), rows)
+    emit(
+        f"{counts['killed']} of {len(report.verdicts)} mutants killed; "
+        f"the tests take {report.seconds:.1f} s on unaltered code"
+    )

@@ -1,0 +1,388 @@
+"""Mutation of a user's handlers and COBOL programs: do the tests notice a small mistake?
+
+Each mutant is one mistake of the kind that people make (see :data:`KINDS`). The tests run once on unaltered code, which
+must pass, and then for each mutant until the first of them fails. Everything happens in a copy of the project; the
+project itself is never changed.
+
+A mutant is *killed* when a test fails, or the setup of a test. It *survives* when all tests pass. Nothing is decided
+when the tests take too long, when pytest ends in another way (a module that cannot be imported, for example), or when
+the time for all of it is over. Before a file is mutated, the tests run with the file made useless: if they pass, no
+test loads the file, and none of its mutants could be noticed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from random import Random
+from typing import Final, Literal, NamedTuple
+
+from tdqsim.errors import UsageError
+from tdqsim.testing._mutants import KINDS, Edit, Mutant, altered
+from tdqsim.testing._mutants_cobol import cobol_mutants
+from tdqsim.testing._mutants_python import python_mutants
+
+__all__ = ["KINDS", "Edit", "Mutant", "MutationReport", "Outcome", "Verdict", "mutants_of", "mutate", "sources_in"]
+
+Outcome = Literal["killed", "survived", "not loaded", "timed out", "broken", "not run"]
+_COBOL: Final = frozenset({".cbl", ".cob", ".cobol", ".cpy"})
+_NOT_COPIED: Final = frozenset({"__pycache__", "node_modules", ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv"})
+_NO_SOURCES: Final = _NOT_COPIED | {"tests", "test", "build", "dist"}
+_TESTS: Final = re.compile(r"test_.*|.*_test|conftest")
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
+_PASSED, _FAILURES, _NO_TESTS = 0, 1, 5
+"""Exit codes of pytest: all tests passed, some failed, there were none."""
+_LAST_LINES: Final = 25
+_LEAST_LIMIT: Final = 10.0
+_USELESS: Final = {".py": 'raise ImportError("this file was made useless by tdq mutate")\n'}
+_USELESS_COBOL: Final = "       THIS FILE WAS MADE USELESS BY TDQ MUTATE.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the tests did with one mutant.
+
+    Attributes:
+        mutant: the mutant; its path is relative to the project.
+        outcome: ``killed``, ``survived``, ``not loaded`` (no test loads the file), ``timed out``, ``broken`` (pytest
+            could not run the tests) or ``not run`` (the time was over).
+        test: the first test that failed; empty for none.
+        seconds: how long the tests ran.
+    """
+
+    mutant: Mutant
+    outcome: Outcome
+    test: str = ""
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, object]:
+        """The verdict with its mutant, for JSON."""
+        mutant = self.mutant
+        return {
+            "file": mutant.path.as_posix(),
+            "line": mutant.line,
+            "kind": mutant.kind,
+            "command": mutant.command,
+            "change": mutant.change,
+            "outcome": self.outcome,
+            "test": self.test,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MutationReport:
+    """What became of all mutants.
+
+    Attributes:
+        verdicts: one for each mutant, by file and line.
+        seconds: how long the tests take on unaltered code.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    seconds: float
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many mutants had each outcome."""
+        return Counter(each.outcome for each in self.verdicts)
+
+    @property
+    def survivors(self) -> list[Verdict]:
+        """The mutants that no test noticed, those of files that no test loads among them."""
+        return [each for each in self.verdicts if each.outcome in ("survived", "not loaded")]
+
+    @property
+    def percent(self) -> float:
+        """How many percent of the mutants that were decided were killed; 100 if there were none."""
+        killed = self.counts["killed"]
+        decided = killed + len(self.survivors)
+        return 100 * killed / decided if decided else 100.0
+
+    def as_dict(self) -> dict[str, object]:
+        """Everything, for JSON; ``pytest --tdq-mutants`` reads it."""
+        names: tuple[Outcome, ...] = ("killed", "survived", "not loaded", "timed out", "broken", "not run")
+        counts = self.counts
+        return {
+            "test_seconds": round(self.seconds, 3),
+            "counts": {name: counts[name] for name in names},
+            "mutants": [each.as_dict() for each in self.verdicts],
+        }
+
+
+class _Run(NamedTuple):
+    """One run of the tests: pytest's exit code (None: it took too long), its output, and how long it took."""
+
+    code: int | None
+    output: str
+    seconds: float
+
+
+def sources_in(paths: Iterable[Path]) -> list[Path]:
+    """The Python and COBOL sources among files and in directories; tests are left out of directories.
+
+    Raises:
+        UsageError: a path does not exist, or is neither a directory nor such a source.
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        if path.is_dir():
+            found |= dict.fromkeys(sorted(_walk(path)))
+        elif not path.is_file():
+            raise UsageError(f"{path}: there is no such file or directory")
+        elif path.suffix.lower() not in (".py", *_COBOL):
+            raise UsageError(f"{path}: allowed are Python (.py) and COBOL ({', '.join(sorted(_COBOL))}) sources")
+        else:
+            found[path] = None
+    return list(found)
+
+
+def _walk(directory: Path) -> Iterator[Path]:
+    for path in directory.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            if path.name not in _NO_SOURCES and not path.name.startswith(".") and not _is_environment(path):
+                yield from _walk(path)
+        elif path.suffix.lower() in _COBOL or (path.suffix == ".py" and not _TESTS.fullmatch(path.stem)):
+            yield path
+
+
+def _is_environment(path: Path) -> bool:
+    return (path / "pyvenv.cfg").is_file()
+
+
+def mutants_of(path: Path) -> list[Mutant]:
+    """Every mutant of a source file.
+
+    Raises:
+        UsageError: the file cannot be read, or is no Python.
+    """
+    try:
+        source = _source_of(path)
+        make = cobol_mutants if path.suffix.lower() in _COBOL else python_mutants
+        return list(make(path, source))
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+        raise UsageError(f"{path}: it cannot be mutated: {error}") from error
+
+
+def _encoding(path: Path) -> str:
+    return "latin-1" if path.suffix.lower() in _COBOL else "utf-8"
+
+
+def _source_of(path: Path) -> str:
+    """The text of a source, with its line ends as they are."""
+    return path.read_bytes().decode(_encoding(path))
+
+
+def mutate(
+    project: Path,
+    sources: Iterable[Path],
+    arguments: Sequence[str] = (),
+    *,
+    jobs: int = 1,
+    limit: float = 0.0,
+    seconds: float = float("inf"),
+    most: int = 0,
+    seed: int = 1,
+    progress: Callable[[int, int], object] | None = None,
+) -> MutationReport:
+    """Run a project's tests against every mutant of some of its sources.
+
+    Args:
+        project: the directory to copy; the tests run in the copy.
+        sources: files in the project, as :func:`sources_in` gives them.
+        arguments: of pytest, such as paths of tests.
+        jobs: how many copies work side by side, 1 or more.
+        limit: seconds for the tests of one mutant; 0 for three times what they take on unaltered code and 10 more.
+        seconds: for all of it; what is left then is ``not run``.
+        most: at most so many mutants, drawn by ``seed``; 0 for all.
+        seed: of the draw.
+        progress: called with the mutants that are done and their total.
+
+    Raises:
+        UsageError: a source is not in the project or cannot be mutated, the project cannot be copied, or the tests do
+            not pass on unaltered code.
+    """
+    if jobs < 1 or most < 0 or limit < 0:
+        raise UsageError("allowed are: jobs 1 or more, most 0 or more, a limit of 0 or more seconds")
+    root = project.resolve()
+    mutants = [_within(root, each) for path in sources for each in mutants_of(path)]
+    if 0 < most < len(mutants):
+        drawn = set(Random(seed).sample(range(len(mutants)), most))  # noqa: S311  (repeatable on purpose)
+        mutants = [each for at, each in enumerate(mutants) if at in drawn]
+    if not mutants:
+        return MutationReport((), 0.0)
+    with tempfile.TemporaryDirectory(prefix="tdq-mutate-") as work:
+        places = [_Place(root, Path(work) / f"copy{number}", arguments) for number in range(jobs)]
+        return _Session(places, limit, time.monotonic() + seconds, progress).run(mutants)
+
+
+def _within(root: Path, mutant: Mutant) -> Mutant:
+    try:
+        return mutant._replace(path=mutant.path.resolve().relative_to(root))
+    except ValueError:
+        raise UsageError(f"{mutant.path}: it is not in {root}, where the tests run; call tdq mutate there") from None
+
+
+class _Place:
+    """A copy of the project, in which one mutant at a time is tested."""
+
+    def __init__(self, root: Path, copy: Path, arguments: Sequence[str]) -> None:
+        self._root, self._copy, self._arguments = root, copy, arguments
+        try:
+            shutil.copytree(root, copy, symlinks=True, ignore=_ignored)
+        except (OSError, shutil.Error) as error:
+            raise UsageError(f"{root}: it cannot be copied: {error}") from error
+
+    def run(self, seconds: float) -> _Run:
+        """Run the tests, up to the first that fails."""
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", *self._arguments]
+        started = time.monotonic()
+        # A module that is compiled in the same second as another of the same size would be taken for it.
+        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.pathsep.join(self._path())}
+        with (
+            tempfile.TemporaryFile() as output,
+            subprocess.Popen(  # noqa: S603  (the user's own tests)
+                command, cwd=self._copy, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            ) as process,
+        ):  # fmt: skip
+            code: int | None = None
+            try:
+                code = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                pass
+            finally:
+                _end(process)
+            output.seek(0)
+            return _Run(code, output.read().decode(errors="replace"), time.monotonic() - started)
+
+    def _path(self) -> list[str]:
+        """Where Python looks for modules in the project, such as ``src``, but in the copy."""
+        found = [self._copy / "src"] if (self._copy / "src").is_dir() else []
+        for entry in map(Path, sys.path):
+            with suppress(ValueError):
+                found.append(self._copy / entry.resolve().relative_to(self._root))
+        given = os.environ.get("PYTHONPATH")
+        return [*(str(each) for each in dict.fromkeys(found)), *([given] if given else [])]
+
+    def run_altered(self, path: Path, text: str, seconds: float) -> _Run:
+        """Run the tests with another text in one file."""
+        file = self._copy / path
+        before = file.read_bytes()
+        file.write_bytes(text.encode(_encoding(path)))
+        try:
+            return self.run(seconds)
+        finally:
+            file.write_bytes(before)
+
+    def run_mutant(self, mutant: Mutant, seconds: float) -> _Run:
+        """Run the tests against a mutant."""
+        return self.run_altered(mutant.path, altered(_source_of(self._copy / mutant.path), mutant.edits), seconds)
+
+
+def _ignored(directory: str, names: list[str]) -> list[str]:
+    folder = Path(directory)
+    return [
+        name
+        for name in names
+        if name in _NOT_COPIED
+        or name.endswith("_cache")
+        or _is_environment(folder / name)
+        or not ((folder / name).is_dir() or (folder / name).is_file() or (folder / name).is_symlink())
+    ]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a run with everything that it has started."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+
+
+class _Session:
+    """All runs of one call of :func:`mutate`."""
+
+    def __init__(
+        self, places: list[_Place], limit: float, until: float, progress: Callable[[int, int], object] | None
+    ) -> None:
+        self._free: SimpleQueue[_Place] = SimpleQueue()
+        for place in places:
+            self._free.put(place)
+        self._jobs = len(places)
+        self._limit, self._until, self._progress = limit, until, progress
+        self._done = self._total = 0
+
+    def run(self, mutants: list[Mutant]) -> MutationReport:
+        """Test the unaltered code, then which files are loaded, then each mutant."""
+        unaltered = self._unaltered()
+        self._limit = self._limit or 3 * unaltered.seconds + _LEAST_LIMIT
+        files = list(dict.fromkeys(each.path for each in mutants))
+        self._total = len(files) + len(mutants)
+        with ThreadPoolExecutor(self._jobs) as threads:
+            loaded = dict(zip(files, threads.map(self._is_loaded, files), strict=True))
+            verdicts = threads.map(lambda each: self._judge(each, loaded[each.path]), mutants)
+            return MutationReport(tuple(verdicts), unaltered.seconds)
+
+    def _unaltered(self) -> _Run:
+        place = self._free.get()
+        run = place.run(max(self._until - time.monotonic(), 1.0) if self._until != float("inf") else 1e6)
+        self._free.put(place)
+        if run.code != _PASSED:
+            why = {None: "the tests take longer than the time for all", _NO_TESTS: "there are no tests"}
+            text = why.get(run.code, "the tests do not pass on the unaltered code, in a copy of the project")
+            raise UsageError("\n".join([f"{text}:", *run.output.splitlines()[-_LAST_LINES:]]))
+        return run
+
+    def _run(self, test: Callable[[_Place, float], _Run]) -> _Run | None:
+        """A run in a free copy; None when the time is over."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            return None
+        place = self._free.get()
+        try:
+            return test(place, min(self._limit, left))
+        finally:
+            self._free.put(place)
+            self._count_one()
+
+    def _count_one(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+    def _is_loaded(self, path: Path) -> bool:
+        """Whether tests fail when a file is useless; True when that is not known."""
+        useless = _USELESS.get(path.suffix, _USELESS_COBOL)
+        run = self._run(lambda place, seconds: place.run_altered(path, useless, seconds))
+        return run is None or run.code != _PASSED
+
+    def _judge(self, mutant: Mutant, loaded: bool) -> Verdict:
+        if not loaded:
+            self._count_one()
+            return Verdict(mutant, "not loaded")
+        run = self._run(lambda place, seconds: place.run_mutant(mutant, seconds))
+        if run is None:
+            return Verdict(mutant, "not run")
+        failed = _FAILED.search(run.output)
+        if run.code is None:
+            outcome: Outcome = "timed out"
+        elif run.code == _PASSED:
+            outcome = "survived"
+        else:
+            outcome = "killed" if run.code == _FAILURES and failed is not None else "broken"
+        return Verdict(mutant, outcome, failed[1] if failed is not None and outcome == "killed" else "", run.seconds)
