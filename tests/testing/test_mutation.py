@@ -275,7 +275,7 @@ def mutants_file(path: Path) -> Path:
 def test_pytest_reports_what_survived(pytester: pytest.Pytester, tmp_path: Path) -> None:
     pytester.makepyfile("def test_it(): pass")
     file = mutants_file(tmp_path / "mutants.json")
-    done = pytester.runpytest(f"--tdq-mutants={file}", "--tdq-report=page.html")
+    done = pytester.runpytest_subprocess(f"--tdq-mutants={file}", "--tdq-report=page.html")
     done.stdout.fnmatch_lines(
         ["survived: pay.py:3: SYNCPOINT: drop syncpoint: left out", "2 mutants: 1 killed, 1 survived"]
     )
@@ -287,7 +287,7 @@ def test_pytest_reports_what_survived(pytester: pytest.Pytester, tmp_path: Path)
 def test_a_file_of_something_else_is_refused(pytester: pytest.Pytester, tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     file.write_text("[]")
-    done = pytester.runpytest(f"--tdq-mutants={file}")
+    done = pytester.runpytest_subprocess(f"--tdq-mutants={file}")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert "it is not what tdq mutate --json writes" in str(done.stderr)
 
