@@ -204,7 +204,7 @@ def test_what_no_test_notices_survives(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in shop.rglob("*") if path.is_file()}
     counted: list[tuple[int, int]] = []
     report = mutate(shop, sources_in([shop]), progress=lambda done, total: counted.append((done, total)))
-    assert {(each.mutant.kind, each.mutant.path.name): each.outcome for each in report.verdicts} == {
+    assert {(each.mutant.kind, each.mutant.path.name): each.outcome for each in report.judgements} == {
         ("RESP check", "moving.py"): "killed",
         ("lost trigger", "moving.py"): "killed",
         ("wrong queue", "moving.py"): "killed",
@@ -213,7 +213,7 @@ def test_what_no_test_notices_survives(tmp_path: Path) -> None:
         ("drop syncpoint", "moving.py"): "survived",
         ("drop syncpoint", "unused.py"): "not loaded",
     }
-    assert {each.test for each in report.verdicts if each.outcome == "killed"} == {
+    assert {each.test for each in report.judgements if each.outcome == "killed"} == {
         "test_moving.py::test_records_are_moved"
     }
     assert [each.mutant.line for each in report.survivors] == [3, 4, 2]
@@ -225,7 +225,7 @@ def test_what_no_test_notices_survives(tmp_path: Path) -> None:
 def test_mutants_can_be_drawn_and_what_has_no_time_is_not_run(tmp_path: Path) -> None:
     shop = project(tmp_path)
     report = mutate(shop, [shop / "src" / "shop" / "moving.py"], most=2, seed=3, jobs=2, limit=0.001)
-    assert [each.outcome for each in report.verdicts] == ["timed out", "timed out"]
+    assert [each.outcome for each in report.judgements] == ["timed out", "timed out"]
     assert report.percent == 100
 
 

@@ -79,15 +79,15 @@ def mutate(
 
 def _show(report: MutationReport) -> None:
     kinds = on_demand.mutation.KINDS
-    if not report.verdicts:
+    if not report.judgements:
         emit("no mutants: no command was found that can be altered")
         return
-    for verdict in report.verdicts:
-        mutant = verdict.mutant
-        if verdict.outcome in ("survived", "timed out", "broken"):
+    for judged in report.judgements:
+        mutant = judged.mutant
+        if judged.outcome in ("survived", "timed out", "broken"):
             where = f"{os.fspath(mutant.path)}:{mutant.line}"
-            emit(f"{verdict.outcome}: {where}: {mutant.command}: {kinds[mutant.kind]}: {mutant.change}")
-    not_loaded = [each.mutant.path for each in report.verdicts if each.outcome == "not loaded"]
+            emit(f"{judged.outcome}: {where}: {mutant.command}: {kinds[mutant.kind]}: {mutant.change}")
+    not_loaded = [each.mutant.path for each in report.judgements if each.outcome == "not loaded"]
     for path in dict.fromkeys(not_loaded):
         emit(f"not loaded: {path}: the tests pass without it; it has {not_loaded.count(path)} mutants")
     counts = report.counts
@@ -95,13 +95,16 @@ def _show(report: MutationReport) -> None:
     rows = [
         (
             kind,
-            *(sum(each.mutant.kind == kind and each.outcome == name for each in report.verdicts) for name in outcomes),
+            *(
+                sum(each.mutant.kind == kind and each.outcome == name for each in report.judgements)
+                for name in outcomes
+            ),
         )
         for kind in kinds
-        if any(each.mutant.kind == kind for each in report.verdicts)
+        if any(each.mutant.kind == kind for each in report.judgements)
     ]
     emit_table(("kind", *outcomes), rows)
     emit(
-        f"{counts['killed']} of {len(report.verdicts)} mutants killed; "
+        f"{counts['killed']} of {len(report.judgements)} mutants killed; "
         f"the tests take {report.seconds:.1f} s on unaltered code"
     )

@@ -35,7 +35,7 @@ from tdqsim.testing._mutants import KINDS, Edit, Mutant, altered
 from tdqsim.testing._mutants_cobol import cobol_mutants
 from tdqsim.testing._mutants_python import python_mutants
 
-__all__ = ["KINDS", "Edit", "Mutant", "MutationReport", "Outcome", "Verdict", "mutants_of", "mutate", "sources_in"]
+__all__ = ["KINDS", "Edit", "Judgement", "Mutant", "MutationReport", "Outcome", "mutants_of", "mutate", "sources_in"]
 
 Outcome = Literal["killed", "survived", "not loaded", "timed out", "broken", "not run"]
 _COBOL: Final = frozenset({".cbl", ".cob", ".cobol", ".cpy"})
@@ -52,7 +52,7 @@ _USELESS_COBOL: Final = "       THIS FILE WAS MADE USELESS BY TDQ MUTATE.\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Judgement:
     """How the tests did with one mutant.
 
     Attributes:
@@ -69,7 +69,7 @@ class Verdict:
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, object]:
-        """The verdict with its mutant, for JSON."""
+        """The judgement with its mutant, for JSON."""
         mutant = self.mutant
         return {
             "file": mutant.path.as_posix(),
@@ -88,22 +88,22 @@ class MutationReport:
     """What became of all mutants.
 
     Attributes:
-        verdicts: one for each mutant, by file and line.
+        judgements: one for each mutant, by file and line.
         seconds: how long the tests take on unaltered code.
     """
 
-    verdicts: tuple[Verdict, ...]
+    judgements: tuple[Judgement, ...]
     seconds: float
 
     @property
     def counts(self) -> Counter[str]:
         """How many mutants had each outcome."""
-        return Counter(each.outcome for each in self.verdicts)
+        return Counter(each.outcome for each in self.judgements)
 
     @property
-    def survivors(self) -> list[Verdict]:
+    def survivors(self) -> list[Judgement]:
         """The mutants that no test noticed, those of files that no test loads among them."""
-        return [each for each in self.verdicts if each.outcome in ("survived", "not loaded")]
+        return [each for each in self.judgements if each.outcome in ("survived", "not loaded")]
 
     @property
     def percent(self) -> float:
@@ -119,7 +119,7 @@ class MutationReport:
         return {
             "test_seconds": round(self.seconds, 3),
             "counts": {name: counts[name] for name in names},
-            "mutants": [each.as_dict() for each in self.verdicts],
+            "mutants": [each.as_dict() for each in self.judgements],
         }
 
 
@@ -335,8 +335,8 @@ class _Session:
         self._total = len(files) + len(mutants)
         with ThreadPoolExecutor(self._jobs) as threads:
             loaded = dict(zip(files, threads.map(self._is_loaded, files), strict=True))
-            verdicts = threads.map(lambda each: self._judge(each, loaded[each.path]), mutants)
-            return MutationReport(tuple(verdicts), unaltered.seconds)
+            judgements = threads.map(lambda each: self._judge(each, loaded[each.path]), mutants)
+            return MutationReport(tuple(judgements), unaltered.seconds)
 
     def _unaltered(self) -> _Run:
         place = self._free.get()
@@ -371,13 +371,13 @@ class _Session:
         run = self._run(lambda place, seconds: place.run_altered(path, useless, seconds))
         return run is None or run.code != _PASSED
 
-    def _judge(self, mutant: Mutant, loaded: bool) -> Verdict:
+    def _judge(self, mutant: Mutant, loaded: bool) -> Judgement:
         if not loaded:
             self._count_one()
-            return Verdict(mutant, "not loaded")
+            return Judgement(mutant, "not loaded")
         run = self._run(lambda place, seconds: place.run_mutant(mutant, seconds))
         if run is None:
-            return Verdict(mutant, "not run")
+            return Judgement(mutant, "not run")
         failed = _FAILED.search(run.output)
         if run.code is None:
             outcome: Outcome = "timed out"
@@ -385,4 +385,4 @@ class _Session:
             outcome = "survived"
         else:
             outcome = "killed" if run.code == _FAILURES and failed is not None else "broken"
-        return Verdict(mutant, outcome, failed[1] if failed is not None and outcome == "killed" else "", run.seconds)
+        return Judgement(mutant, outcome, failed[1] if failed is not None and outcome == "killed" else "", run.seconds)
