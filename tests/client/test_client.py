@@ -14,13 +14,13 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
-from generators.client_methods import client_source
 from tdqsim import Cvda, Region, Task
 from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion, RemoteSystem, RemoteUnitOfWork, _operations
 from tdqsim.definitions import Definitions, define_tdqueue
 from tdqsim.errors import UsageError
 from tdqsim.ibmi import Job
 from tdqsim.testing.served import region_directory, serving
+from tests.generators.client_methods import client_source
 
 QUEUES = [
     define_tdqueue(name="PAYQ", type="INTRA"),
@@ -145,7 +145,7 @@ def test_lists_of_any_length_come_a_page_at_a_time(region):
 def test_the_clients_methods_are_those_of_the_routes():
     written = Path(_operations.__file__).read_text("utf-8")
     made, kept = (re.sub(r",([)}])", r"\1", "".join(text.split())) for text in (client_source(), written))
-    assert made == kept  # python -m generators.client_methods, and ruff format, write it anew
+    assert made == kept  # python -m tests.generators.client_methods, and ruff format, write it anew
 
 
 def test_a_unit_of_work_has_them_too(region):

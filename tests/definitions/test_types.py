@@ -15,8 +15,6 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 
 import tdqsim
-from generators.attribute_types import attribute_types_source
-from generators.inquire_rows import option_words_source, row_types_source
 from tdqsim import Region, Task, define_connection, define_tdqueue, define_transaction
 from tdqsim.cics import ConnectionInfo, TaskInfo, TdqueueInfo, TdqueueOption, TransactionInfo, UowInfo
 from tdqsim.cics.files.datafile import DataFile
@@ -27,6 +25,8 @@ from tdqsim.client import RemoteRegion, _tdqueue_info
 from tdqsim.definitions import _attributes
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, INQUIRE_TDQUEUE_OPTIONS
+from tests.generators.attribute_types import attribute_types_source
+from tests.generators.inquire_rows import option_words_source, row_types_source
 
 Checker = Callable[[Path], tuple[int, dict[int, str]]]
 SOURCE = Path(tdqsim.__file__).parents[1]
@@ -237,7 +237,7 @@ def pyright(path: Path) -> tuple[int, dict[int, str]]:
 def test_the_attributes_written_out_are_those_of_the_classes() -> None:
     written = Path(_attributes.__file__).read_text("utf-8")
     made, kept = ("".join(text.split()).replace(",]", "]") for text in (attribute_types_source(), written))
-    assert made == kept  # python -m generators.attribute_types writes it anew
+    assert made == kept  # python -m tests.generators.attribute_types writes it anew
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_the_attributes_written_out_are_those_of_the_classes() -> None:
 def test_the_rows_written_out_are_those_of_the_table(module: ModuleType, source: Callable[[], str]) -> None:
     written = Path(str(module.__file__)).read_text("utf-8")
     made, kept = ("".join(text.split()).replace(",]", "]") for text in (source(), written))
-    assert made == kept  # python -m generators.inquire_rows writes it anew
+    assert made == kept  # python -m tests.generators.inquire_rows writes it anew
 
 
 @pytest.mark.parametrize(

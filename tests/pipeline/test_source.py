@@ -11,7 +11,6 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="the extra tdqsim[spark] is not installed")
 
-from generators.option_tables import PAGES, with_tables
 from tdqsim.cli.guide import chapter
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
@@ -23,6 +22,7 @@ from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts
+from tests.generators.option_tables import PAGES, with_tables
 
 COPYBOOK = "01 R. 05 KIND PIC X. 05 ID PIC 9(5). 05 TEXT PIC X(14)."
 FORMATS = {
@@ -468,7 +468,7 @@ def test_the_table_of_options_is_whole():
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_tables_of_options_are_those_of_their_declarations(name):
-    assert with_tables(name) == chapter(name), "python -m generators.option_tables writes them"
+    assert with_tables(name) == chapter(name), "python -m tests.generators.option_tables writes them"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A method for each operation of the API; ``python -m generators.client_methods`` writes it.
+"""A method for each operation of the API; ``python -m tests.generators.client_methods`` writes it.
 
 What has no value is left out of a request, so that the server's default counts. A body is what is sent as JSON.
 """

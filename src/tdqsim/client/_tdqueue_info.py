@@ -1,4 +1,4 @@
-"""What INQUIRE TDQUEUE and SET TDQUEUE take and return; ``python -m generators.inquire_rows`` writes it."""
+"""What INQUIRE TDQUEUE and SET TDQUEUE take and return; ``python -m tests.generators.inquire_rows`` writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The attributes of each kind of definition, for type checkers; ``python -m generators.attribute_types`` writes it."""
+"""The attributes of each kind of definition for type checkers: ``python -m tests.generators.attribute_types``."""
 
 from __future__ import annotations
 

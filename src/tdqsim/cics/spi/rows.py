@@ -1,4 +1,4 @@
-"""What each INQUIRE is asked and returns, word by word; ``python -m generators.inquire_rows`` writes it."""
+"""What each INQUIRE is asked and returns, word by word; ``python -m tests.generators.inquire_rows`` writes it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Type checkers read source and do not run it, so the declarations of the classes are written out as TypedDicts, what
 several classes have alike once:
-``python -m generators.attribute_types``. A test compares the file with the classes.
+``python -m tests.generators.attribute_types``. A test compares the file with the classes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["attribute_types_source"]
 
 _FILE: Final = Path(definitions.__file__).with_name("_attributes.py")
 _HEAD: Final = '''\
-"""The attributes of each kind of definition, for type checkers; ``python -m generators.attribute_types`` writes it."""
+"""The attributes of each kind of definition for type checkers: ``python -m tests.generators.attribute_types``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Writes the client's methods, one for each route of the API, as a module of typed Python.
 
-``python -m generators.client_methods`` writes ``src/tdqsim/client/_operations.py``; a test compares the file with the
+``python -m tests.generators.client_methods`` writes ``src/tdqsim/client/_operations.py``; a test compares the file with the
 routes. The thin client imports nothing of the server, so its methods are written out: names, parameters and answers
 are those of the routes, and type checkers and editors know them.
 """
@@ -32,7 +32,7 @@ _FILE: Final = Path(answers.__file__).parents[1] / "_operations.py"
 _WAITING: Final = ("waitForState", "receiveEntry")
 _TYPES: Final = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}
 _HEAD: Final = '''\
-"""A method for each operation of the API; ``python -m generators.client_methods`` writes it.
+"""A method for each operation of the API; ``python -m tests.generators.client_methods`` writes it.
 
 What has no value is left out of a request, so that the server's default counts. A body is what is sent as JSON.
 """

@@ -1,7 +1,7 @@
 """Writes what each INQUIRE is asked and returns, for type checkers and editors, out of ``facts/inquire.tsv``.
 
 Type checkers read source and do not run it, so the table's options are written out as classes. The thin client imports
-nothing of regions and has a file of its own: ``python -m generators.inquire_rows`` writes ``cics/spi/rows.py`` and the
+nothing of regions and has a file of its own: ``python -m tests.generators.inquire_rows`` writes ``cics/spi/rows.py`` and the
 client's ``_tdqueue_info.py``. A test compares the files with the table.
 """
 
@@ -21,7 +21,7 @@ _PACKAGE: Final = Path(tdqsim.__file__).parent
 _FILE: Final = _PACKAGE / "cics" / "spi" / "rows.py"
 _CLIENTS_FILE: Final = _PACKAGE / "client" / "_tdqueue_info.py"
 _HEAD: Final = '''\
-"""What each INQUIRE is asked and returns, word by word; ``python -m generators.inquire_rows`` writes it."""
+"""What each INQUIRE is asked and returns, word by word; ``python -m tests.generators.inquire_rows`` writes it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tdqsim.facts import Cvda
 
 '''
 _CLIENTS_HEAD: Final = '''\
-"""What INQUIRE TDQUEUE and SET TDQUEUE take and return; ``python -m generators.inquire_rows`` writes it."""
+"""What INQUIRE TDQUEUE and SET TDQUEUE take and return; ``python -m tests.generators.inquire_rows`` writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the tables of options in the guide from their declarations: ``python -m generators.option_tables``."""
+"""Writes the tables of options in the guide from their declarations: ``python -m tests.generators.option_tables``."""
 
 from __future__ import annotations
 

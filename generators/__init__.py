@@ -1,1 +1,0 @@
-"""Programs that write modules and pages of the package out of its declarations: ``python -m generators.NAME``."""
