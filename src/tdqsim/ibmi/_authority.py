@@ -1,8 +1,8 @@
 """Authorities by name, user profiles with their groups, and authorization lists.
 
-An authority is kept as the words that a command takes: one system-defined name such as ``*CHANGE`` where that says it
-all, else single ones such as ``*OBJOPR *ADD``. Granting adds authorities, revoking removes them, and *EXCLUDE, which
-is no authority at all, is replaced by a later grant.
+An authority is stored in the words of the command: one system-defined name such as ``*CHANGE`` if there is one for the
+set, otherwise single authorities such as ``*OBJOPR *ADD``. Granting adds authorities, revoking removes them. *EXCLUDE
+means no authority, and a later grant replaces it.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _SINGLE = {next(iter(grants)): word for word, grants in AUTHORITIES.items() if l
 
 
 class PasswordKeeper(Protocol):
-    """What keeps the passwords for sign-on: a server, not the system itself."""
+    """An object that keeps the passwords for sign-on: a server does this, not the system itself."""
 
     def keep(self, user: str, password: str | None) -> None:
-        """Keep a user's password; None for none.
+        """Keep a user's password; None removes it.
 
         Raises:
-            ParameterError: it cannot be one, or the user's password is not for a command to change.
+            ParameterError: the password is not valid, or commands may not change this user's password.
         """
 
 
 @cache
 def granted_names(words: str) -> frozenset[str]:
-    """The single authorities behind one or several names such as ``*USE`` or ``*OBJOPR *ADD``.
+    """The single authorities that one or several names such as ``*USE`` or ``*OBJOPR *ADD`` stand for.
 
     Raises:
         ParameterError: a name is not a system-defined authority, or no authority is given.
@@ -58,7 +58,7 @@ def granted_names(words: str) -> frozenset[str]:
 
 
 def _words(grants: frozenset[str]) -> str:
-    """The shortest words for a set of single authorities."""
+    """The shortest text for a set of single authorities."""
     for bundle in _BUNDLES:
         if AUTHORITIES[bundle] == grants:
             return bundle
@@ -69,13 +69,16 @@ ALL_IN_ORDER: Final = tuple(next(iter(grants)) for grants in AUTHORITIES.values(
 
 
 def added(before: str, words: str) -> str:
-    """What a user has after ``words`` are granted in addition to ``before`` (empty for none); *EXCLUDE removes all."""
+    """The authorities after ``words`` are granted in addition to ``before`` (empty for none); *EXCLUDE removes all."""
     grants = granted_names(words)
     return _words(grants | granted_names(before) if before and grants else grants)
 
 
 def revoked(before: str, words: str) -> str:
-    """The rest of ``before`` when ``words`` are revoked; empty for no rest, *EXCLUDE included."""
+    """The authorities of ``before`` that remain after ``words`` are revoked; empty when nothing remains.
+
+    ``before`` may be *EXCLUDE, which only revoking *EXCLUDE removes.
+    """
     left = granted_names(before) - granted_names(words)
     if not left and not granted_names(before) and "*EXCLUDE" not in words.split():
         return "*EXCLUDE"  # revoking authorities from an excluded user changes nothing
@@ -88,10 +91,10 @@ class Profile:
 
     Attributes:
         name: its name.
-        allobj: it has the special authority *ALLOBJ.
-        groups: names of the group profiles whose authorities it has too, GRPPRF first, then SUPGRPPRF.
-        disabled: STATUS(*DISABLED): sign-on is refused.
-        expired: PWDEXP(*YES): its password has to be changed before a sign-on.
+        allobj: whether it has the special authority *ALLOBJ.
+        groups: the group profiles whose authorities it also has, GRPPRF first, then SUPGRPPRF.
+        disabled: whether sign-on is refused (STATUS(*DISABLED)).
+        expired: whether its password must be changed before a sign-on (PWDEXP(*YES)).
     """
 
     name: str
@@ -101,17 +104,17 @@ class Profile:
     expired: bool = False
 
     def save(self) -> dict[str, Any]:
-        """What the catalogue keeps."""
+        """Its fields for the catalogue."""
         return {"allobj": self.allobj, "groups": self.groups, "disabled": self.disabled, "expired": self.expired}
 
 
 @dataclass(slots=True)
 class AuthorizationList:
-    """An authorization list: authorities by user, *PUBLIC among them."""
+    """An authorization list: authorities by user, including *PUBLIC."""
 
     name: str
     entries: dict[str, str]
 
     def save(self) -> dict[str, Any]:
-        """What the catalogue keeps."""
+        """Its fields for the catalogue."""
         return {"entries": self.entries}

@@ -1,13 +1,13 @@
-"""The byte forms: each API called with the parameters of its manual, in the bytes that a program would pass.
+"""The byte forms: each API called with the parameters of its manual, as the bytes that a program would pass.
 
-One rule for all of them: *a parameter is storage of the caller*. What goes in is ``bytes`` (anything bytes-like); what
-comes out, or goes in and out, is a ``bytearray`` (or a writable memoryview), changed in place just where the manual
-says so. ``bytes`` for an output, or a view that cannot be changed, is a literal: CPF3C90. None, or storage too short
-for what is read or would be written, is CPF24B4, and nothing is changed (on a real machine other storage would be
-overwritten). The call returns nothing.
+In all of them *a parameter is storage of the caller*. An input is ``bytes`` (or anything bytes-like). An output, or a
+parameter for input and output, is a ``bytearray`` (or a writable memoryview), which is changed in place exactly where
+the manual says. Passing ``bytes`` or a read-only view for an output, as if it were a literal, is CPF3C90. Passing None,
+or storage that is too short to be read or written, is CPF24B4, and nothing is changed (a real machine would overwrite
+other storage). The call returns nothing.
 
-The parameters stay a list in the manual's order, since that list is what is simulated. So that a caller need not pack
-each by hand, an input of characters or a number may be given as the str or int itself.
+The parameters are a list in the manual's order, because the simulated interface is this list. As a convenience, a str
+or int is accepted for an input of characters or a number.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def call(job: JobCore, api: str, *parameters: Passed) -> None:
 
     Args:
         api: its name, such as ``QRCVDTAQ``.
-        parameters: storage for each parameter, in the manual's order. An input of characters
-            or a number may be the value itself: storage of the declared length is made of it.
+        parameters: storage for each parameter, in the manual's order. For an input of characters or a number you may
+            pass the value itself, which is converted to storage of the declared length.
 
     Raises:
-        EscapeMessage: the API failed, and there is no error code structure to say so in.
-        ParameterError: there is no such API, or a parameter is neither storage nor a value that it can have.
+        EscapeMessage: the API failed, and no error code structure was passed for the error.
+        ParameterError: there is no such API, or a parameter is neither storage nor a valid value.
     """
     declaration = DECLARATIONS.get(api)
     if declaration is None or api not in FORMS:
@@ -58,7 +58,7 @@ def call(job: JobCore, api: str, *parameters: Passed) -> None:
 def call_form(
     job: JobCore, declaration: Declaration, form: Callable[[JobCore, Arguments], None], parameters: Sequence[Passed]
 ) -> None:
-    """Do a byte form: check the parameters, and put an error into the error code or raise it, as the caller asks."""
+    """Run a byte form: check the parameters, and return an error in the error code or raise it, as requested."""
     job.check_usable()
     job.operation = (declaration.name, "", "")
     _check_count(job, declaration, len(parameters))
@@ -79,7 +79,7 @@ def call_form(
 def _check_count(job: JobCore, declaration: Declaration, count: int) -> None:
     if count in declaration.counts:
         return
-    # With group 1 of QRCVDTAQ the sender information must be there even when its length is 0.
+    # With group 1 of QRCVDTAQ the sender information must be passed even when its length is 0.
     left_out = declaration.name == "QRCVDTAQ" and count + 1 == declaration.counts[1]
     listed = any(use.message_id == "CPF3C36" for use in declaration.messages)
     if left_out or not listed:
@@ -117,55 +117,57 @@ def _report(job: JobCore, message: Message, storage: bytearray, extended: bool, 
     storage[: len(written)] = written
 
 
-def _send(job: JobCore, given: Arguments) -> None:
-    name, library, length = given.name(0), given.name(1), given.number(2)
-    key = given.key(4, 5) if given.has(5) else None
-    asynchronous, replay = given.yes(6, default=False), given.yes(7, default=False)
-    given.find(name, library)
-    if not given.holds(3, length):
-        # What the queue has against this length comes before the storage is looked at.
+def _send(job: JobCore, arguments: Arguments) -> None:
+    name, library, length = arguments.name(0), arguments.name(1), arguments.number(2)
+    key = arguments.key(4, 5) if arguments.has(5) else None
+    asynchronous, replay = arguments.yes(6, default=False), arguments.yes(7, default=False)
+    arguments.find(name, library)
+    if not arguments.holds(3, length):
+        # A length that the queue refuses is reported before storage that is too short.
         check_send_length(job, name, library, length, key)
     qsnddtaq(
-        job.handle, name, library, given.data(3, length), key, asynchronous=asynchronous, from_journal_entry=replay
+        job.handle, name, library, arguments.data(3, length), key, asynchronous=asynchronous, from_journal_entry=replay
     )
 
 
-def _receive(job: JobCore, given: Arguments) -> None:
-    name, library = given.name(0), given.name(1)
-    wait = wait_nanoseconds(job, name, library, given.number(4), given.text(13) if given.has(13) else "*SEC")
+def _receive(job: JobCore, arguments: Arguments) -> None:
+    name, library = arguments.name(0), arguments.name(1)
+    wait = wait_nanoseconds(
+        job, name, library, arguments.number(4), arguments.text(13) if arguments.has(13) else "*SEC"
+    )
     key, order, sender_length = None, "", 0
-    given.writable(2, LIMITS["length_digits"] // 2 + 1)
-    if given.has(9):
-        order, key = given.text(5), given.key(6, 7)
+    arguments.writable(2, LIMITS["length_digits"] // 2 + 1)
+    if arguments.has(9):
+        order, key = arguments.text(5), arguments.key(6, 7)
         if key:
-            given.writable(7, max(given.number(6), 0))
-        sender_length = given.number(8)
-    _check_sender_length(job, given, sender_length)
-    size = given.number(11) if given.has(11) else None
+            arguments.writable(7, max(arguments.number(6), 0))
+        sender_length = arguments.number(8)
+    _check_sender_length(job, arguments, sender_length)
+    size = arguments.number(11) if arguments.has(11) else None
     if size is not None and size < 0:
         job.fail("CPF24B4")
-    room = given.writable(3, 0)
+    room = arguments.writable(3, 0)
     fits = size is not None and size <= room
-    remove = given.yes(10, default=True)
-    given.find(name, library)
-    found = receive_entry(job, name, library, wait, order, key, remove, None if fits else room)
-    given.put(2, pack_decimal(0 if found is None else len(found[0]), LIMITS["length_digits"]))
-    if found is None:
+    remove = arguments.yes(10, default=True)
+    arguments.find(name, library)
+    received = receive_entry(job, name, library, wait, order, key, remove, None if fits else room)
+    arguments.put(2, pack_decimal(0 if received is None else len(received[0]), LIMITS["length_digits"]))
+    if received is None:
         return
-    data, key_found, sender, _ = found
-    given.put(3, data if size is None else data[:size])
+    data, entry_key, sender, _ = received
+    arguments.put(3, data if size is None else data[:size])
     if key:
-        given.put(7, key_found)
+        arguments.put(7, entry_key)
     if sender_length:
-        given.put(9, _sender_information(sender, sender_length, job))
+        arguments.put(9, _sender_information(sender, sender_length, job))
 
 
-def _check_sender_length(job: JobCore, given: Arguments, length: int) -> None:
+def _check_sender_length(job: JobCore, arguments: Arguments, length: int) -> None:
     if length == 0:
         return
     if length < LIMITS["sender_information_minimum"]:
         job.fail("CPF9507")
-    given.writable(9, min(length, LIMITS["sender_information_length"]))
+    arguments.writable(9, min(length, LIMITS["sender_information_length"]))
 
 
 def _sender_information(sender: bytes, length: int, job: JobCore) -> bytes:
@@ -176,40 +178,40 @@ def _sender_information(sender: bytes, length: int, job: JobCore) -> bytes:
     return (form.build(counters, job.page)[:fixed] + sender)[: min(length, available)]
 
 
-def _clear(job: JobCore, given: Arguments) -> None:
-    name, library = given.name(0), given.name(1)
+def _clear(job: JobCore, arguments: Arguments) -> None:
+    name, library = arguments.name(0), arguments.name(1)
     key, order = None, ""
-    if given.has(4):
-        order, key = given.text(2), given.key(3, 4)
-    given.find(name, library)
-    qclrdtaq(job.handle, name, library, cast("KeyOrder", order), key)  # which looks at it
+    if arguments.has(4):
+        order, key = arguments.text(2), arguments.key(3, 4)
+    arguments.find(name, library)
+    qclrdtaq(job.handle, name, library, cast("KeyOrder", order), key)  # it checks the order
 
 
-def _describe(job: JobCore, given: Arguments) -> None:
-    name, library = given.qualified(3)
-    length, form = given.number(1), given.text(2)
-    given.writable(0, 0)
+def _describe(job: JobCore, arguments: Arguments) -> None:
+    name, library = arguments.qualified(3)
+    length, form = arguments.number(1), arguments.text(2)
+    arguments.writable(0, 0)
     check_description(job, form, length)
-    given.find(name, library)
-    given.put(0, describe(job, name, library, form, length))
+    arguments.find(name, library)
+    arguments.put(0, describe(job, name, library, form, length))
 
 
-def _retrieve(job: JobCore, given: Arguments) -> None:
-    name, library = given.qualified(3)
-    length, form, selection_form = given.number(1), given.text(2), given.text(6)
-    given.writable(0, 0)
+def _retrieve(job: JobCore, arguments: Arguments) -> None:
+    name, library = arguments.qualified(3)
+    length, form, selection_form = arguments.number(1), arguments.text(2), arguments.text(6)
+    arguments.writable(0, 0)
     check_retrieval(job, form, selection_form, length)
-    given.find(name, library)
+    arguments.find(name, library)
     queue = open_for_retrieval(job, name, library)
-    given.put(0, answer(job, queue, form, _selection(job, given, selection_form), length))
+    arguments.put(0, answer(job, queue, form, _selection(job, arguments, selection_form), length))
 
 
-def _selection(job: JobCore, given: Arguments, name: str) -> RDQS0100 | RDQS0200:
-    length, keyed = given.number(5), name == "RDQS0200"
+def _selection(job: JobCore, arguments: Arguments, name: str) -> RDQS0100 | RDQS0200:
+    length, keyed = arguments.number(5), name == "RDQS0200"
     form = layout(name)
     if length < form.length or (not keyed and length != form.length):
         job.fail("CPF950D")
-    values = form.parse(given.data(4, length), job.page)
+    values = form.parse(arguments.data(4, length), job.page)
     text = values["number_of_message_text_bytes_to_retrieve"]
     if not keyed:
         return RDQS0100(values["selection_type"], text)
@@ -223,29 +225,29 @@ def _selection(job: JobCore, given: Arguments, name: str) -> RDQS0100 | RDQS0200
     return RDQS0200(key, values["key_search_order"], text, wanted, values["selection_type"])
 
 
-def _change(job: JobCore, given: Arguments) -> None:
-    name, library = given.qualified(0)
-    records = parse_changes(job, given.data(1, None))
-    given.find(name, library)
+def _change(job: JobCore, arguments: Arguments) -> None:
+    name, library = arguments.qualified(0)
+    records = parse_changes(job, arguments.data(1, None))
+    arguments.find(name, library)
     change(job, name, library, records)
 
 
-def _convert(job: JobCore, given: Arguments) -> None:
-    source, target = given.text(0), given.text(2)
-    precision = given.text(9) if given.has(9) else "0"
-    zones = (given.text(5), given.text(6)) if given.has(6) else ("*SYS", "*SYS")
+def _convert(job: JobCore, arguments: Arguments) -> None:
+    source, target = arguments.text(0), arguments.text(2)
+    precision = arguments.text(9) if arguments.has(9) else "0"
+    zones = (arguments.text(5), arguments.text(6)) if arguments.has(6) else ("*SYS", "*SYS")
     converted = qwccvtdt(
         job.handle,
         source,
-        given.data(1, None),
+        arguments.data(1, None),
         target,
         input_time_zone=zones[0],
         output_time_zone=zones[1],
         precision=precision,
     )
     written = converted if isinstance(converted, bytes) else job.page.encode(converted)
-    given.writable(3, len(written))
-    given.put(3, written)
+    arguments.writable(3, len(written))
+    arguments.put(3, written)
 
 
 FORMS: MappingProxyType[str, Callable[[JobCore, Arguments], None]] = MappingProxyType(

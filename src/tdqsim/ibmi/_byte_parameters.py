@@ -1,4 +1,4 @@
-"""Reading and writing the storage that a caller of a byte form passes."""
+"""Reading and writing the storage that the caller of a byte form passes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from tdqsim.ibmi.layouts import pack_binary, pack_decimal, qualified_name, unpac
 __all__ = ["Arguments", "Passed", "Storage", "in_bytes"]
 
 Storage = bytes | bytearray | memoryview | None
-"""Storage of the caller; None is a parameter whose address is not set."""
+"""Storage of the caller; None is a null pointer."""
 
 Passed = Storage | str | int
-"""What a parameter can be: storage, or a value of an input that storage is made of as the manual declares it."""
+"""The types of a parameter: storage, or the value of an input, which is converted to storage as the manual declares."""
 
 
 def in_bytes(job: JobCore, value: Passed) -> Passed:
-    """The parameter, a memoryview as one of single bytes: a program sees storage, not items.
-
-    A read-only view is a literal, as bytes are.
-    """
+    """Convert a memoryview to one of single bytes, and a read-only one to bytes (a literal); other values pass."""
     if not isinstance(value, memoryview):
         return value
     if value.readonly:
@@ -37,7 +34,7 @@ def in_bytes(job: JobCore, value: Passed) -> Passed:
 
 
 def _storage(job: JobCore, api: str, declared: ApiParameter, value: Passed) -> bytes | bytearray | memoryview:
-    """The storage of a parameter: the caller's own, or that of a value."""
+    """The storage of a parameter: the caller's own, or new storage for a value."""
     value = in_bytes(job, value)
     if value is None:
         job.fail("CPF24B4")
@@ -70,7 +67,7 @@ def _packed(place: str, kind: str, length: int, value: int) -> bytes:
 
 
 class Arguments:
-    """The parameters of one call, by position from 0. What cannot be read or written is CPF24B4 or CPF3C90."""
+    """The parameters of one call, by position from 0. An access that is not possible is CPF24B4 or CPF3C90."""
 
     def __init__(self, job: JobCore, declaration: Declaration, parameters: Sequence[Passed]) -> None:
         self._job = job
@@ -101,7 +98,7 @@ class Arguments:
             self._job.fail("CPF24B4")
 
     def text(self, at: int) -> str:
-        """A character parameter without its trailing blanks; bytes that are no characters become full stops."""
+        """A character parameter without trailing blanks; bytes that are no characters become full stops."""
         return self._job.page.printable(self._bytes(at, self._declared[at].length)).rstrip(" ")
 
     def yes(self, at: int, *, default: bool) -> bool:
@@ -114,16 +111,16 @@ class Arguments:
         return value == "*YES"
 
     def data(self, at: int, length: int | None) -> bytes:
-        """So many bytes of a parameter; None for all of it, a length below 0 for none."""
+        """The first ``length`` bytes of a parameter; all of it for None, none for a negative length."""
         return self._bytes(at, None if length is None else max(length, 0))
 
     def key(self, length_at: int, at: int) -> bytes:
-        """Key data. A length below 0 gives more bytes than any key has, so that every queue refuses it."""
+        """Key data. A negative length returns more bytes than any key has, so that every queue refuses it."""
         length = self.number(length_at)
         return self.data(at, length) if length >= 0 else bytes(LIMITS["key_bytes_maximum"] + 1)
 
     def holds(self, at: int, length: int) -> bool:
-        """Whether the storage of a parameter is so long."""
+        """Whether the storage of a parameter has at least this length."""
         value = self._parameters[at]
         return value is not None and length <= len(value)
 
@@ -137,11 +134,11 @@ class Arguments:
         return whole[:NAME_LENGTH].rstrip(" "), whole[NAME_LENGTH:].rstrip(" ")
 
     def find(self, name: str, library: str) -> None:
-        """Refuse a name that no object can have: unlike the Python forms, an API takes names as they are."""
+        """Refuse invalid names: unlike the Python forms, an API does not convert names to upper case."""
         self._job.check_names(name, library)
 
     def writable(self, at: int, length: int) -> int:
-        """Check that so many bytes of a parameter can be changed; gives the length of its storage."""
+        """Check that this many bytes of a parameter can be changed; returns the length of its storage."""
         value = self._parameters[at]
         if isinstance(value, bytes):
             self._job.fail("CPF3C90")
@@ -150,7 +147,7 @@ class Arguments:
         return len(value)
 
     def put(self, at: int, data: bytes) -> None:
-        """Write into a parameter, from its start; nothing beyond ``data`` is touched."""
+        """Write data at the start of a parameter; the rest of its storage is not changed."""
         self.writable(at, len(data))
         value = self._parameters[at]
         assert isinstance(value, bytearray | memoryview)

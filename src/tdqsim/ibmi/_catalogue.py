@@ -1,4 +1,4 @@
-"""The catalogue: the records of libraries, objects, profiles and lists that a system keeps over a restart.
+"""The catalogue: the records of libraries, objects, profiles and authorization lists that survive a restart.
 
 Each record is a JSON text in the store's durable meta data, committed by the command that changed it. The entries of
 FORCE(*YES) queues and of journals are durable too, those of other queues volatile.
@@ -25,7 +25,7 @@ _KINDS = frozenset(
     {KEPT_BY.decode(), "system", "object", "profile", "profileaut", "private", "autl", "allocation", "stream"}
 )
 _ASIDE = frozenset({"system", "profile"})
-"""Kinds of records that jobs of a system open for reading only may change; the change is not kept."""
+"""Kinds of records that a system open for reading only may change in memory; the change is not stored."""
 _QUEUE_NAME = re.compile(rb"J?[0-9]+")
 
 
@@ -34,7 +34,7 @@ class Catalogue:
 
     Args:
         store: the store.
-        readonly: nothing is kept; a queue whose entries the writing process has not committed yet looks empty.
+        readonly: nothing is stored; a queue whose entries the writing process has not yet committed looks empty.
     """
 
     def __init__(self, store: Store, *, readonly: bool = False) -> None:
@@ -44,7 +44,7 @@ class Catalogue:
         self._scratch: Store | None = None
 
     def record(self, kind: str, name: str, record: dict[str, Any]) -> dict[bytes, bytes | None]:
-        """One record, to be committed with the change it describes."""
+        """One record as meta data, to be committed with the change it describes."""
         if self._readonly:
             if kind not in _ASIDE:
                 raise StoreError(f"{self._store.path}: the system is open for reading only")
@@ -82,7 +82,7 @@ class Catalogue:
             yield Profile(name, record["allobj"], groups, record.get("disabled", False), record.get("expired", False))
 
     def profile_authorities(self) -> Iterator[tuple[tuple[str, str], str]]:
-        """Who may use whose profile."""
+        """The authorities of users to profiles, by (profile, user)."""
         for name, record in self._records("profileaut"):
             profile, _, user = name.partition("/")
             yield (profile, user), record["authority"]
@@ -93,9 +93,10 @@ class Catalogue:
             yield AuthorizationList(name, **record)
 
     def objects(self) -> Iterator[SystemObject]:
-        """Libraries, journals and data queues, these two attached to their entries.
+        """Libraries, journals and data queues; the latter two are attached to their entries.
 
-        Stores of format 4 may have private authorities in the records of the objects; these are put in their own.
+        In stores of format 4 the records of objects may contain private authorities; these are moved to separate
+        records.
         """
         private: dict[str, dict[str, str]] = {}
         for name, record in self._records("private"):
@@ -110,13 +111,13 @@ class Catalogue:
         if moved:
             self._durable.commit(meta=moved)
 
-    def private(self, number: int, given: Mapping[str, str]) -> dict[bytes, bytes | None]:
-        """The records of what users have privately to an object; of those with nothing, that they go."""
-        found: dict[bytes, bytes | None] = {}
-        for user, words in given.items():
+    def private(self, number: int, authorities: Mapping[str, str]) -> dict[bytes, bytes | None]:
+        """The records of users' private authorities to an object; an empty authority removes the user's record."""
+        records: dict[bytes, bytes | None] = {}
+        for user, words in authorities.items():
             record = self.record("private", f"{number}/{user}", {"authority": words})
-            found |= record if words else dict.fromkeys(record)
-        return found
+            records |= record if words else dict.fromkeys(record)
+        return records
 
     def _object(self, number: int, record: dict[str, Any], private: dict[str, str]) -> SystemObject:
         kind = record.pop("type")
@@ -135,18 +136,18 @@ class Catalogue:
         return queue
 
     def attach(self, queue: DataQueue) -> None:
-        """Connect a queue with its entries; one that the writing process has not committed yet looks empty."""
+        """Connect a queue to its entries; one that the writing process has not yet committed looks empty."""
         if self._readonly and self._scratch is None:
             self._scratch = Store()
         queue.attach(self._store, aside=self._scratch)
 
     def close(self) -> None:
-        """Close what reading another process's store needed."""
+        """Close the temporary store that reading another process's store needs."""
         if self._scratch is not None:
             self._scratch.close()
 
     def drop_strays(self, known: set[int]) -> None:
-        """Drop stored entries that no object owns: those of a QTEMP, or of a delete that was cut short."""
+        """Drop stored entries that belong to no object: those of a QTEMP, or of an interrupted delete."""
         if self._readonly:
             return
         environment: Any

@@ -1,4 +1,4 @@
-"""QMHQCDQ: change a data queue; the two attributes that can change after CRTDTAQ."""
+"""QMHQCDQ: change the two attributes of a data queue that can be changed after CRTDTAQ."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENFORCE_DATA_QUEUE_LOCKS = LIMITS["enforce_key"]
 
 
 class Change(NamedTuple):
-    """One record of the changes that QMHQCDQ is asked for: a key and the new value's bytes."""
+    """One change for QMHQCDQ: a key and the bytes of the new value."""
 
     key: int
     value: bytes
@@ -40,10 +40,10 @@ def qmhqcdq(
 
     Args:
         name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-        changes: records of key and value as in the byte form; of a key given twice the last counts.
-        automatic_reclaim: what key 100 sets: shrink to the initial number of entries when the queue becomes empty.
-        enforce_data_queue_locks: what key 200 sets: data queue operations respect ALCOBJ.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
+        changes: records of key and value as in the byte form; of several with the same key the last one counts.
+        automatic_reclaim: key 100: shrink to the initial number of entries when the queue becomes empty.
+        enforce_data_queue_locks: key 200: data queue operations respect the locks of ALCOBJ.
 
     Raises:
         EscapeMessage: CPF3C88 no record, CPF3C82 key, CPF3C81 value, CPF9511 DDM queue, CPF9803 locked, CPF9503 a
@@ -62,7 +62,7 @@ def qmhqcdq(
 
 
 def change(job: JobCore, name: str, library: str, records: Sequence[Change]) -> None:
-    """Check every record, then apply them all; the one implementation below both forms."""
+    """Check every record, then apply them all; both forms call this."""
     name, library = place(name, library)
     job.begin("QMHQCDQ", name, library)
     values = _checked(job, records)
@@ -83,11 +83,11 @@ def _checked(job: JobCore, records: Sequence[Change]) -> dict[int, bool]:
         if key not in (AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS):
             job.fail("CPF3C82", key, "QMHQCDQ")
         last[key] = raw
-    return {key: _value(job, key, raw) for key, raw in last.items()}  # of a repeated key only the last counts
+    return {key: _value(job, key, raw) for key, raw in last.items()}  # of a repeated key only the last value counts
 
 
 def _value(job: JobCore, key: int, raw: bytes) -> bool:
-    # Longer than CHAR(1) is cut, shorter is padded with a blank, and a blank is no valid value.
+    # A value longer than CHAR(1) is cut; a shorter one is padded with a blank, which is not valid.
     value = job.page.printable(raw[:1])
     if value not in ("0", "1"):
         job.fail("CPF3C81", key)

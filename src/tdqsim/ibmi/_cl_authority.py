@@ -32,24 +32,24 @@ def grtobjaut(
     """Grant users, or ``*PUBLIC``, more authority to an object.
 
     Args:
-        obj: ``LIB/NAME``, or a name; of a library its name.
+        obj: ``LIB/NAME``, or a name; for a library its name.
         user: a user profile or ``*PUBLIC``, or several.
         aut: ``*USE``, ``*CHANGE``, ``*ALL``, ``*EXCLUDE``, or single ones such as ``"*OBJOPR *ADD"``. *EXCLUDE
-            removes the present authorities, and is itself replaced by a later grant.
-        library: the object's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+            removes the present authorities, and a later grant replaces it.
+        library: the object's library, ``*LIBL`` (the default) or ``*CURLIB``.
         objtype: ``*DTAQ`` or ``*LIB``.
-        replace: REPLACE(*YES): what there was goes.
+        replace: REPLACE(*YES): remove the present authorities first.
 
     Raises:
-        EscapeMessage: CPF2189 not authorized to grant, CPF2204 no such profile, and those of finding it.
+        EscapeMessage: CPF2189 not authorized to grant, CPF2204 no such profile, and those for finding the object.
         ParameterError: an authority or object type that does not exist; ``replace`` is neither True nor False.
     """
     job.begin("GRTOBJAUT")
     check_flags(replace=replace)
     granted_names(aut)
     target, users = _secured(job, obj, library, objtype), _users(job, user)
-    given = {one: added("" if replace else _authority(target, one), aut) for one in users}
-    _secure(job, "GRTOBJAUT", target, given, "CPC2201", user=" ".join(users), aut=aut)
+    authorities = {one: added("" if replace else _authority(target, one), aut) for one in users}
+    _secure(job, "GRTOBJAUT", target, authorities, "CPC2201", user=" ".join(users), aut=aut)
 
 
 @declare("RVKOBJAUT")
@@ -62,29 +62,29 @@ def rvkobjaut(
     library: str = "",
     objtype: str = "*DTAQ",
 ) -> None:
-    """Revoke authorities of users, or of ``*PUBLIC``. Jobs that have used the queue go on until they end.
+    """Revoke authorities of users, or of ``*PUBLIC``. Jobs that have already used the queue keep theirs until they end.
 
-    A user without any authority left is removed from the object, so that the public authority applies again.
+    A user who has no authority left is removed from the object, so that the public authority applies again.
 
     Args:
-        obj: ``LIB/NAME``, or a name; of a library its name.
+        obj: ``LIB/NAME``, or a name; for a library its name.
         user: a user profile or ``*PUBLIC``, or several.
-        aut: the authorities to revoke, as for GRTOBJAUT; ``*ALL`` takes everything, ``*EXCLUDE`` an exclusion.
-        library: the object's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        aut: the authorities to revoke, as for GRTOBJAUT; ``*ALL`` revokes all, ``*EXCLUDE`` removes an exclusion.
+        library: the object's library, ``*LIBL`` (the default) or ``*CURLIB``.
         objtype: ``*DTAQ`` or ``*LIB``.
 
     Raises:
-        EscapeMessage: CPF2189 not authorized to revoke, CPF2204 no such profile, and those of finding it.
+        EscapeMessage: CPF2189 not authorized to revoke, CPF2204 no such profile, and those for finding the object.
         ParameterError: an authority or object type that does not exist.
     """
     job.begin("RVKOBJAUT")
     granted_names(aut)
     target, users = _secured(job, obj, library, objtype), _users(job, user)
-    had = {one: _authority(target, one) for one in users}
-    given = {one: revoked(before, aut) for one, before in had.items() if before}
-    if "*PUBLIC" in given:
-        given["*PUBLIC"] = given["*PUBLIC"] or "*EXCLUDE"
-    _secure(job, "RVKOBJAUT", target, given, "CPC2202", user=" ".join(users), aut=aut)
+    present = {one: _authority(target, one) for one in users}
+    authorities = {one: revoked(before, aut) for one, before in present.items() if before}
+    if "*PUBLIC" in authorities:
+        authorities["*PUBLIC"] = authorities["*PUBLIC"] or "*EXCLUDE"
+    _secure(job, "RVKOBJAUT", target, authorities, "CPC2202", user=" ".join(users), aut=aut)
 
 
 def _secured(job: JobCore, obj: str, library: str, objtype: str) -> SystemObject:
@@ -94,10 +94,7 @@ def _secured(job: JobCore, obj: str, library: str, objtype: str) -> SystemObject
     target: SystemObject
     if objtype == "*LIB":
         name = place(obj, library, default="QSYS")[0]
-        found = job.library(name)
-        if found is None:
-            job.fail("CPF9810", name)
-        target = found
+        target = job.library(name) or job.fail("CPF9810", name)
     else:
         target = job.locate(operation, *place(obj, library))[1]
     job.authorize(operation, target)
@@ -108,11 +105,11 @@ def _users(job: JobCore, user: str | Sequence[str]) -> list[str]:
     names = user.split() if isinstance(user, str) else list(user)
     if not names:
         raise ParameterError("user: a user profile or *PUBLIC is needed")
-    found = [name if name == "*PUBLIC" else new_name(name, "user") for name in names]
-    for name in found:
+    users = [name if name == "*PUBLIC" else new_name(name, "user") for name in names]
+    for name in users:
         if name != "*PUBLIC" and name not in job.system.profiles.by_name:
             job.fail("CPF2204", name)
-    return found
+    return users
 
 
 def _authority(target: SystemObject, user: str) -> str:
@@ -122,9 +119,10 @@ def _authority(target: SystemObject, user: str) -> str:
 
 
 def _secure(
-    job: JobCore, command: str, target: SystemObject, given: dict[str, str], completion: str, *, user: str, aut: str
-) -> None:
-    job.system.objects.change_authorities(target, given)
+    job: JobCore, command: str, target: SystemObject, authorities: dict[str, str], completion: str, *,
+    user: str, aut: str,
+) -> None:  # fmt: skip
+    job.system.objects.change_authorities(target, authorities)
     job.note(command, target, user=user, aut=aut)
     job.log(job.message(completion))
     job.give_turn()
@@ -135,21 +133,22 @@ def crtusrprf(
     job: JobCore, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: Sequence[str] = (),
     status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
 ) -> None:  # fmt: skip
-    """Create a user profile, as far as data queues need one.
+    """Create a user profile, with the attributes that matter for data queues.
 
     Args:
         usrprf: its name.
         allobj: SPCAUT(*ALLOBJ).
-        grpprf: the group whose authorities the user has too, or ``*NONE``.
-        supgrpprf: more such groups.
-        status: ``*ENABLED``, or ``*DISABLED``: sign-on is refused.
-        pwdexp: its password has to be changed before a sign-on.
-        password: for sign-ons to a server of the system; ``*USRPRF`` is the name. ``*NONE`` gives none.
+        grpprf: the group whose authorities the user also has, or ``*NONE``.
+        supgrpprf: further groups.
+        status: ``*ENABLED``, or ``*DISABLED`` to refuse sign-on.
+        pwdexp: whether the password must be changed before a sign-on.
+        password: the password for sign-on to a server of the system; ``*USRPRF`` is the profile's name, ``*NONE`` means
+            no password.
 
     Raises:
-        EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only a user with *ALLOBJ may grant it, or a
-            password (*SECADM, which every profile takes really, is not modelled).
-        ParameterError: a password that is not valid, or there is no server that keeps passwords.
+        EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only a user with *ALLOBJ may grant *ALLOBJ or
+            set a password. (A real system requires *SECADM for any new profile; that is not modelled.)
+        ParameterError: the password is not valid, or there is no server that keeps passwords.
     """
     job.begin("CRTUSRPRF")
     check_flags(allobj=allobj, pwdexp=pwdexp)
@@ -173,17 +172,17 @@ def crtusrprf(
 def chgusrprf(
     job: JobCore, usrprf: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME
 ) -> None:
-    """Change who can sign on with a user profile: enable it after too many wrong passwords, for instance.
+    """Change the sign-on attributes of a user profile, for instance to enable it after too many wrong passwords.
 
     Args:
         usrprf: its name.
         status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
-        pwdexp: whether its password has to be changed first; None leaves it.
-        password: another one, ``*USRPRF``, ``*NONE`` or ``*SAME``.
+        pwdexp: whether the password must be changed before a sign-on; None leaves it unchanged.
+        password: the new password, ``*USRPRF``, ``*NONE`` or ``*SAME``.
 
     Raises:
-        EscapeMessage: CPF2204 there is no such profile, CPF2292 only a user with *ALLOBJ may change another's.
-        ParameterError: a status that does not exist, or a password that cannot be kept.
+        EscapeMessage: CPF2204 no such profile, CPF2292 the job's user does not have *ALLOBJ.
+        ParameterError: there is no such status, or the password cannot be kept.
     """
     job.begin("CHGUSRPRF")
     name = new_name(usrprf, "usrprf")

@@ -17,17 +17,17 @@ __all__ = ["crtjrn", "crtjrnrcv", "dspjrn", "endjrnobj", "strjrnobj"]
 
 @declare("CRTJRNRCV")
 def crtjrnrcv(job: JobCore, jrnrcv: str, library: str = "") -> None:
-    """Create a journal receiver: the library and the name are checked, nothing is made.
+    """Accept a CRTJRNRCV command: the library and the name are checked, but no receiver is made.
 
-    A journal has all its entries itself, so that scripts which make receivers run as they are.
+    A simulated journal needs no receivers; the command exists so that scripts which create them run unchanged.
 
     Args:
         jrnrcv: ``LIB/NAME``, or a name.
-        library: its library; the current one when neither says one.
+        library: its library; by default the current one.
 
     Raises:
-        EscapeMessage: CPF9810 no library.
-        ParameterError: no name for a receiver, or QTEMP, which can have none.
+        EscapeMessage: CPF9810 no such library.
+        ParameterError: the name is not valid, or the library is QTEMP, which cannot contain a receiver.
     """
     job.begin("CRTJRNRCV")
     _new_in(job, "jrnrcv", jrnrcv, library)
@@ -39,13 +39,13 @@ def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: Sequence[str] =
 
     Args:
         jrn: ``LIB/NAME``, or a name.
-        library: its library; the current one when neither says one.
-        jrnrcv: one or two receivers: their libraries and names are checked.
+        library: its library; by default the current one.
+        jrnrcv: one or two receivers, whose libraries and names are checked.
         text: its description, at most 50 characters; ``*BLANK`` for none.
 
     Raises:
-        EscapeMessage: CPF9870 it exists, CPF9810 no library.
-        ParameterError: no name for a journal or a receiver, or QTEMP, which can have none.
+        EscapeMessage: CPF9870 it exists, CPF9810 no such library.
+        ParameterError: a name is not valid, or the library is QTEMP, which cannot contain a journal or receiver.
     """
     name, library = place(jrn, library, default=job.current())
     job.begin("CRTJRN", name, library)
@@ -61,7 +61,7 @@ def crtjrn(job: JobCore, jrn: str, library: str = "", *, jrnrcv: Sequence[str] =
 
 
 def _new_in(job: JobCore, keyword: str, name: str, library: str = "") -> tuple[Library, str]:
-    """The library that something of journaling is to be in, and its name."""
+    """The library and the name of a new journal or receiver."""
     name, library = place(name, library, default=job.current())
     wanted = job.current() if library == "*CURLIB" else library
     holder = job.library(wanted)
@@ -80,18 +80,18 @@ def _journal(job: JobCore, jrn: str, library: str = "") -> Journal:
         holder = job.library(one)
         if holder is None:
             job.fail("CPF9810", one)
-        found = holder.objects.get(("*JRN", name))
-        if isinstance(found, Journal):
-            return found
+        journal = holder.objects.get(("*JRN", name))
+        if isinstance(journal, Journal):
+            return journal
     return job.fail("CPF9801", *object_values("CPF9801", name, library, "*JRN"))
 
 
 def _journaled(job: JobCore, dtaq: str, library: str = "") -> DataQueue:
     name, library = place(dtaq, library)
-    found = job.open_alone("STRJRNOBJ", name, library)[1]
-    if found.ddm:
-        job.fail("CPF9511", found.name)
-    return found
+    queue = job.open_alone("STRJRNOBJ", name, library)[1]
+    if queue.ddm:
+        job.fail("CPF9511", queue.name)
+    return queue
 
 
 @declare("STRJRNOBJ")
@@ -100,7 +100,7 @@ def strjrnobj(job: JobCore, dtaq: str, jrn: str, *, library: str = "") -> None:
 
     Args:
         dtaq: ``LIB/NAME``, or a name.
-        library: the queue's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        library: the queue's library, ``*LIBL`` (the default) or ``*CURLIB``.
         jrn: the journal, ``LIB/NAME``, or a name in the library list.
 
     Raises:
@@ -122,11 +122,11 @@ def endjrnobj(job: JobCore, dtaq: str, library: str = "", *, jrn: str = "*OBJ") 
 
     Args:
         dtaq: ``LIB/NAME``, or a name.
-        library: the queue's library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        library: the queue's library, ``*LIBL`` (the default) or ``*CURLIB``.
         jrn: the journal that it must be journaled to, ``LIB/NAME`` or a name in the library list; ``*OBJ`` for any.
 
     Raises:
-        EscapeMessage: CPF7031 it is not journaled, or to another journal, and those of finding them.
+        EscapeMessage: CPF7031 it is not journaled, or to another journal, and those for finding queue and journal.
     """
     job.begin("ENDJRNOBJ")
     journal = None if jrn == "*OBJ" else _journal(job, jrn)
@@ -144,7 +144,7 @@ def dspjrn(job: JobCore, jrn: str, library: str = "") -> tuple[JournalEntry, ...
 
     Args:
         jrn: ``LIB/NAME``, or a name.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
 
     Raises:
         EscapeMessage: CPF9801 and CPF9810 not found.

@@ -15,7 +15,7 @@ __all__ = ["addlible", "chgcurlib", "chglibl", "crtlib", "dltlib", "rmvlible"]
 
 _BESIDE = ("*AFTER", "*BEFORE")
 _SHIPPED = "*CHANGE"
-"""QCRTAUT."""
+"""The shipped value of the system value QCRTAUT."""
 
 
 @declare("CRTLIB")
@@ -24,8 +24,8 @@ def crtlib(job: JobCore, lib: str, *, aut: str = "*CHANGE", crtaut: str = "*CHAN
 
     Args:
         lib: 1 to 10 characters.
-        aut: public authority to it; ``*LIBCRTAUT`` is what the system is shipped with, ``*CHANGE``.
-        crtaut: public authority of objects created in it with AUT(*LIBCRTAUT); ``*SYSVAL`` likewise.
+        aut: public authority to it; ``*LIBCRTAUT`` is the system's default, ``*CHANGE``.
+        crtaut: public authority of objects created in it with AUT(*LIBCRTAUT); ``*SYSVAL`` is ``*CHANGE`` too.
         text: its description; ``*BLANK`` for none.
 
     Raises:
@@ -44,25 +44,26 @@ def crtlib(job: JobCore, lib: str, *, aut: str = "*CHANGE", crtaut: str = "*CHAN
 
 @declare("DLTLIB")
 def dltlib(job: JobCore, lib: str) -> None:
-    """Delete a library and everything in it; what waits for an entry there ends with CPF9805.
+    """Delete a library and everything in it; a receive that waits at a queue in it ends with CPF9805.
 
     Args:
         lib: the library.
 
     Raises:
-        EscapeMessage: CPF2110 it is not there, CPF2129 it belongs to the system, CPF2182 not authorized to it,
-            CPF2189 to something in it, CPF2114 another job holds a lock on something in it. Nothing is deleted then.
+        EscapeMessage: CPF2110 it does not exist, CPF2129 it belongs to the system, CPF2182 not authorized to it,
+            CPF2189 not authorized to an object in it, CPF2114 another job holds a lock on an object in it. Nothing is
+            deleted.
     """
     job.begin("DLTLIB", "", lib)
     name = new_name(lib, "lib")
-    found = job.system.objects.libraries.get(name)
-    if found is None:
+    library = job.system.objects.libraries.get(name)
+    if library is None:
         job.fail("CPF2110", name)
     if name in SHIPPED_LIBRARIES:
         job.fail("CPF2129", name)
-    if "OBJEXIST" not in job.granted(found):
+    if "OBJEXIST" not in job.granted(library):
         job.fail("CPF2182", name)
-    for one in found.objects.values():
+    for one in library.objects.values():
         if "OBJEXIST" not in job.granted(one):
             job.fail_for("CPF2189", one)
         if any(lock.job is not job for lock in one.locks):
@@ -148,11 +149,11 @@ def chglibl(job: JobCore, libl: str | Sequence[str] = "*SAME", curlib: str = "*S
     """Change the user part of the job's library list and its current library.
 
     Args:
-        libl: up to 250 libraries in the order of the search, ``*NONE`` or ``*SAME``.
+        libl: up to 250 libraries in search order, ``*NONE`` or ``*SAME``.
         curlib: the current library, ``*CRTDFT`` for none, or ``*SAME``.
 
     Raises:
-        EscapeMessage: CPF2110 a library is not there, CPF2184 one is named twice; nothing has changed then.
+        EscapeMessage: CPF2110 a library does not exist, CPF2184 one is named twice; nothing has changed.
         ParameterError: more than 250 libraries.
     """
     job.begin("CHGLIBL")
@@ -169,7 +170,7 @@ def _list(job: JobCore, libl: str | Sequence[str]) -> list[str]:
     names = [] if libl == "*NONE" else libl.split() if isinstance(libl, str) else list(libl)
     if len(names) > LIMITS["library_list_maximum"]:
         raise ParameterError(f"libl: at most {LIMITS['library_list_maximum']} libraries, got {len(names)}")
-    found = [_existing(job, name) for name in names]
-    if len(set(found)) < len(found):
+    libraries = [_existing(job, name) for name in names]
+    if len(set(libraries)) < len(libraries):
         job.fail("CPF2184")
-    return found
+    return libraries

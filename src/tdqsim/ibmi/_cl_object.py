@@ -32,8 +32,8 @@ def alcobj(job: JobCore, objects: Sequence[tuple[str, str]], wait: float | None 
         scope: ``*JOB`` or ``*THREAD``.
 
     Raises:
-        EscapeMessage: CPF1002 not allocated in time, and those of finding them.
-        ParameterError: a state or scope that does not exist, too many objects, or an invalid wait time.
+        EscapeMessage: CPF1002 not allocated in time, and those for finding the objects.
+        ParameterError: there is no such state or scope, there are too many objects, or the wait time is invalid.
     """
     job.begin("ALCOBJ")
     wait_ns = job.default_wait_ns() if wait is None else wait_seconds(wait, "wait", LIMITS["alcobj_wait_maximum"])
@@ -53,7 +53,7 @@ def alcobj(job: JobCore, objects: Sequence[tuple[str, str]], wait: float | None 
 
 @declare("DLCOBJ")
 def dlcobj(job: JobCore, objects: Sequence[tuple[str, str]], scope: str = "*JOB") -> None:
-    """Deallocate objects: give back one lock on each.
+    """Deallocate objects: release one lock on each.
 
     Args:
         objects: pairs of ``LIB/NAME`` and state, as for ALCOBJ.
@@ -92,10 +92,10 @@ def _requests(job: JobCore, objects: Sequence[tuple[str, str]], scope: str) -> l
 
 
 def _queue(job: JobCore, operation: str, name: str, library: str = "") -> tuple[Library, DataQueue]:
-    holder, found = job.locate(OPERATIONS[operation], *place(name, library))
-    assert isinstance(found, DataQueue)
-    job.authorize(OPERATIONS[operation], found)
-    return holder, found
+    holder, queue = job.locate(OPERATIONS[operation], *place(name, library))
+    assert isinstance(queue, DataQueue)
+    job.authorize(OPERATIONS[operation], queue)
+    return holder, queue
 
 
 @declare("WRKOBJLCK")
@@ -104,7 +104,7 @@ def wrkobjlck(job: JobCore, dtaq: str, library: str = "") -> tuple[LockEntry, ..
 
     Args:
         dtaq: ``LIB/NAME``, or a name.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
     """
     job.begin("WRKOBJLCK")
     return job.system.locks.entries(_queue(job, "ALCOBJ", dtaq, library)[1])
@@ -117,10 +117,10 @@ def movobj(job: JobCore, dtaq: str, tolib: str, *, library: str = "") -> None:
     Args:
         dtaq: ``LIB/NAME``, or a name.
         tolib: the library to move it to.
-        library: its library now, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        library: its library now, ``*LIBL`` (the default) or ``*CURLIB``.
 
     Raises:
-        EscapeMessage: CPF2105 and CPF2110 not found, CPF2112 the name is taken there, CPF2114 in use, CPF2189 and
+        EscapeMessage: CPF2105 and CPF2110 not found, CPF2112 the name exists there, CPF2114 in use, CPF2189 and
             CPF2182 not authorized.
     """
     target = object_name(tolib, "tolib")
@@ -136,7 +136,7 @@ def rnmobj(job: JobCore, dtaq: str, newobj: str, *, library: str = "") -> None:
     Args:
         dtaq: ``LIB/NAME``, or a name.
         newobj: its new name.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
 
     Raises:
         EscapeMessage: as for MOVOBJ.
@@ -150,10 +150,10 @@ def rnmobj(job: JobCore, dtaq: str, newobj: str, *, library: str = "") -> None:
 def _change_place(
     job: JobCore, operation: str, asked: tuple[str, str], where: _Place, journal_type: str
 ) -> tuple[str, str]:
-    """Move or rename; gives the name and the library that it had."""
+    """Move or rename a queue; returns its old name and library."""
     job.begin(operation)
     places = _places(job, operation, asked, where)
-    while job.await_lock(operation, places[1]):  # others may have moved things meanwhile
+    while job.await_lock(operation, places[1]):  # after a wait look again: other jobs may have moved objects
         places = _places(job, operation, asked, where)
     holder, queue, target, name = places
     before = queue.name, queue.library
@@ -166,7 +166,7 @@ def _change_place(
 def _places(
     job: JobCore, operation: str, asked: tuple[str, str], where: _Place
 ) -> tuple[Library, DataQueue, Library, str]:
-    """Where the queue is, and the free place where it is to go."""
+    """The queue with its library, and its new library and name, which must be free."""
     holder, queue = _queue(job, operation, *asked)
     library, name = where(queue)
     target = job.library(library)

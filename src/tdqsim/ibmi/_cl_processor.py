@@ -1,8 +1,8 @@
-"""The CL command processor: it reads text, calls the command, and puts its messages into the job log.
+"""The CL command processor: it parses the text, calls the command, and puts its messages into the job log.
 
-``job.command`` is what QCMDEXC, the remote command server and people at a prompt use. What is wrong with the text
-itself is found by :mod:`tdqsim.definitions.cl_command`; each fault is a diagnostic message, and CPF0001 or CPF0006
-ends the command. What the command then refuses is its own escape message.
+QCMDEXC, the remote command server and people at a prompt use ``job.command``. :mod:`tdqsim.definitions.cl_command`
+checks the text. Each error in it is a diagnostic message, and CPF0001 or CPF0006 ends the command. If the command
+itself fails, it ends with its own escape message.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 Values = Mapping[str, Any]
-_WHOLE_DIGITS, _FRACTION, _SHORTEST_TEXT = 10, 5, 32  # how CALL passes a literal
+_WHOLE_DIGITS, _FRACTION, _SHORTEST_TEXT = 10, 5, 32  # CALL passes a literal as PACKED(15, 5), or as 32 characters
 _NUMBER = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,10}(?:\.[0-9]{0,5})?", re.ASCII)
 
 
@@ -50,13 +50,13 @@ def command(job: JobCore, text: str) -> Any:
     STRJRNOBJ, ENDJRNOBJ, CALL, SBMJOB, DSPJOBLOG.
 
     Returns:
-        What the command's method returns: the queue of CRTDTAQ, the library of CRTLIB, the started job of SBMJOB,
-        the messages of DSPJOBLOG, else None.
+        The result of the command's method: the queue for CRTDTAQ, the library for CRTLIB, the started job for SBMJOB,
+        the messages for DSPJOBLOG, otherwise None.
 
     Raises:
-        EscapeMessage: CPF0001 the text is not one known command, or its parentheses or apostrophes do not match;
-            CPF0006 a parameter is not one that it can have, or the text has characters that are not in the job's
-            code page; the diagnostics say which. Those of the command.
+        EscapeMessage: CPF0001 the text is not a known command, or its parentheses or apostrophes do not match; CPF0006
+            a parameter is not valid, or the text has characters that are not in the job's code page. The diagnostics
+            name the errors. Further messages are those of the command.
     """
     job.check_usable()
     try:
@@ -83,12 +83,12 @@ def _run(job: JobCore, text: str) -> Any:
         return handler(job, checked.values)
     except ParameterError as error:
         if checked.name == "CALL":
-            raise  # it is the program's
+            raise  # the called program raised it
         _refuse_because(job, error)
 
 
 def _refuse_because(job: JobCore, error: Exception) -> NoReturn:
-    """End the command for a reason that no diagnostic has an id for: its text is sent as it is."""
+    """End the command for a reason without a message id: the error's text is sent as the diagnostic."""
     reason = Message("", "diagnostic", 0, str(error), b"")
     job.log(reason)
     raise EscapeMessage(job.message("CPF0006"), (reason,)) from error
@@ -128,14 +128,14 @@ def _chglibl(job: JobCore, values: Values) -> None:
 
 
 def _objects(job: JobCore, values: Values) -> list[tuple[str, str]]:
-    found = []
+    objects = []
     for one in values["obj"]:
         words = [str(word) for word in one] if isinstance(one, list) else [str(one)]
-        # name, type, state, and a member, which only files have
+        # The elements are name, type, state, and a member, which only files have.
         if len(words) not in (3, 4) or words[1] != "*DTAQ" or words[2] not in LOCK_STATES:
             refuse_elements(job, "OBJ", words)
-        found.append((words[0], words[2]))
-    return found
+        objects.append((words[0], words[2]))
+    return objects
 
 
 def _alcobj(job: JobCore, values: Values) -> None:
@@ -170,39 +170,39 @@ def _chgusrprf(job: JobCore, values: Values) -> None:
 def _called(job: JobCore, values: Values) -> None:
     parm = values.get("parm", [])
     if len(parm) == 1 and isinstance(parm[0], list) and not _with_type(parm[0]):
-        parm = parm[0]  # by position they stand in parentheses of their own
+        parm = parm[0]  # without the keyword PARM the values are in their own parentheses
     cast("Job", job.handle).call_program(values["pgm"], parameters=[_passed(job, one) for one in parm])
 
 
 def _with_type(value: Any) -> bool:
-    """Whether it is a value and its type, as in ``(12.5 (*DEC 7 2))``."""
+    """Whether this is a value with its type, as in ``(12.5 (*DEC 7 2))``."""
     return isinstance(value, list) and len(value) == 2 and isinstance(value[1], list) and not isinstance(value[0], list)
 
 
 def _passed(job: JobCore, value: Any) -> bytearray:
-    """A value of PARM as a program gets it: of the type that it names, or as a literal."""
+    """The storage that a program gets for a value of PARM: of the type that is specified, or as for a literal."""
     if not _with_type(value):
         if isinstance(value, list):
             refuse_elements(job, "PARM", value)
         return literal(value, job.page)
-    given, (word, *sizes) = value
+    written, (word, *sizes) = value
     kind, convert = _PARM_TYPES.get(word, ("", str))
     try:
         parm = Parm("PARM", kind + (f"({':'.join(sizes)})" if sizes else ""))
-        return bytearray(parm.encode(convert(given), job.page))
+        return bytearray(parm.encode(convert(written), job.page))
     except (ParameterError, ArithmeticError):
-        refuse_elements(job, "PARM", [given, f"({' '.join(value[1])})"])
+        refuse_elements(job, "PARM", [written, f"({' '.join(value[1])})"])
 
 
 _JOBD_LIBRARIES = ("QGPL", "QTEMP")
-"""QUSRLIBL, for what takes the library list of a job description or of the system."""
+"""The system value QUSRLIBL: the library list of a job description or of the system."""
 _PARM_TYPES: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
     {"*CHAR": ("CHAR", str), "*DEC": ("PACKED", Decimal), "*LGL": ("IND", {"0": False, "1": True}.get)}
 )
 
 
 def _submitted(job: JobCore, values: Values) -> Any:
-    """SBMJOB CMD(...): the command runs in a job of its own; errors in its text are reported now."""
+    """SBMJOB CMD(...): run the command in a new job; errors in its text are reported at once."""
     tree = values["cmd"]
     words = tree[0] if len(tree) == 1 and isinstance(tree[0], list) else tree
     text = _as_text(words)
@@ -220,7 +220,7 @@ def _submitted(job: JobCore, values: Values) -> Any:
 
 
 def _libraries(job: JobCore, values: Values) -> dict[str, Any]:
-    """The current library and the library list that a submitted job begins with: the submitter's unless said."""
+    """The initial current library and library list of a submitted job; by default the submitter's."""
     current, wanted = values.get("curlib", "*CURRENT"), values.get("inllibl", ["*CURRENT"])
     named = {"*CURRENT": job.user_libraries, "*NONE": ()}.get(wanted[0], _JOBD_LIBRARIES)
     return {
@@ -230,13 +230,13 @@ def _libraries(job: JobCore, values: Values) -> dict[str, Any]:
 
 
 def _job_queue(values: Values) -> tuple[str, str]:
-    """Name and library of the job queue, for the message: there are none."""
+    """Name and library of the job queue, which only appear in the message: job queues are not simulated."""
     library, _, name = values.get("jobq", "QBATCH").rpartition("/")
     return ("QBATCH", "QGPL") if name == "*JOBD" else (name, library or "QGPL")
 
 
 def _as_text(values: Sequence[Any]) -> str:
-    """Values as they were written, for a command inside a command."""
+    """The text of values, for a command inside a command."""
     return " ".join(f"({_as_text(one)})" if isinstance(one, list) else _written(one) for one in values)
 
 
@@ -247,10 +247,10 @@ def _written(value: ClWord) -> str:
 
 
 def literal(value: ClWord, page: CodePage) -> bytearray:
-    """A value of PARM as a program gets it: numbers PACKED(15, 5), characters blank padded to 32.
+    """The storage that a program gets for a literal: numbers as PACKED(15, 5), characters padded with blanks to 32.
 
     Raises:
-        ConversionError: a character that is not in the code page of the job.
+        ConversionError: a character is not in the job's code page.
     """
     if not value.quoted and _NUMBER.fullmatch(value):
         return bytearray(pack_decimal(int(Decimal(value).scaleb(_FRACTION)), _WHOLE_DIGITS + _FRACTION))
@@ -292,4 +292,4 @@ HANDLERS: Mapping[str, Callable[[JobCore, Values], Any]] = MappingProxyType(
         "ENDJRNOBJ": lambda job, values: endjrnobj(job.handle, values["obj"], jrn=values.get("jrn", "*OBJ")),
     }
 )
-"""What each command of the definitions calls."""
+"""The function for each command of the command definitions."""

@@ -1,4 +1,4 @@
-"""CL commands for data queues: CRTDTAQ, DLTDTAQ, RTVDTAQXCL and its other name RTVDTAQINF."""
+"""CL commands for data queues: CRTDTAQ, DLTDTAQ, RTVDTAQXCL and its alias RTVDTAQINF."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TRUE = ("Y", "1")
 
 
 class RTVDTAQXCL(NamedTuple):
-    """The return variables of RTVDTAQXCL, as CL holds them.
+    """The return variables of RTVDTAQXCL, with the values of CL variables.
 
     *INT is an integer, *DEC a Decimal, *LGL ``'1'`` or ``'0'``, *CHAR text padded with blanks to its length.
     """
@@ -64,7 +64,7 @@ class RTVDTAQXCL(NamedTuple):
     text: str
 
     def storage(self, page: CodePage) -> dict[str, bytes]:
-        """Each variable's bytes by keyword: *INT four bytes, *DEC packed, *LGL and *CHAR characters."""
+        """The bytes of each variable by keyword: *INT four bytes, *DEC packed, *LGL and *CHAR characters."""
         return {row["keyword"]: _stored(value, row, page) for value, row in zip(self, _KEYWORDS, strict=True)}
 
 
@@ -88,26 +88,26 @@ def crtdtaq(job: JobCore, definition: Dtaq | str | None = None, library: str = "
     """Create a data queue.
 
     Args:
-        definition: ``"LIB/NAME"`` or a name; or a definition that ``define_dtaq`` or a definition file gave,
-            instead of keywords.
-        library: its library; the current one when nothing says one.
-        keywords: those of the command in lower case: ``dtaq="LIB/NAME"``, ``maxlen``, ``seq``, ``keylen``, ...
+        definition: ``"LIB/NAME"`` or a name; or, instead of keywords, a definition from ``define_dtaq`` or a definition
+            file.
+        library: its library; by default the current one.
+        keywords: those of the command in lower case: ``dtaq="LIB/NAME"``, ``maxlen``, ``seq``, ``keylen`` and so on.
 
     Returns:
         The queue; CPC9801 is in the job log.
 
     Raises:
-        EscapeMessage: CPF0006 keywords that do not go together (the CPD diagnostics say which), CPF9870 it exists,
-            CPF9810 no library, CPF9820 not authorized to it, CPF2283 no such authorization list, CPF950A the
+        EscapeMessage: CPF0006 the keywords are not valid together (the CPD diagnostics name them), CPF9870 it exists,
+            CPF9810 no such library, CPF9820 not authorized to it, CPF2283 no such authorization list, CPF9517 the
             initial entries do not fit into the largest object that SIZE allows.
-        ParameterError: something else than a name or a definition, or keywords beside a definition.
+        ParameterError: the first argument is neither a name nor a definition, or there are keywords with a definition.
     """
     if isinstance(definition, str):
         keywords["dtaq"] = "/".join(reversed(place(definition, library, default="*CURLIB")))
         definition = None
     if definition is not None and (keywords or not isinstance(definition, Dtaq)):
-        given = "keywords beside a definition" if keywords else type(definition).__name__
-        raise ParameterError(f"{given}: allowed are LIB/NAME with keywords, or what define_dtaq gives alone")
+        wrong = "keywords beside a definition" if keywords else type(definition).__name__
+        raise ParameterError(f"{wrong}: allowed are LIB/NAME with keywords, or what define_dtaq gives alone")
     job.begin("CRTDTAQ", str(keywords.get("dtaq", "")))
     definition = definition if definition is not None else _defined(job, keywords)
     wanted = job.current() if definition.library == "*CURLIB" else definition.library
@@ -141,14 +141,14 @@ def dltdtaq(job: JobCore, dtaq: str, library: str = "") -> None:
     """Delete a data queue with all its entries, even while jobs wait for it.
 
     Args:
-        dtaq: ``LIB/NAME``, or a name; a generic name (``APP*``) deletes every queue whose name begins so.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``. ``*USRLIBL`` (the current library
-            and the user part of the list), ``*ALL`` and ``*ALLUSR`` (those whose names do not begin with Q, and
-            QGPL) are searched for every queue of the name.
+        dtaq: ``LIB/NAME``, or a name; a generic name (``APP*``) deletes every queue whose name begins with APP.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``. In ``*USRLIBL`` (the current library and the user
+            part of the list), ``*ALL`` and ``*ALLUSR`` (QGPL and all libraries whose names do not begin with Q) every
+            queue with the name is deleted.
 
     Raises:
-        EscapeMessage: CPF2105 and CPF2110 not found, CPF2125 none of several that could be, CPF2189 and CPF2182 not
-            authorized, CPF9503 in use.
+        EscapeMessage: CPF2105 and CPF2110 not found, CPF2125 no queue matches, CPF2189 and CPF2182 not authorized,
+            CPF9503 in use.
     """
     name, library = place(dtaq, library)
     job.begin("DLTDTAQ", name, library)
@@ -172,23 +172,23 @@ def _searched(job: JobCore, library: str) -> Iterable[str]:
 
 
 def _delete_several(job: JobCore, name: str, library: str) -> None:
-    found = [
+    queues = [
         (each, holder.name)
         for holder in map(job.library, _searched(job, library))
         if holder is not None
         for kind, each in sorted(holder.objects)
         if kind == "*DTAQ" and (each.startswith(name[:-1]) if name.endswith("*") else each == name)
     ]
-    if not found:
+    if not queues:
         job.fail("CPF2125")
-    for each, holder_name in found:
+    for each, holder_name in queues:
         _delete(job, each, holder_name)
 
 
 def _delete(job: JobCore, name: str, library: str) -> None:
-    holder, found = job.open_alone("DLTDTAQ", name, library)
-    job.system.objects.remove(found, holder, job, job.system.journals.entry(job, found, "QD"))
-    job.send_completion("CPC2191", found)
+    holder, queue = job.open_alone("DLTDTAQ", name, library)
+    job.system.objects.remove(queue, holder, job, job.system.journals.entry(job, queue, "QD"))
+    job.send_completion("CPC2191", queue)
 
 
 @declare("RTVDTAQXCL")
@@ -197,11 +197,11 @@ def rtvdtaqxcl(job: JobCore, dtaq: str, library: str = "") -> RTVDTAQXCL:
 
     Args:
         dtaq: ``LIB/NAME``, ``*LIBL/NAME``, ``*CURLIB/NAME``, or a name.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
 
     Raises:
-        EscapeMessage: XCL9002 what the user can mend, XCL9003 a lock, XCL9004 another known cause, XCL9005 the
-            rest; the message with the cause is in the job log and in ``diagnostics``.
+        EscapeMessage: XCL9002 an error that the user can correct, XCL9003 a lock, XCL9004 another known cause, XCL9005
+            any other cause; the message with the cause is in the job log and in ``diagnostics``.
     """
     name, library = place(dtaq, library)
     try:
@@ -233,15 +233,15 @@ def _described(job: JobCore, name: str, library: str) -> tuple[dict[str, Any], b
 
 
 def _diagnostic(problem: Problem, page: CodePage) -> Message:
-    """The diagnostic message for a problem of a definition: by its id, else CPD0084 with the reason as its text."""
-    found, keyword = _CPD.search(problem.message), problem.attribute.upper()
+    """The diagnostic message for a problem of a definition: the one it names, or CPD0084 with the problem's text."""
+    named, keyword = _CPD.search(problem.message), problem.attribute.upper()
     shown = problem.value if problem.value.isascii() and problem.value.isprintable() else ""
-    if found is not None and found[1] in MESSAGES:
-        values = (len(shown), keyword, shown) if MESSAGES[found[1]].values > 1 else (keyword,)
-        return message(found[1], *values, page=page)
+    if named is not None and named[1] in MESSAGES:
+        values = (len(shown), keyword, shown) if MESSAGES[named[1]].values > 1 else (keyword,)
+        return message(named[1], *values, page=page)
     sent = message("CPD0084", len(shown), keyword, shown, page=page)
-    given = f" (given: {problem.value})" if problem.value else ""
-    return sent._replace(text=f"{keyword} {problem.message}{given}".lstrip())
+    written = f" (given: {problem.value})" if problem.value else ""
+    return sent._replace(text=f"{keyword} {problem.message}{written}".lstrip())
 
 
 def _variables(values: dict[str, Any], ddm: bool) -> RTVDTAQXCL:

@@ -1,10 +1,11 @@
-"""How a call enters a job or a system: the place that checks the thread.
+"""The entry of every call into a job or a system, which checks the thread.
 
-The commands of a job are functions over its :class:`~tdqsim.ibmi._job_core.JobCore`; :func:`job_command` makes methods
-of a :class:`~tdqsim.ibmi.Job` of them. Those of a system are methods of its parts; :func:`system_command` makes methods
-of a :class:`~tdqsim.ibmi.System` of them. Either way an error of Python's own names the argument of a wrong type.
+The commands of a job are functions with a :class:`~tdqsim.ibmi._job_core.JobCore` as first parameter;
+:func:`job_command` turns them into methods of :class:`~tdqsim.ibmi.Job`. The commands of a system are methods of its
+parts; :func:`system_command` turns them into methods of :class:`~tdqsim.ibmi.System`. Both replace an error that Python
+raises for a wrong argument type by one that names the argument.
 
-QSNDDTAQ and QRCVDTAQ, where another call would cost too much, do the same without :func:`job_command`.
+QSNDDTAQ and QRCVDTAQ do the same themselves, because the additional call would make them too slow.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ T = TypeVar("T")
 
 
 def job_command(function: Callable[Concatenate[JobCore, P], T]) -> Callable[Concatenate[JobBase, P], T]:
-    """The method of a job that a command is: by the job's own thread, and after the step of a test that steps it."""
+    """Make a method of a job from a command: it checks the thread, and waits for the next step in a stepped job."""
 
     @wraps(function)
     def command(job: JobBase, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -43,7 +44,7 @@ def job_command(function: Callable[Concatenate[JobCore, P], T]) -> Callable[Conc
 
 
 def _stepped(core: JobCore, function: Callable[Concatenate[JobCore, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do a command when the test allows it; commands that it calls itself are no steps."""
+    """Execute a command when the test allows it; commands that it calls itself are not steps."""
     assert core.stepped is not None
     core.stepped.stand_before(function.__name__)
     core.in_command = True
@@ -56,7 +57,7 @@ def _stepped(core: JobCore, function: Callable[Concatenate[JobCore, P], T], /, *
 def system_command(
     part: Callable[[SystemCore], S], method: Callable[Concatenate[S, P], T]
 ) -> Callable[Concatenate[SystemBase, P], T]:
-    """The method of a system that a method of one of its parts is."""
+    """Make a method of a system from a method of one of its parts."""
 
     @wraps(method)
     def command(system: SystemBase, /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,8 +1,8 @@
 """QWCCVTDT: convert a date and time between the formats of ``facts/ibmi_time_formats.tsv``.
 
-Values are characters: formats with a two-digit year begin with a century digit (0 for 19xx, 1 for 20xx) and have 16
-characters, the others 17; with microseconds there are three more. A Julian date is a character shorter than its place
-and has a blank after it.
+Values are characters. Formats with a two-digit year begin with a century digit (0 for 19xx, 1 for 20xx) and have 16
+characters, the others 17; with microseconds there are three more. A Julian date is one character shorter than its field
+and followed by a blank.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ TIME_FORMATS = MappingProxyType(
 
 
 def format_time(moment: datetime, name: str, *, microseconds: bool, fail: Fail) -> bytes | str:
-    """A local time in a format: bytes for *DTS, else text.
+    """Format a local time: bytes for *DTS, otherwise text.
 
     Args:
         moment: local time without a zone.
-        name: the output format, *JOB and *SYSVAL already replaced.
-        microseconds: six digits for the fraction instead of three.
+        name: the output format; *JOB and *SYSVAL must be replaced already.
+        microseconds: whether the fraction has six digits instead of three.
         fail: called with a message id and its values.
     """
     if not _EARLIEST <= moment <= _LATEST:
@@ -68,7 +68,7 @@ def format_time(moment: datetime, name: str, *, microseconds: bool, fail: Fail) 
 
 
 def parse_time(value: bytes | str, name: str, *, microseconds: bool, fail: Fail) -> datetime:
-    """The local time that a value in a format stands for; see :func:`format_time`."""
+    """Parse a value in a format to a local time; see :func:`format_time`."""
     if name == "*DTS":
         if not isinstance(value, bytes) or len(value) < DTS_LENGTH:
             fail("CPF24B4")
@@ -94,7 +94,7 @@ def _split(value: str, form: TimeFormat, fail: Fail) -> tuple[str, str]:
 
 def _date(century: str, date: str, form: TimeFormat, fail: Fail) -> datetime:
     pattern = form.pattern
-    if form.century:  # strptime has a window of its own for two-digit years; the century digit decides here
+    if form.century:  # strptime would choose the century of a two-digit year itself; here the century digit decides
         pattern = pattern.replace("%y", "%Y")
         at = form.pattern.replace("%y", "YY").replace("%m", "MM").replace("%d", "DD").replace("%j", "JJJ").index("YY")
         date = date[:at] + str(19 + int(century)) + date[at:]
@@ -115,7 +115,7 @@ def _time(rest: str, digits: int, fail: Fail) -> timedelta:
 
 
 def shift_zone(moment: datetime, source: str, target: str, system: tzinfo, fail: Fail) -> datetime:
-    """A local time of one zone as local time of another: *SYS, *UTC or a name of the time zone data base."""
+    """Convert a local time from one zone to another; a zone is *SYS, *UTC or a name of the time zone database."""
     if source == target:
         return moment
     old, new = _zone(source, system, fail), _zone(target, system, fail)

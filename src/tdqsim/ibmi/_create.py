@@ -1,4 +1,4 @@
-"""Create a data queue from its definition."""
+"""Creation of a data queue from its definition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BUNDLES = ("*CHANGE", "*ALL", "*USE", "*EXCLUDE")
 
 
 def attributes_of(definition: Dtaq) -> Attributes:
-    """The attributes of a definition, as the catalogue keeps them."""
+    """The attributes of a definition, in the form of the catalogue."""
     if definition.type == "*DDM":
         library, _, name = definition.rmtdtaq.rpartition("/")
         return Attributes(
@@ -30,14 +30,14 @@ def attributes_of(definition: Dtaq) -> Attributes:
 
 
 def public_authority(definition: Dtaq, library: Library) -> tuple[str, str]:
-    """Public authority and authorization list that AUT means in a library."""
+    """The public authority and the authorization list that AUT stands for in a library."""
     if definition.aut == "*LIBCRTAUT":
         return library.crtaut, ""
     return (definition.aut, "") if definition.aut in _BUNDLES else ("*AUTL", definition.aut)
 
 
 def obstacle_to(system: SystemCore, library: Library, definition: Dtaq) -> tuple[str, ...] | None:
-    """Id and values of the message that says why the queue cannot be created there; None when it can."""
+    """The id and values of the message with the reason why a queue cannot be created; None when it can."""
     _, listed = public_authority(definition, library)
     if listed and listed not in system.profiles.authorization_lists:
         return "CPF2283", listed

@@ -1,11 +1,11 @@
-"""The data of a system and of a job that the parts of both work with, and what keeps it consistent.
+"""The data of a system and of a job that all parts use, with the code that keeps it consistent.
 
-Locks, waits, journals and data queues know a job as :class:`JobData` and a system as :class:`SystemData`; neither calls
-anything above itself. :class:`~tdqsim.ibmi._job_core.JobCore` and :class:`~tdqsim.ibmi._system_core.SystemCore` add
+Locks, waits, journals and data queues use a job as :class:`JobData` and a system as :class:`SystemData`, which call
+nothing in higher modules. :class:`~tdqsim.ibmi._job_core.JobCore` and :class:`~tdqsim.ibmi._system_core.SystemCore` add
 the parts, and the public :class:`~tdqsim.ibmi.Job` and :class:`~tdqsim.ibmi.System` each hold a core.
 
-A job keeps a dictionary in front of its look-ups, from the name of a data queue to the queue. The system clears all of
-them whenever an object comes, goes or moves, or an authority changes. So an entry that is there is valid.
+A job caches its look-ups in a dictionary from the name of a data queue to the queue. The system clears all these caches
+whenever an object is created, deleted or moved, or an authority changes. So an entry of a cache is always valid.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["JobData", "SystemData", "job_page"]
 
 
 def job_page(ccsid: int) -> CodePage:
-    """The code page of a job's CCSID. 65535 means no conversion; the page is that of the default CCSID then.
+    """The code page of a job's CCSID; for 65535 (no conversion) that of the default CCSID.
 
     Raises:
         ConversionError: there is no such CCSID.
@@ -40,7 +40,7 @@ def job_page(ccsid: int) -> CodePage:
 
 
 class _ObjectChange(KeptChange):
-    """A change of objects: what makes it in memory, and what follows. Either may be repeated after an interrupt."""
+    """A change of objects: ``make`` changes the memory, ``then`` follows. Both may be repeated after an interrupt."""
 
     def __init__(self, make: Callable[[], object], then: Callable[[], object]) -> None:
         self._make, self._then = make, then
@@ -60,16 +60,16 @@ class SystemData:
 
     Attributes:
         name: its name, for messages.
-        store: where its objects and entries are kept.
+        store: the store with its objects and entries.
         dispatcher: runs its jobs.
         clock: the dispatcher's clock.
-        timezone: *DTS and QWCCVTDT show local time.
-        ccsid: CCSID of its jobs, unless they have another.
-        date_format: QDATFMT.
-        readonly: nothing can be changed.
-        closed: no further commands are accepted.
-        failed: it was closed as if its process had ended: nothing more reaches the store.
-        recorder: records what happens; None for none.
+        timezone: the time zone of *DTS and QWCCVTDT, which use local time.
+        ccsid: default CCSID of its jobs.
+        date_format: the system value QDATFMT.
+        readonly: whether nothing can be changed.
+        closed: whether no further commands are accepted.
+        failed: whether it was closed as if its process had ended: nothing more is written to the store.
+        recorder: records events; or None.
     """
 
     __slots__ = (
@@ -100,14 +100,14 @@ class SystemData:
             raise SystemClosed(f"system {self.name} is closed")
 
     def offset_at(self, moment_ns: int) -> int:
-        """Seconds that local time is ahead of UTC at a moment."""
+        """The seconds by which local time is ahead of UTC at a moment."""
         return 0 if self._utc else offset_seconds(moment_ns, self.timezone)
 
     def note(
         self, operation: str, job: JobData | None, queue: SystemObject | None = None, data: bytes = b"",
         key: bytes = b"", /, **info: object,
     ) -> None:  # fmt: skip
-        """Record what a job has done, if there is a recorder; None stands for no job in particular."""
+        """Record an operation of a job (None for no particular job), if there is a recorder."""
         if self.recorder is not None:
             who = job.qualified_name if job is not None else ""
             place = queue.qualified if queue is not None else ""
@@ -123,16 +123,16 @@ class SystemData:
             make: makes the change in memory; may be repeated.
             meta: records of the catalogue.
             works: other changes of the store, in the same commit.
-            then: what follows; may be repeated. Unless given, remembered places are forgotten.
+            then: called after it; may be repeated. The default clears the jobs' caches of data queues.
         """
         carry_out(self.store.durable, _ObjectChange(make, then or self.forget_places), meta, works)
 
     def clear_on_change(self, places: object, clear: Callable[[], None]) -> None:
-        """Have a job's dictionary of places cleared at the next change of objects or authorities."""
+        """Register a job's cache of data queues to be cleared at the next change of objects or authorities."""
         self._clear_places[id(places)] = clear
 
     def forget_places(self) -> None:
-        """Clear the places that jobs remember."""
+        """Clear the jobs' caches of data queues."""
         for clear in self._clear_places.values():
             clear()
         self._clear_places.clear()
@@ -143,16 +143,16 @@ class JobData:
 
     Attributes:
         system: the system that it runs on.
-        dispatcher, clock: the system's.
+        dispatcher, clock: those of the system.
         name: job name.
         user: its user profile.
-        number: six digits that distinguish it from active jobs of the same name and user.
+        number: six digits that distinguish it from active jobs with the same name and user.
         qualified_name: ``number/user/name``.
-        current_user: the profile it runs under now; sender IDs and authority go by it.
+        current_user: the profile it runs under now, which sender IDs and authority checks use.
         page: the code page of its CCSID.
-        run_priority: 1 to 99, the lowest number is served first.
-        strand: where it runs; None for a job that the program outside uses.
-        ended: no further commands are accepted.
+        run_priority: 1 to 99; the lowest number is served first.
+        strand: the strand that runs it; None for a job of the program outside.
+        ended: whether no further commands are accepted.
     """
 
     __slots__ = (
@@ -182,5 +182,5 @@ class JobData:
     def note(
         self, operation: str, queue: SystemObject | None = None, data: bytes = b"", key: bytes = b"", /, **info: object
     ) -> None:
-        """Record what this job has done, if the system has a recorder."""
+        """Record an operation of this job, if the system has a recorder."""
         self.system.note(operation, self, queue, data, key, **info)

@@ -1,9 +1,9 @@
 """The two sides of a DDM conversation: the requests of one system, and the server that carries them out on another.
 
-What goes over a link of this module are messages (:mod:`tdqsim.core.messages`): a request in the name of a user, and
-its answer, which is an entry, nothing, or the escape message with which the API ended there. The server carries
-requests out in jobs of its own system, as a DDM conversation would. A system of the same process is served *at once*,
-inside the ``send``; over a network each request is a strand of its own there and the requester waits.
+A link carries messages (:mod:`tdqsim.core.messages`): a request on behalf of a user, and its answer, which is an entry,
+nothing, or the escape message with which the API ended. The server carries out requests in jobs of its own system, as
+a DDM server does. Requests between systems of one process are served *at once*, inside the ``send``. Over a network the
+server runs each request in a new strand, and the requester waits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SERVER_JOB: Final = "QRWTSRVR"
 _MESSAGE_ID: Final = re.compile(r"([A-Z][A-Z0-9]{2}[0-9A-F]{4})?", re.ASCII)
 _MOST_SEVERE: Final = 99
 _NONE: Final = -1
-"""The number for no key, no limit, and an endless wait."""
+"""Stands for no key, no limit, or an endless wait."""
 _NAMED: Final = {"user": str, "name": str, "library": str, "route": list}
 _ENTRY: Final = {"found": bool, "key": int, "sender": int, "time_ns": int}
 
@@ -46,7 +46,7 @@ KINDS: Final[Kinds] = {
     "DONE": _ENTRY,
     "FAILED": {"ids": list, "kinds": list, "severities": list, "texts": list, "lengths": list},
 }
-"""Each kind's fields. ``key`` and ``sender`` are lengths: the bytes stand before the data; ``lengths`` likewise."""
+"""The fields of each kind. ``key``, ``sender`` and ``lengths`` are lengths; the bytes precede the message's data."""
 _NOTHING: Final = {"found": False, "key": _NONE, "sender": 0, "time_ns": 0}
 
 
@@ -54,11 +54,11 @@ _NOTHING: Final = {"found": False, "key": _NONE, "sender": 0, "time_ns": 0}
 
 
 class DdmLink:
-    """A link over a transport: the requests of one system, and the answers of the other.
+    """A link over a transport: sends requests and waits for the answers.
 
     Args:
-        dispatcher: where requests wait for their answers.
-        transport: the way to a :class:`DdmServer`.
+        dispatcher: the dispatcher of the system that sends requests.
+        transport: leads to a :class:`DdmServer`.
     """
 
     def __init__(self, dispatcher: Dispatcher, transport: Transport) -> None:
@@ -79,12 +79,11 @@ class DdmLink:
         self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None,
         room: int | None = None, *, route: Sequence[str] = (),
     ) -> Entry | None:  # fmt: skip
-        """Receive from the remote queue, removing; an entry of more than ``room`` bytes stays there (CPF24B4)."""
+        """Receive and remove an entry of the remote queue; one of more than ``room`` bytes stays there (CPF24B4)."""
         length, beside = _with_key(key, b"")
         fields = {"key": length, "key_order": key_order, "wait_ns": _or_none(wait_ns), "room": _or_none(room)}
         answer = self._ask("RECEIVE", _named(user, name, library, route) | fields, beside)
-        found = answer.fields
-        if found.get("found") and not _is_entry(found, answer.data):
+        if answer.fields.get("found") and not _is_entry(answer.fields, answer.data):
             raise LinkDown("the other system's answer is not valid")
         return _entry(answer)
 
@@ -93,7 +92,7 @@ class DdmLink:
         self._ask("CLEAR", _named(user, name, library, route), b"")
 
     def _ask(self, kind: str, fields: Mapping[str, Any], data: bytes) -> MessageFrame:
-        number = self._channel.sent + 1  # it may be answered while it is sent
+        number = self._channel.sent + 1  # registered before the send, because the answer may arrive inside it
         self._due[number] = self._dispatcher.current
         try:
             self._channel.send(kind, fields, data)
@@ -115,7 +114,7 @@ class DdmLink:
         try:
             answer = self._dispatcher.wait(attempt, self._awaited)
         except BaseException:
-            with suppress(LinkDown):  # what ends the wait is not to be hidden by that
+            with suppress(LinkDown):  # it must not hide the exception that ended the wait
                 self._channel.send("ABANDON", {"request": number})
             raise
         return answer
@@ -123,7 +122,7 @@ class DdmLink:
     def _arrived(self, frame: MessageFrame) -> None:
         if not frame.answers or frame.kind not in ("DONE", "FAILED"):
             self._channel.close()
-        elif frame.answers in self._due:  # else the requester has given up
+        elif frame.answers in self._due:  # otherwise the requester has given up
             self._answers[frame.answers] = frame
             self._awaited.wake_all()
 
@@ -137,12 +136,12 @@ class DdmLink:
 
 
 class DdmServer:
-    """Carries out what another system's DDM queues ask for, in jobs of its own system, one for each request at a time.
+    """Carries out the requests of another system's DDM queues; each request has a job of this system to itself.
 
     Args:
         system: the system.
-        transport: the way to a :class:`DdmLink`.
-        at_once: whether a request is carried out where it arrives; else by a strand of its own.
+        transport: leads to a :class:`DdmLink`.
+        at_once: whether a request is carried out when it arrives, instead of in a new strand.
     """
 
     def __init__(self, system: System, transport: Transport, *, at_once: bool = True) -> None:
@@ -174,9 +173,9 @@ class DdmServer:
         try:
             self._serve(frame)
         except LinkDown:
-            return  # the requester is gone
+            return  # the requester has gone
         except BaseException:
-            self._channel.close()  # the requester is not to wait for ever
+            self._channel.close()  # otherwise the requester would wait for ever
             raise
         finally:
             self._strands.pop(frame.number, None)
@@ -196,7 +195,7 @@ class DdmServer:
             raise
 
     def _put_back(self, frame: MessageFrame, answer: MessageFrame) -> None:
-        """Put back an entry whose answer could not be sent: it is the next one again."""
+        """Put an entry back at the front of its queue because the answer could not be sent."""
         entry = _entry(answer)
         job = self._job(frame.fields["user"], frame.fields)
         assert entry is not None
@@ -214,7 +213,7 @@ class DdmServer:
             raise
         except TdqError as error:
             if self._at_once:
-                raise  # it belongs to the requester's strand, in which this is carried out
+                raise  # this runs in the requester's strand, which the error is for
             raise _failed(fields, error) from error
         finally:
             job._core.route = ()
@@ -222,7 +221,7 @@ class DdmServer:
                 self._idle.setdefault(user, []).append(job)
 
     def _job(self, user: str, fields: Mapping[str, Any]) -> Job:
-        """A job for a request; the system may be closed, or not know the user."""
+        """A job for a request; fails when the system is closed or has no such user."""
         idle = self._idle.get(user, [])
         while idle:
             job = idle.pop()
@@ -247,10 +246,10 @@ def _do_send(job: Job, fields: Mapping[str, Any], beside: bytes) -> tuple[Mappin
 def _do_receive(job: Job, fields: Mapping[str, Any], beside: bytes) -> tuple[Mapping[str, Any], bytes]:
     key, _ = _apart(fields["key"], beside)
     wait_ns, room = (None if fields[name] < 0 else fields[name] for name in ("wait_ns", "room"))
-    found = receive_entry(job._core, fields["name"], fields["library"], wait_ns, fields["key_order"], key, room=room)
-    if found is None:
+    received = receive_entry(job._core, fields["name"], fields["library"], wait_ns, fields["key_order"], key, room=room)
+    if received is None:
         return _NOTHING, b""
-    entry = Entry(*found)
+    entry = Entry(*received)
     answer = {"found": True, "key": len(entry.key), "sender": len(entry.sender), "time_ns": entry.time_ns}
     return answer, entry.key + entry.sender + entry.data
 
@@ -271,11 +270,11 @@ class InProcessLink(DdmLink):
     """A link to a system in this process.
 
     Args:
-        target: the system; its dispatcher is the requester's too.
+        target: the system; the requester must have the same dispatcher.
         at_once: see :class:`DdmServer`.
 
     Attributes:
-        pipe: what the messages go through, where a test can cut and delay them.
+        pipe: the pipe that carries the messages, which a test can cut and delay.
         server: the other side.
     """
 
@@ -285,7 +284,7 @@ class InProcessLink(DdmLink):
         super().__init__(target.dispatcher, self.pipe.ends[0])
 
 
-# -- values and their places in a message -----------------------------------------------------------------------------
+# -- conversion of values to and from messages ------------------------------------------------------------------------
 
 
 def _named(user: str, name: str, library: str, route: Sequence[str]) -> dict[str, Any]:
@@ -305,7 +304,7 @@ def _apart(length: int, beside: bytes) -> tuple[bytes | None, bytes]:
 
 
 def _is_entry(fields: Mapping[str, Any], data: bytes) -> bool:
-    """Whether the lengths of a received entry are such as a system says."""
+    """Whether the lengths in an answer are possible."""
     key, sender = max(fields["key"], 0), fields["sender"]
     return sender in (0, layout("SENDERID").length) and key + sender <= len(data)
 
@@ -333,27 +332,27 @@ def _failure(error: EscapeMessage) -> tuple[Mapping[str, Any], bytes]:
 
 
 def _escape(answer: MessageFrame) -> EscapeMessage:
-    """The escape message that an answer holds.
+    """The escape message in an answer.
 
     Raises:
-        LinkDown: it holds none.
+        LinkDown: the answer does not contain a valid one.
     """
-    fields, found, at = answer.fields, [], 0
+    fields, messages, at = answer.fields, [], 0
     names = ("ids", "kinds", "severities", "texts", "lengths")
     try:
         for one, kind, severity, text, length in zip(*(fields[name] for name in names), strict=True):
-            found.append(_said(one, kind, int(severity), text, answer.data[at : at + int(length)]))
-            at += len(found[-1].message_data)
-        return EscapeMessage(found[0], tuple(found[1:]))
+            messages.append(_received_message(one, kind, int(severity), text, answer.data[at : at + int(length)]))
+            at += len(messages[-1].message_data)
+        return EscapeMessage(messages[0], tuple(messages[1:]))
     except (ValueError, IndexError) as error:
         raise LinkDown("the other system's answer is not valid") from error
 
 
-def _said(message_id: str, kind: str, severity: int, text: str, data: bytes) -> Message:
-    """A message as another system has said it.
+def _received_message(message_id: str, kind: str, severity: int, text: str, data: bytes) -> Message:
+    """A message that the other system has sent.
 
     Raises:
-        ValueError: no system says that.
+        ValueError: its id or severity is not possible.
     """
     if not (_MESSAGE_ID.fullmatch(message_id) and 0 <= severity <= _MOST_SEVERE):
         raise ValueError(message_id)
@@ -361,11 +360,11 @@ def _said(message_id: str, kind: str, severity: int, text: str, data: bytes) -> 
 
 
 def _failed(fields: Mapping[str, Any], why: object) -> EscapeMessage:
-    """CPF9510, with the reason before it."""
+    """CPF9510, with the reason as its diagnostic message."""
     reason = why if isinstance(why, Message) else Message("", "diagnostic", 0, str(why), b"")
     return EscapeMessage(message("CPF9510", _shown(fields["name"]), _shown(fields["library"])), (reason,))
 
 
 def _shown(name: str) -> str:
-    """A name that another system said, as a message can have it."""
+    """A name from another system, made printable for a message."""
     return "".join(one if " " < one <= "~" else "?" for one in name[:10])

@@ -1,11 +1,11 @@
-"""DDM data queues: a queue here that stands for one on another system.
+"""DDM data queues: queues that refer to a queue on another system.
 
-The other system is found by the queue's remote location name (or its RDB name) among the links of this one
-(:meth:`System.connect`). The remote queue need not exist before it is used.
+The other system is looked up by the queue's remote location name (or its RDB name) among the links of this one
+(:meth:`System.connect`). The remote queue need not exist until it is used.
 
-A DDM queue may stand for another DDM queue. A request carries the DDM queues that it has come through, so that a ring
-of them is refused rather than followed for ever. A request that is not carried out there for a reason
-without an escape message (no link, a closed system, an unknown user, a ring) is CPF9510 here.
+A DDM queue may refer to another DDM queue. A request contains the DDM queues that it has passed, so that a cycle of
+them is refused. If the other system does not carry out a request for a reason that has no escape message (no link, a
+closed system, an unknown user, a cycle), the requester gets CPF9510.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NS = 1_000_000_000
 def send_remotely(
     job: JobCore, queue: DataQueue, data: bytes, key: bytes | None, *, asynchronous: bool, replay: bool
 ) -> None:
-    """Send through the queue's link; an asynchronous failure is kept for the next access."""
+    """Send through the queue's link; the failure of an asynchronous send is reported at the next access."""
     if replay:
         job.fail("CPF9511", queue.name)
     _admit(job, queue)
@@ -73,7 +73,7 @@ def clear_remotely(job: JobCore, queue: DataQueue, key: bytes) -> None:
 
 
 def _through(job: JobCore, queue: DataQueue, call: Callable[[RemoteLink, tuple[str, ...]], T]) -> T:
-    """Ask the other system; CPF9510 when there is no link, it is lost, or the request has been here before."""
+    """Send a request to the other system; CPF9510 when there is no link, it is lost, or the request is in a cycle."""
     link = job.system.links.get(queue.attributes.rdb or queue.attributes.rmtlocname)
     here = f"{job.system.name} {queue.library}/{queue.name}"
     if link is None or here in job.route:
@@ -85,7 +85,7 @@ def _through(job: JobCore, queue: DataQueue, call: Callable[[RemoteLink, tuple[s
 
 
 def _admit(job: JobCore, queue: DataQueue) -> None:
-    """Refuse a job that may not use DDM queues, and report the failure of its earlier asynchronous request, once."""
+    """Refuse a job that may not use DDM queues, and report the failure of its earlier asynchronous send, once."""
     if job.local_only:
         job.fail("CPF9511", queue.name)
     kept = job.remote_failures.pop(queue.number, None)

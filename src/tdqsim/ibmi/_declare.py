@@ -2,7 +2,7 @@
 
 ``@declare("QCLRDTAQ")`` records the function's signature together with the parameters and messages of the manual
 (``facts/ibmi_api_parameters.tsv``, ``facts/ibmi_api_messages.tsv``), and makes it a method of a job. The byte form,
-help, documentation and the coverage table work from these records.
+help, documentation and the coverage table use these records.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ T = TypeVar("T")
 
 
 class ApiParameter(NamedTuple):
-    """One parameter of an API as the manual has it.
+    """One parameter of an API in its manual.
 
     Attributes:
         number: its position, from 1.
         name: the manual's name.
         use: ``in``, ``out`` or ``io``.
         kind: ``C`` characters, ``B`` signed binary, ``P`` packed decimal, ``H`` bytes.
-        length: in bytes; None as long as the caller says.
-        group: 0 for required ones, else the number of its optional group.
-        python: argument(s) of the Python method, ``-`` for none.
+        length: the length in bytes; None when the caller passes it.
+        group: 0 for a required parameter, otherwise the number of its optional group.
+        python: the corresponding argument(s) of the Python method; ``-`` for none.
     """
 
     number: int
@@ -46,22 +46,22 @@ class ApiParameter(NamedTuple):
 
 
 class MessageUse(NamedTuple):
-    """A message that an API may send; ``how`` is ``real``, or ``fault`` when only a planned fault brings it here."""
+    """A message that an API may send; ``how`` is ``real``, or ``fault`` when only a planned fault sends it here."""
 
     message_id: str
     how: str
 
 
 class Declaration(NamedTuple):
-    """One API or command of a job, as declared: ``print(DECLARATIONS['QRCVDTAQ'].help())``.
+    """The declaration of an API or command of a job; for help: ``print(DECLARATIONS['QRCVDTAQ'].help())``.
 
     Attributes:
         name: the vendor's name.
-        method: name of the job's method.
-        signature: of the method, without the job.
-        summary: first line of the method's text.
-        parameters: those of the byte form; none for a command.
-        messages: those it may send.
+        method: the name of the job's method.
+        signature: the method's signature, without the job.
+        summary: the first line of the method's docstring.
+        parameters: the parameters of the byte form; none for a command.
+        messages: the messages that it may send.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Declaration(NamedTuple):
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The numbers of parameters that the byte form may be called with: each optional group needs those before."""
+        """The numbers of parameters allowed in the byte form; an optional group requires the groups before it."""
         groups = sorted({parameter.group for parameter in self.parameters})
         return tuple(sum(1 for parameter in self.parameters if parameter.group <= group) for group in groups)
 
@@ -83,7 +83,7 @@ class Declaration(NamedTuple):
         return next((p.number - 1 for p in self.parameters if p.name == "Error code"), None)
 
     def help(self) -> str:
-        """The declaration for people."""
+        """The declaration as text for people."""
         lines = [f"{self.name}: {self.summary}", f"  Python: job.{self.method}{self.signature}"]
         for p in self.parameters:
             group = f" (optional group {p.group})" if p.group else ""
@@ -99,10 +99,10 @@ DECLARATIONS = MappingProxyType(_declarations)
 
 
 def record(name: str, function: Callable[..., object]) -> None:
-    """Record a function over a job as the Python form of an API or command.
+    """Record a function as the Python form of an API or command.
 
     Raises:
-        ValueError: an argument that the parameter table names is not one of the function, or the name is taken.
+        ValueError: the function has no argument that the parameter table names, or the name is declared already.
     """
     signature = inspect.signature(function)
     own = list(signature.parameters.values())[1:]
@@ -128,7 +128,7 @@ def declare(
 
 
 def declare_hot(name: str) -> Callable[[F], F]:
-    """Record an API whose function takes the job itself: where a call more would show."""
+    """Record an API whose function is itself the job's method, which saves a call in the hottest APIs."""
 
     def make(method: F) -> F:
         record(name, method)
@@ -138,7 +138,7 @@ def declare_hot(name: str) -> Callable[[F], F]:
 
 
 def declared_program(name: str, *parameters: tuple[str, str, str, int | None, int]) -> Declaration:
-    """A program without a Python form: name, use, kind, length and optional group of each parameter."""
+    """Declare a program without a Python form; a parameter is name, use, kind, length and optional group."""
     made = tuple(ApiParameter(number, *one, "-") for number, one in enumerate(parameters, 1))
     return Declaration(name, "", inspect.Signature(), "", made, ())
 

@@ -35,12 +35,12 @@ def qmhqrdqd(job: JobCore, name: str, library: str = "", format: str = "RDQD0100
 
     Args:
         name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-        format: ``RDQD0100``, or ``RDQD0200`` for what only a DDM queue has.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
+        format: ``RDQD0100``, or ``RDQD0200`` for the attributes that only a DDM queue has.
 
     Raises:
-        EscapeMessage: CPF3C21 format, CPF9516 not for this queue, CPF9503 locked, CPF9801 and CPF9810 not found,
-            CPF9802 and CPF9820 not authorized.
+        EscapeMessage: CPF3C21 format, CPF9516 format not allowed for this queue, CPF9503 locked, CPF9801 and CPF9810
+            not found, CPF9802 and CPF9820 not authorized.
     """
     job.check_usable()
     check_description(job, format, LIMITS["receiver_minimum"])
@@ -50,7 +50,7 @@ def qmhqrdqd(job: JobCore, name: str, library: str = "", format: str = "RDQD0100
 
 
 def check_description(job: JobCore, format_name: str, receiver_length: int) -> None:
-    """Refuse what can be refused before the queue is looked for."""
+    """Check the format and the receiver's length, before the queue is looked up."""
     if format_name not in _RECORDS:
         job.fail("CPF3C21", format_name)
     if receiver_length < LIMITS["receiver_minimum"]:
@@ -58,7 +58,7 @@ def check_description(job: JobCore, format_name: str, receiver_length: int) -> N
 
 
 def describe(job: JobCore, name: str, library: str, format_name: str, receiver_length: int) -> bytes:
-    """The description's bytes, as many as the receiver takes."""
+    """The bytes of the description, cut to the receiver's length."""
     name, library = place(name, library)
     job.begin("QMHQRDQD", name, library)
     check_description(job, format_name, receiver_length)

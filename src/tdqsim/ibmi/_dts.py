@@ -1,7 +1,7 @@
 """*DTS, the system time stamp: eight bytes, microseconds in the high 52 bits, uniqueness bits in the low 12.
 
-A moment here is a number of nanoseconds since 1970 UTC, unique and rising on each queue. The part of it below the
-microsecond fills the uniqueness bits, so that stamps are unique and rising as well. *DTS is local time of the system.
+The simulation counts nanoseconds since 1970 UTC; on each queue these moments are unique and ascending. The part below a
+microsecond fills the uniqueness bits, so that stamps are unique and ascending too. *DTS is local time of the system.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 
 DTS_LENGTH = 8
 NO_DTS = bytes(DTS_LENGTH)
-"""What a description holds when there was no such moment."""
+"""The *DTS in a description when there was no such moment."""
 
 _BITS = LIMITS["dts_bits"]
 _OF_2000 = LIMITS["dts_of_2000"]
@@ -43,7 +43,7 @@ def ns_to_dts(moment_ns: int, offset: int = 0) -> bytes:
 
     Args:
         moment_ns: nanoseconds since 1970 UTC.
-        offset: seconds that local time is ahead of UTC at that moment.
+        offset: seconds by which local time is ahead of UTC at that moment.
     """
     microseconds, below = divmod(moment_ns, 1000)
     return ((dts_base(offset) + (microseconds << _BITS) + below * _PER_NS) & _MASK).to_bytes(DTS_LENGTH, "big")
@@ -56,10 +56,10 @@ def dts_base(offset: int) -> int:
 
 
 def stamper(offset_at: Callable[[int], int]) -> Callable[[int], bytes]:
-    """A function from moments to *DTS for many moments in a row; the offset is looked up once a quarter of an hour.
+    """Make a function that converts many moments to *DTS; it looks up the UTC offset once per quarter of an hour.
 
     Args:
-        offset_at: gives the seconds that local time is ahead of UTC at a moment.
+        offset_at: returns the seconds by which local time is ahead of UTC at a moment.
     """
     start = end = base = 0
 
@@ -77,13 +77,13 @@ def stamper(offset_at: Callable[[int], int]) -> Callable[[int], bytes]:
 
 
 def datetime_to_dts(moment: datetime) -> bytes:
-    """The *DTS of a local time (without a zone), uniqueness bits zero."""
+    """The *DTS of a local time (without a zone); the uniqueness bits are zero."""
     since = (moment - _EPOCH) // timedelta(microseconds=1)
     return ((_OF_2000 + (since << _BITS)) & _MASK).to_bytes(DTS_LENGTH, "big")
 
 
 def dts_to_datetime(stamp: bytes) -> datetime:
-    """The local time that a *DTS stands for, without a zone; the uniqueness bits are ignored.
+    """Convert a *DTS to local time, without a zone; the uniqueness bits are ignored.
 
     Raises:
         ValueError: it is not eight bytes.
@@ -95,7 +95,7 @@ def dts_to_datetime(stamp: bytes) -> datetime:
 
 
 def offset_seconds(moment_ns: int, zone: tzinfo | None) -> int:
-    """How many seconds local time of ``zone`` is ahead of UTC at a moment; None is UTC."""
+    """The seconds by which local time in ``zone`` is ahead of UTC at a moment; None is UTC."""
     if zone is None:
         return 0
     local = (_UNIX + timedelta(microseconds=moment_ns // 1000)).astimezone(zone)

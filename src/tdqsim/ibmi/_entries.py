@@ -1,18 +1,18 @@
-"""The entries of one data queue in the store, and what of them is promised.
+"""The entries of one data queue in the store, and which of them are promised to jobs.
 
-Where they are
-    Those of a FORCE(*YES) queue are durable: each change is one commit, together with the journal's entry and the
-    queue's allocation. Those of the others are volatile: in memory, on the disk where memory is short, and written out
-    when the system is closed cleanly, or by :meth:`~tdqsim.ibmi.System.write_out`.
+Place
+    The entries of a FORCE(*YES) queue are durable: each change is one commit, together with the journal entry and the
+    queue's allocation. The entries of other queues are volatile: they are in memory, or on the disk when memory is
+    short, and are written out when the system is closed cleanly, or by :meth:`~tdqsim.ibmi.System.write_out`.
 
-What is kept of an entry
-    The moment of its enqueue (eight bytes) and the sender ID, in front of its data, in one record; of a KEYED queue
-    the store's own entry with its key. The moments of one queue differ, so that they name its entries.
+Form
+    An entry is stored as one record: the moment of its enqueue (eight bytes), the sender ID, and the data. An entry of
+    a KEYED queue is stored as an entry with a key. The moments in one queue all differ, so they identify its entries.
 
 Promised entries
-    An entry that a send hands to a waiting job stays in the store until that job runs and has it: meanwhile it is
-    promised, and invisible to other jobs. So an entry whose send was acknowledged is in the store or with its receiver
-    at every moment, and a job that ends before it could run needs nothing put back.
+    An entry that a send hands to a waiting job stays in the store until that job runs and receives it. Until then it is
+    promised, and invisible to other jobs. So at every moment an entry whose send was acknowledged is in the store or
+    with its receiver, and when a job ends before it could run, nothing needs to be put back.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ __all__ = ["STAMP_BYTES", "Entries", "Journaling", "Receive", "Received", "Send"
 
 STAMP_BYTES = 8
 _new = tuple.__new__
-"""``_make`` of a named tuple without its check of the length, for a hundred thousand entries in a row."""
+"""As ``_make`` of a named tuple, but without its check of the length, which is slow for 100,000 entries."""
 Received = tuple[bytes, bytes, bytes, int]
-"""What a receive takes off: data, key, sender ID and moment, in the order of :class:`Entry`."""
+"""The result of a receive: data, key, sender ID and moment, in the order of :class:`Entry`."""
 Journaling = Callable[[Entry], Sequence[Work]]
 """Returns the records to commit with the receive of an entry."""
 Send = Callable[[bytes, bytes, bytes, int, Sequence[Work]], None]
-"""Adds an entry: data, key, sender ID, moment, and the changes of the store to be committed with it."""
+"""Adds an entry; parameters: data, key, sender ID, moment, and further changes to commit with it."""
 Receive = Callable[[SearchOrder | None, bytes, Journaling, Clock], Received | None]
-"""Takes off the entry that a receive gets: relation, key, what journals it, the system's clock."""
+"""Takes the entry for a receive; parameters: search order, key, journaling function, the system's clock."""
 _NOTHING: Mapping[bytes, bytes | None] = MappingProxyType({})
 
 
@@ -57,18 +57,18 @@ class Entries:
     """See the module's text.
 
     Args:
-        store: where they are.
-        name: under which name.
-        order: of receiving.
-        key_length: of a KEYED queue.
-        sender_length: bytes of the sender ID that each has, 0 for none.
-        forced: they are durable.
-        aside: where volatile entries are looked for instead, by a system that only looks.
+        store: the store.
+        name: the queue's name in the store.
+        order: the order of receiving.
+        key_length: the key length of a KEYED queue.
+        sender_length: bytes of the sender ID in each entry, 0 for none.
+        forced: whether they are durable.
+        aside: for a system opened for reading only, a store for a queue that the real store does not have yet.
 
     Attributes:
         raw: the store's queue.
-        readonly: nothing can be changed.
-        promised: moments of the entries that were handed to jobs which have not run since.
+        readonly: whether nothing can be changed.
+        promised: the moments of the entries that were handed to jobs which have not run since.
     """
 
     __slots__ = ("_durable", "_forced", "_head", "_keyed", "_place", "_start", "promised", "raw", "readonly")
@@ -82,41 +82,41 @@ class Entries:
         self._start = STAMP_BYTES + sender_length
         self._head: Callable[[bytes], tuple[int, bytes]] = Struct(f">Q{sender_length}s").unpack_from
         self._place: Durable | Volatile = store.durable if forced else store.volatile
-        found = self._place.queue(name)
-        if found is None and aside is not None:
+        stored = self._place.queue(name)
+        if stored is None and aside is not None:
             forced, self._place = False, aside.volatile
         self._forced = forced
         self.readonly = aside is not None
-        self.raw: DurableQueue | VolatileQueue = found or self._place.create_queue(name, order, key_length)
+        self.raw: DurableQueue | VolatileQueue = stored or self._place.create_queue(name, order, key_length)
         self.promised: set[int] = set()
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:
-        """How many entries a receive could get."""
+        """The number of entries that receives could get."""
         return self.raw.count - len(self.promised)
 
     @property
     def text_bytes(self) -> int:
-        """Bytes of all message texts, sender IDs included; of a queue without promised entries."""
+        """The bytes of all message texts, including sender IDs; for a queue without promised entries."""
         count = self.raw.count
         if self._keyed:
             return self.raw.data_bytes + count * (self._start - STAMP_BYTES)
         return self.raw.data_bytes - count * STAMP_BYTES
 
     def latest(self, *, every: bool) -> int:
-        """The moment of the newest entry, 0 for none; of a KEYED queue that of some entry unless every one counts."""
-        found = self.raw.entries(reverse=self.raw.order is not Order.LIFO, limit=None if every else 1)
-        return max((self._entry(one).time_ns for one in found), default=0)
+        """The moment of the newest entry, 0 for none. For a KEYED queue this is exact only with ``every``."""
+        newest = self.raw.entries(reverse=self.raw.order is not Order.LIFO, limit=None if every else 1)
+        return max((self._entry(one).time_ns for one in newest), default=0)
 
     def entries(
         self, *, reverse: bool = False, skip: int = 0, limit: int | None = None, pause: Callable[[], object] = nothing
     ) -> Iterator[Entry]:
-        """The entries in the order of receiving, or from its other end, behind the first ``skip`` of them.
+        """The entries in the order of receiving, or in reverse, without the first ``skip`` of them.
 
-        Promised ones count among the first, so that nothing has to be read to find the place; ``pause`` is called where
-        that takes long all the same, as in a large KEYED queue.
+        Promised entries count among those skipped, so that usually nothing has to be read to find the place. Where that
+        takes long, as in a large KEYED queue, ``pause`` is called in between.
         """
         if not self.promised:
             return map(self._entry, self.raw.entries(reverse=reverse, skip=skip, limit=limit, pause=pause))
@@ -125,21 +125,21 @@ class Entries:
     def matching(
         self, search: SearchOrder, key: bytes, *, skip: int = 0, pause: Callable[[], object] = nothing
     ) -> Iterator[Entry]:
-        """The entries of a keyed queue whose keys are in a relation to ``key``, lowest key first."""
+        """The entries of a keyed queue whose keys match a search, lowest key first."""
         return self._free(self.raw.search(search, key, skip=skip, pause=pause))
 
     def _free(self, items: Iterator[Entry]) -> Iterator[Entry]:
         return (entry for entry in map(self._entry, items) if entry.time_ns not in self.promised)
 
     def next(self, search: SearchOrder | None, key: bytes) -> Entry | None:
-        """The entry that a receive would get."""
+        """The entry that a receive would get, or None."""
         if not self.promised:
-            found = self.raw.peek() if search is None else self.raw.find(search, key)
-            return self._entry(found) if found is not None else None
+            item = self.raw.peek() if search is None else self.raw.find(search, key)
+            return self._entry(item) if item is not None else None
         return next(self.entries(limit=1) if search is None else self.matching(search, key), None)
 
     def _entry(self, item: Entry) -> Entry:
-        """An entry of the store as one of the queue."""
+        """Convert an entry of the store to one of the data queue."""
         if self._keyed:
             return item
         record = item.data
@@ -149,10 +149,9 @@ class Entries:
     # -- in memory ----------------------------------------------------------------------------------------------------
 
     def in_memory(self) -> tuple[Send, Receive] | None:
-        """What a send and a receive do while nothing is to be committed and nothing is promised.
+        """The functions for a send and a receive while nothing is to be committed and nothing is promised.
 
-        None for a durable queue. These are functions rather than methods for speed: each is all that such a request
-        does to the entries.
+        None for a durable queue. They are closures rather than methods for speed.
         """
         memory, head, start = self.raw, self._head, self._start
         if not isinstance(memory, VolatileQueue) or self.readonly:
@@ -185,7 +184,7 @@ class Entries:
     # -- changing -----------------------------------------------------------------------------------------------------
 
     def _changer(self) -> VolatileQueue | Work:
-        """What takes and puts: of durable entries a work, to be committed.
+        """The object with the methods that take and put: for durable entries a work, which must be committed.
 
         Raises:
             StoreError: the store is open for reading only.
@@ -198,7 +197,7 @@ class Entries:
         self, changer: VolatileQueue | Work | None, also: Sequence[Work] = (),
         meta: Mapping[bytes, bytes | None] = _NOTHING,
     ) -> None:  # fmt: skip
-        """Commit the durable part of a change, with the records that belong to it."""
+        """Commit the durable part of a change, with further changes that belong to it."""
         works = [changer, *also] if isinstance(changer, Work) else list(also)
         if works or (meta and self._forced):
             self._durable.commit(works, meta if self._forced else _NOTHING)
@@ -225,9 +224,9 @@ class Entries:
             changer.put(entry.time_ns.to_bytes(STAMP_BYTES, "big") + entry.sender + entry.data)
 
     def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
-        """Put an entry back in front: it is the next that is taken, of a KEYED queue the next with its key.
+        """Put an entry back at the front: it is the next one taken, in a KEYED queue the next one with its key.
 
-        Of several that are put back, of a queue that is not LIFO, the oldest comes first again.
+        When several are put back, the oldest comes first again, except in a LIFO queue.
         """
         changer = self._changer()
         older = [] if self.raw.order is Order.LIFO else self._take_older(changer, entry)
@@ -236,8 +235,8 @@ class Entries:
         self.commit(changer, also)
 
     def _take_older(self, changer: VolatileQueue | Work, entry: Entry) -> list[Entry]:
-        """Take off what stands in front and came before an entry, of a KEYED queue with its key."""
-        found: list[Entry] = []
+        """Take the entries at the front that are older than an entry; in a KEYED queue those with its key."""
+        older: list[Entry] = []
         while True:
             item = changer.take_key(SearchOrder.EQ, entry.key) if self._keyed else changer.take_entry()
             if item is None:
@@ -246,13 +245,13 @@ class Entries:
             if first.time_ns > entry.time_ns:
                 self._put_back(changer, first)
                 break
-            found.append(first)
-        return found
+            older.append(first)
+        return older
 
     def take(
         self, search: SearchOrder | None, key: bytes, journaling: Journaling, meta: Mapping[bytes, bytes | None]
     ) -> Entry | None:
-        """Take off the entry that a receive gets."""
+        """Take the entry for a receive."""
         changer = self._changer()
         entry = self._take_where(changer, search, key, lambda moment: moment not in self.promised)
         if entry is not None:
@@ -260,7 +259,7 @@ class Entries:
         return entry
 
     def take_promised(self, entry: Entry, journaling: Journaling, meta: Mapping[bytes, bytes | None]) -> None:
-        """Take off an entry that was promised: its job has it now."""
+        """Take a promised entry, which its job has received now."""
         changer = self._changer()
         search = SearchOrder.EQ if self._keyed else None
         if self._take_where(changer, search, entry.key, lambda moment: moment == entry.time_ns) is not None:
@@ -280,7 +279,7 @@ class Entries:
     def _take_where(
         self, changer: VolatileQueue | Work, search: SearchOrder | None, key: bytes, wanted: Callable[[int], bool]
     ) -> Entry | None:
-        """Take the first entry that is wanted; what stands before it stays where it is."""
+        """Take the first entry for whose moment ``wanted`` is true; the entries before it keep their places."""
         passed: list[Entry] = []
         while True:
             item = changer.take_entry() if search is None else changer.take_key(search, key)
@@ -301,31 +300,31 @@ class Entries:
     def clear(
         self, search: SearchOrder | None, key: bytes, also: Sequence[Work], meta: Mapping[bytes, bytes | None]
     ) -> int:
-        """Remove every entry, or those whose keys are in the relation; returns how many."""
+        """Remove all entries, or those whose keys match a search; returns how many."""
         changer = self._changer()
         if search is None and not self.promised:
-            gone = changer.clear()
+            removed = changer.clear()
         elif isinstance(changer, VolatileQueue) and search is not None and not self.promised:
-            gone = changer.clear_keys(search, key)
+            removed = changer.clear_keys(search, key)
         else:
-            gone = self._clear_one_by_one(changer, search, key)
-        self.commit(changer if gone else None, also, meta)
-        return gone
+            removed = self._clear_one_by_one(changer, search, key)
+        self.commit(changer if removed else None, also, meta)
+        return removed
 
     def _clear_one_by_one(self, changer: VolatileQueue | Work, search: SearchOrder | None, key: bytes) -> int:
-        gone, kept = 0, []
+        removed, kept = 0, []
         while (item := changer.take_entry() if search is None else changer.take_key(search, key)) is not None:
             entry = self._entry(item)
             if entry.time_ns in self.promised:
                 kept.append(entry)
             else:
-                gone += 1
+                removed += 1
         for entry in reversed(kept):
             self._put_back(changer, entry)
-        return gone
+        return removed
 
     def drop(self) -> Work | None:
-        """Everything is to go, the queue too: the work that does it; None for :meth:`discard`."""
+        """The work that removes the queue with all entries; None for a volatile queue, see :meth:`discard`."""
         if not isinstance(self.raw, DurableQueue):
             return None
         work = self.raw.work()
@@ -333,7 +332,7 @@ class Entries:
         return work
 
     def discard(self) -> None:
-        """Everything goes that is not durable."""
+        """Remove a volatile queue with all entries."""
         assert isinstance(self._place, Volatile)
         assert isinstance(self.raw, VolatileQueue)
         self._place.drop(self.raw)

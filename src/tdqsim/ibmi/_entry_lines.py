@@ -1,4 +1,4 @@
-"""Entries in and out of data queues as JSON lines, for people and scripts.
+"""Reading and writing entries of data queues as JSON lines, for people and scripts.
 
 A line is an object with ``data`` (hexadecimal) or ``text`` (in the CCSID of the job), and ``key`` or ``key_text`` for a
 keyed queue. A dump adds the enqueue time and the sender.
@@ -29,7 +29,7 @@ _KNOWN = frozenset({"data", "text", "key", "key_text", "time", "sender"})
 
 
 class Converting(Protocol):
-    """A job, here or on a server, whose code page converts text."""
+    """A job, local or on a server, whose code page converts text."""
 
     @property
     def page(self) -> CodePage:
@@ -37,14 +37,14 @@ class Converting(Protocol):
 
 
 class SeedEntry(NamedTuple):
-    """One entry that :func:`seed_entries` is to send."""
+    """One entry for :func:`seed_entries` to send."""
 
     data: bytes
     key: bytes | None
 
 
 def dump_entries(job: Job, name: str, library: str = "") -> Iterator[dict[str, Any]]:
-    """The entries of a queue in its order, none removed, each as the object of one line."""
+    """The entries of a queue, in its order, each as the object of one line; none is removed."""
     core = job._core
     queue = open_for_retrieval(core, name, library, "DATA_QUEUE_ENTRIES")
     for entry in queue.stored.entries():
@@ -60,17 +60,16 @@ def dump_entries(job: Job, name: str, library: str = "") -> Iterator[dict[str, A
 
 
 def parse_seed(job: Converting, lines: Iterable[str], *, file: str = "<seed>") -> list[SeedEntry]:
-    """The entries of JSON lines, or of plain lines of text (a line that does not begin with a brace).
+    """Parse entries from JSON lines, or from lines of plain text (those that do not begin with a brace).
 
     Raises:
-        ParameterError: a line is not right; the message names file and line.
+        ParameterError: a line is not valid; the message names the file and line.
     """
-    found = []
-    for number, line in enumerate(lines, 1):
-        text = line.rstrip("\r\n")
-        if text:
-            found.append(_seed_entry(job, text, f"{file}:{number}"))
-    return found
+    return [
+        _seed_entry(job, text, f"{file}:{number}")
+        for number, line in enumerate(lines, 1)
+        if (text := line.rstrip("\r\n"))
+    ]
 
 
 def _seed_entry(job: Converting, text: str, place: str) -> SeedEntry:
@@ -104,10 +103,10 @@ def _bytes(job: Converting, values: dict[str, Any], as_hex: str, as_text: str) -
 
 
 def seed_entries(job: Job, name: str, library: str = "", entries: Iterable[SeedEntry] = ()) -> int:
-    """Send entries in order, all of them or (when the queue would not take one) none; returns how many.
+    """Send entries in order; when the queue would refuse one of them, none is sent. Returns how many were sent.
 
     Raises:
-        EscapeMessage: as for QSNDDTAQ. That the queue is full shows only when it is, and keeps what was sent before.
+        EscapeMessage: as for QSNDDTAQ. A full queue is not noticed in advance; the entries sent before stay on it.
     """
     wanted = list(entries)
     core = job._core
@@ -122,13 +121,13 @@ def seed_entries(job: Job, name: str, library: str = "", entries: Iterable[SeedE
 
 
 def take_entries(job: Job, queue: DataQueue, entries: Iterable[Entry]) -> int:
-    """Take given entries off a standard data queue, journaled as receives of the job; returns how many there were."""
+    """Remove the given entries from a standard data queue, journaled as receives of the job; returns how many."""
     core = job._core
     core.check_usable()
-    gone = 0
+    removed = 0
     for entry in entries:
         queue.stored.take_promised(entry, lambda taken: core.system.journals.received(core, queue, taken.key), {})
-        gone += 1
-    if gone:
+        removed += 1
+    if removed:
         queue.reclaim_if_empty(core.system.clock.time_ns())
-    return gone
+    return removed

@@ -1,8 +1,8 @@
 """The error code parameter, formats ERRC0100 and ERRC0200.
 
-The structure says how many bytes of it may be written. 0: the error is signalled as an escape message. 8 and more (12
-in ERRC0200): the message id and as much of its data as fits are written, and the call returns. Bytes available becomes
-0 when there was no error; nothing after it is touched then. Some messages are signalled in any case.
+The structure contains the number of bytes that may be written to it. With 0 an error is signalled as an escape message.
+With 8 or more (12 in ERRC0200) the message id and as much of its data as fits are written, and the call returns. If
+there was no error, bytes available is set to 0 and nothing after it is changed. Some messages are always signalled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tdqsim.ibmi.messages import Message
 __all__ = ["ALWAYS_SIGNALLED", "ErrorCode", "ErrorReport", "read_provided", "report_failure", "report_success"]
 
 ALWAYS_SIGNALLED = frozenset({"CPF3CF1", "CPF9872", "CPF24B4", "CPF3C90"})
-"""Messages that no error code structure holds back."""
+"""Messages that are signalled even when there is an error code structure."""
 
 _OLD, _NEW = layout("ERRC0100"), layout("ERRC0200")
 _WORD = 4
@@ -27,9 +27,9 @@ class ErrorReport(NamedTuple):
     """The content of an error code structure after a call.
 
     Attributes:
-        bytes_available: of the whole report; 0 when there was no error.
+        bytes_available: the size of the complete report; 0 when there was no error.
         exception_id: the message id; empty when there was no error, or no room for it.
-        exception_data: as much of its data as was written.
+        exception_data: the part of its data that was written.
     """
 
     bytes_available: int
@@ -41,7 +41,7 @@ def read_provided(storage: bytes | bytearray) -> tuple[bool, int] | None:
     """Whether the structure is ERRC0200, and its bytes provided; None when it is not valid.
 
     Args:
-        storage: the structure, at least as long as its inputs.
+        storage: the structure, at least as long as its input fields.
     """
     first = unpack_binary(bytes(storage[:_WORD]))
     if first != -1:
@@ -56,9 +56,9 @@ class ErrorCode:
     """An error code structure in storage of the caller, for the byte forms.
 
     Args:
-        bytes_provided: how many bytes may be written; 0 asks for escape messages.
-        ccsid: of the exception id.
-        extended: ERRC0200 instead of ERRC0100.
+        bytes_provided: how many bytes may be written; 0 requests escape messages.
+        ccsid: the CCSID of the exception id.
+        extended: use ERRC0200 instead of ERRC0100.
     """
 
     __slots__ = ("_extended", "_page", "storage")
@@ -84,13 +84,13 @@ class ErrorCode:
 
 
 def report_success(storage: bytearray, *, extended: bool) -> None:
-    """Report that there was no error."""
+    """Set the structure to "no error"."""
     at = 2 * _WORD if extended else _WORD
     storage[at : at + _WORD] = pack_binary(0)
 
 
 def report_failure(message: Message, provided: int, *, extended: bool, page: CodePage) -> bytes:
-    """The structure's bytes for a message, as many as are provided."""
+    """The bytes of the structure for a message, cut to the bytes provided."""
     data = message.message_data[: LIMITS["error_code_maximum"] - _OLD.length]
     values: dict[str, object] = {
         "bytes_provided": provided, "exception_id": message.message_id, "reserved": "0", "exception_data": data,

@@ -1,4 +1,4 @@
-"""What goes wrong around the APIs rather than inside them."""
+"""Errors in calling the APIs, as opposed to errors that the APIs report."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ __all__ = ["JobEnded", "ParameterError", "check_flags"]
 
 
 class JobEnded(TdqError):
-    """The job has been ended; it can issue no more commands, and a wait of it is over."""
+    """The job has ended: it can issue no more commands, and its wait, if any, has been ended."""
 
 
 class ParameterError(TdqError, ValueError):
-    """A Python value that the parameter of an API cannot hold: the message names it and says what is allowed."""
+    """A parameter of an API cannot have this Python value; the message names the parameter and the allowed values."""
 
 
-def check_flags(**given: object) -> None:
-    """A yes-or-no option is a bool: the machine's ``*NO`` would be true in Python.
+def check_flags(**options: object) -> None:
+    """Refuse yes-or-no options that are not bool, because the text ``*NO`` would be true in Python.
 
     Raises:
-        ParameterError: one is neither.
+        ParameterError: an option is neither True nor False.
     """
-    for name, value in given.items():
+    for name, value in options.items():
         if not isinstance(value, bool):
             raise ParameterError(f"{name} {value!r}: allowed are True and False")

@@ -1,4 +1,4 @@
-"""The numbers of this room, read once from the fact tables."""
+"""Numbers and tables for the IBM i simulation, read once from the fact tables."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ LIMITS: Mapping[str, int] = MappingProxyType({row["name"]: int(row["value"]) for
 AUTHORITIES: Mapping[str, frozenset[str]] = MappingProxyType(
     {row["authority"]: frozenset(row["grants"].split()) for row in table("ibmi_authorities")}
 )
-"""What each system-defined authority grants."""
+"""The single authorities that each system-defined authority consists of."""
 
 LOCK_STATES: Mapping[str, frozenset[str]] = MappingProxyType(
     {row["state"]: frozenset(row["compatible"].split()) for row in table("ibmi_locks")}
 )
-"""For each lock state, those that other jobs may hold at the same time."""
+"""For each lock state, the states that other jobs may hold at the same time."""
 
 
 class Operation(NamedTuple):
-    """What one operation needs; one row of ``facts/ibmi_operations.tsv``."""
+    """The authorities and locks that an operation needs, and its messages: one row of ``facts/ibmi_operations.tsv``."""
 
     name: str
     object_authority: frozenset[str]

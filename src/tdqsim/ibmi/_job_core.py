@@ -1,12 +1,12 @@
 """A job's core: its attributes, library list and job log, and how it finds and remembers data queues.
 
-What a job remembers until it ends
-    The *address* of a queue that was found with a specific library: after MOVOBJ or RNMOBJ, and even when a new queue
-    has the old name, the job keeps using the object it found first. And its own *authority* for an operation on an
-    object: revoking it does not affect a job that has used it. QSNDDTAQ, QRCVDTAQ, QMHQRDQD and QMHRDQM remember; other
-    operations look each time. A deleted object is forgotten.
+Two things that a job remembers until it ends
+    The *address* of a queue that was found with a specific library: the job keeps using the object that it found first,
+    also after MOVOBJ or RNMOBJ, and even when a new queue has the old name. And its *authority* for an operation on an
+    object: revoking the authority does not affect a job that has already used it. QSNDDTAQ, QRCVDTAQ, QMHQRDQD and
+    QMHRDQM remember both; other operations look up and check each time. A deleted object is forgotten.
 
-The commands of a job are functions of this room whose first parameter is a :class:`JobCore`. Programs hold a
+The commands of a job are functions in this package whose first parameter is a :class:`JobCore`. Programs use a
 :class:`~tdqsim.ibmi.Job`: a :class:`JobBase`, which holds the core privately, with those functions as its methods.
 """
 
@@ -40,26 +40,29 @@ class JobCore(JobData):
     """The state that all APIs and commands of a job share.
 
     Attributes:
-        handle: the job as programs hold it.
-        ccsid: the CCSID of its characters; 65535 means that none are converted.
-        sender_id: the 36 bytes that a SENDERID(*YES) queue keeps of it.
-        operation: the API or command it is in, and the data queue and library that the caller named, for a history.
+        handle: the public job object.
+        ccsid: the CCSID of its characters; 65535 means no conversion.
+        sender_id: its sender ID, the 36 bytes stored with an entry of a SENDERID(*YES) queue.
+        operation: its current API or command, and the data queue and library that the caller named, for a history.
         waiters: its receives that wait.
         default_wait: seconds that it waits for a lock.
         date_format: DATFMT, such as ``*YMD``, for QWCCVTDT.
-        current_library: the library that ``*CURLIB`` names, empty for none.
+        current_library: the library that ``*CURLIB`` stands for, empty for none.
         user_libraries: the user part of the library list.
-        qtemp: its QTEMP, which no other job can find.
-        started_ns: when it was started, on the system's clock.
-        joblog: messages that were sent to it, oldest first; the last few thousand of them.
-        logged_at: when each of them was sent, on the system's clock.
-        logged: how many messages were sent to it.
+        qtemp: its QTEMP, which no other job can access.
+        started_ns: the moment of its start, on the system's clock.
+        joblog: messages that were sent to it, oldest first; only the last few thousand.
+        logged_at: the moment when each of them was sent, on the system's clock.
+        logged: how many messages were sent to it in total.
         open_lists: the open lists of QGYOLJBL.
-        local_only: it sends to, receives from and clears no DDM data queue (CPF9511), as the data queue server's jobs.
-        route: the DDM queues that the request it carries out for another system has come through.
-        remote_failures: failures of asynchronous requests, by the number of their DDM queue.
-        sending, receiving: data queues that its next send or receive need not look up, by name and library as given.
+        local_only: whether it may not use DDM data queues (CPF9511), like the jobs of the data queue server.
+        route: for a request of another system that it carries out, the DDM queues that the request has passed.
+        remote_failures: failures of asynchronous sends, by the number of their DDM queue.
+        sending, receiving: caches of the data queues for its next send or receive, by name and library as passed.
+        addresses: the queues that it found with a specific library, by name and library.
+        authorized: the checks that succeeded: (object number, operation, user).
         stepped: holds it before each command; None for a job that runs freely.
+        in_command: whether a stepped job is inside a command.
     """
 
     __slots__ = (
@@ -108,7 +111,7 @@ class JobCore(JobData):
     # -- attributes ---------------------------------------------------------------------------------------------------
 
     def set_current_user(self, user: str) -> None:
-        """Run under another profile."""
+        """Run under another user profile."""
         self.current_user = self.system.profiles.find(user).name
         self.forget_places()
         self._make_sender_id()
@@ -149,7 +152,7 @@ class JobCore(JobData):
         return message(message_id, *values, page=self.page)
 
     def fail(self, message_id: str, *values: str | int) -> NoReturn:
-        """End the command with an escape message: a row of the message file, and the values of its variables."""
+        """End the command with an escape message: its id in the message file, and the values of its variables."""
         self._note_failure(message_id)
         raise EscapeMessage(self.message(message_id, *values))
 
@@ -162,7 +165,7 @@ class JobCore(JobData):
         self.log(self.message(message_id, *object_values(message_id, target.name, target.library, target.type)))
 
     def log(self, *messages: Message) -> None:
-        """Put messages into the job log, in which new messages take the place of the oldest when it is full."""
+        """Put messages into the job log; when it is full, the oldest ones are dropped."""
         self.joblog.extend(messages)
         self.logged_at.extend([self.system.clock.time_ns()] * len(messages))
         self.logged += len(messages)
@@ -182,24 +185,24 @@ class JobCore(JobData):
     # -- every command ------------------------------------------------------------------------------------------------
 
     def begin(self, operation: str, name: str = "", library: str = "") -> None:
-        """Begin an operation: the job and the system must be usable, and a planned fault may end it."""
+        """Begin an operation: check that the job and the system are usable, and let a planned fault end it."""
         self.check_usable()
         self.operation = (operation, name, library)
         faults = self.system.faults
         planned = faults(self.handle, operation, name, library) if faults is not None else None
         if planned is not None:
-            self.operation = (operation, name, library)  # the hook may have used the job itself
+            self.operation = (operation, name, library)  # set again, because the hook may have called the job
             self._note_failure(planned.message_id)
             raise EscapeMessage(planned)
 
     def give_turn(self) -> None:
-        """End a command: outside a started job, jobs that are ready run now."""
+        """At the end of a command outside a started job, run the jobs that are ready."""
         dispatcher = self.system.dispatcher
         if (dispatcher.ready or dispatcher.deadlines) and dispatcher.current is dispatcher.outside:
             dispatcher.run_ready()
 
     def default_wait_ns(self) -> int:
-        """How long it waits for a lock."""
+        """The time that it waits for a lock."""
         return round(self.default_wait * _NS)
 
     # -- libraries and objects ----------------------------------------------------------------------------------------
@@ -212,15 +215,15 @@ class JobCore(JobData):
         yield from (name for name in self.user_libraries if name != self.current_library)
 
     def library(self, name: str) -> Library | None:
-        """The library of that name; QTEMP is the job's own."""
+        """The library with this name, or None; QTEMP is the job's own."""
         return self.qtemp if name == "QTEMP" else self.system.objects.libraries.get(name)
 
     def current(self) -> str:
-        """The library that ``*CURLIB`` means now."""
+        """The library that ``*CURLIB`` stands for now."""
         return self.current_library or "QGPL"
 
     def locate(self, operation: Operation, name: str, library: str) -> tuple[Library, DataQueue]:
-        """Find a data queue by the rules of names, *LIBL and *CURLIB, without using what the job remembers."""
+        """Find a data queue by the rules for names, *LIBL and *CURLIB, without the job's remembered addresses."""
         if library == "*LIBL":
             return self._search_list(operation, name)
         wanted = self.current() if library == "*CURLIB" else library
@@ -228,21 +231,21 @@ class JobCore(JobData):
         if holder is None:
             self.fail(operation.library_missing, wanted)
         self._check_library(operation, holder)
-        found = holder.objects.get(("*DTAQ", name))
-        if not isinstance(found, DataQueue):
+        queue = holder.objects.get(("*DTAQ", name))
+        if not isinstance(queue, DataQueue):
             missing = operation.object_missing
             self.fail(missing, *object_values(missing, name, library, "*DTAQ"))
-        return holder, found
+        return holder, queue
 
     def _search_list(self, operation: Operation, name: str) -> tuple[Library, DataQueue]:
         for wanted in self.library_list():
             holder = self.library(wanted)
             if holder is None:
                 self.fail("CPF9807")
-            found = holder.objects.get(("*DTAQ", name))
-            if isinstance(found, DataQueue):
+            queue = holder.objects.get(("*DTAQ", name))
+            if isinstance(queue, DataQueue):
                 self._check_library(operation, holder)
-                return holder, found
+                return holder, queue
         missing = operation.object_missing
         return self.fail(missing, *object_values(missing, name, "*LIBL", "*DTAQ"))
 
@@ -255,7 +258,7 @@ class JobCore(JobData):
         return self.system.profiles.granted(self.current_user, target)
 
     def authorize(self, operation: Operation, target: SystemObject) -> None:
-        """Refuse when the user lacks an authority; success is remembered for the operations that do so."""
+        """Fail if the user lacks an authority; for some operations a success is remembered (see the module's text)."""
         proof = (target.number, operation.name, self.current_user)
         if operation.cached and proof in self.authorized:
             return
@@ -265,7 +268,7 @@ class JobCore(JobData):
             self.authorized.add(proof)
 
     def may_use_profile(self, name: str) -> bool:
-        """Whether its user has *USE to another profile; as for queues, success is remembered until the job ends."""
+        """Whether its user has *USE to another profile; a success is remembered until the job ends."""
         proof = (0, name, self.current_user)
         if proof not in self.authorized:
             profiles = self.system.profiles
@@ -293,13 +296,13 @@ class JobCore(JobData):
         return known
 
     def open_for(self, operation: str, places: dict[tuple[str, str], DataQueue], name: str, library: str) -> DataQueue:
-        """Begin a send or receive whose queue is not remembered: find the queue, and remember it if it can be.
+        """Begin a send or receive whose queue is not in the cache: find the queue, and cache it if possible.
 
         Args:
             operation: QSNDDTAQ or QRCVDTAQ.
-            places: what the job remembers for this operation.
+            places: the job's cache for this operation.
             name: the data queue as the caller names it.
-            library: its library likewise.
+            library: its library as the caller names it.
         """
         asked = name, library
         name, library = place(name, library)
@@ -313,22 +316,22 @@ class JobCore(JobData):
         return queue
 
     def open_alone(self, operation_name: str, name: str, library: str) -> tuple[Library, DataQueue]:
-        """A data queue and its library, with authority checked and its lock waited for.
+        """Find a data queue and its library, check the authority, and wait for the operation's lock.
 
-        After a wait everything is looked up again: others may have moved things meanwhile.
+        After a wait everything is looked up again, because other jobs may have moved objects meanwhile.
         """
         operation = OPERATIONS[operation_name]
         while True:
-            holder, found = self.locate(operation, name, library)
-            self.authorize(operation, found)
-            if not self.await_lock(operation_name, found):
-                return holder, found
+            holder, queue = self.locate(operation, name, library)
+            self.authorize(operation, queue)
+            if not self.await_lock(operation_name, queue):
+                return holder, queue
 
     def await_lock(self, operation_name: str, target: DataQueue) -> bool:
-        """Wait until the operation may have its lock, if it takes one; returns whether it had to wait.
+        """Wait until the operation can have its lock, if it takes one; returns whether it had to wait.
 
-        The command continues without letting other jobs run, so the lock itself need not be recorded; a receive that
-        waits for an entry does hold it.
+        No other job runs until the command ends, so the lock itself need not be recorded. Only a receive that waits for
+        an entry records its lock.
         """
         operation = OPERATIONS[operation_name]
         if operation.locked == "never" or (operation.locked == "enforced" and not target.enforce):
@@ -345,10 +348,10 @@ class JobCore(JobData):
         return True
 
     def check_names(self, name: str, library: str) -> None:
-        """Refuse names that no object can have, as an API that takes a program's bytes unchanged.
+        """Refuse names that no object can have, for an API that does not convert the names in a program's bytes.
 
         Raises:
-            EscapeMessage: CPF9810 such a library, a blank one too; CPF9801 such a name.
+            EscapeMessage: CPF9810 the library's name is not valid, or blank; CPF9801 the queue's name is not valid.
         """
         if not is_object_name(library):
             self.fail("CPF9810", library)
@@ -358,21 +361,22 @@ class JobCore(JobData):
     # -- remembered addresses and authorities -------------------------------------------------------------------------
 
     def remember(self, places: dict[tuple[str, str], DataQueue], asked: tuple[str, str], queue: DataQueue) -> None:
-        """Have the next command find a standard queue without a look-up, until an object or an authority changes.
+        """Cache a standard queue for the next command, until an object or an authority changes.
 
-        Not where something must happen before each command: a lock to wait for, a planned fault, a step of a test.
+        It is not cached if each command must first do something else: wait for a lock, check for a planned fault, or
+        wait for a step of a test.
         """
         if not queue.enforce and self.system.faults is None and self.stepped is None:
             self.system.clear_on_change(places, places.clear)
             places[asked] = queue
 
     def forget_places(self) -> None:
-        """Forget which queues names mean: its library list or its user has changed."""
+        """Clear the caches of data queues, because its library list or its user has changed."""
         self.sending.clear()
         self.receiving.clear()
 
     def forget(self) -> None:
-        """Forget addresses and authorities, as its end does."""
+        """Forget addresses and authorities, at the end of the job."""
         self.addresses.clear()
         self.authorized.clear()
         self.forget_places()
@@ -380,7 +384,7 @@ class JobCore(JobData):
     # -- the end ------------------------------------------------------------------------------------------------------
 
     def end(self) -> None:
-        """End the job: a wait of it is over, its locks are released, its QTEMP is gone."""
+        """End the job: end its wait, release its locks, and delete its QTEMP."""
         if self.ended:
             return
         self.ended = True
@@ -397,7 +401,7 @@ class JobCore(JobData):
 
 
 class JobBase:
-    """A job as programs hold it: its attributes. :class:`~tdqsim.ibmi.Job` adds the commands."""
+    """The attributes of a job for programs; :class:`~tdqsim.ibmi.Job` adds the commands."""
 
     __slots__ = ("__weakref__", "_core", "joblog", "name", "number", "qualified_name", "started", "system", "user")
 
@@ -419,7 +423,7 @@ class JobBase:
         return f"<Job {self.qualified_name}{' ended' if self.ended else ''}>"
 
     def _changing(self) -> JobCore:
-        """Its core, for a change of an attribute: by its own thread only."""
+        """Its core, for changing an attribute; only its own thread may do that."""
         self._core.system.dispatcher.check_thread()
         return self._core
 
@@ -434,10 +438,10 @@ class JobBase:
 
     @property
     def ccsid(self) -> int:
-        """The CCSID of its characters, as CHGJOB CCSID changes it; 65535 means that none are converted.
+        """The CCSID of its characters, which CHGJOB CCSID changes; 65535 means no conversion.
 
         Raises:
-            ConversionError: the new one is not known; the old one stays.
+            ConversionError: the new CCSID is not known; the old one stays.
         """
         return self._core.ccsid
 
@@ -447,17 +451,17 @@ class JobBase:
 
     @property
     def page(self) -> CodePage:
-        """Code page of its CCSID, of the default one for 65535."""
+        """The code page of its CCSID; for 65535 that of the default CCSID."""
         return self._core.page
 
     @property
     def run_priority(self) -> int:
-        """1 to 99, the lowest number is served first, as CHGJOB RUNPTY changes it.
+        """The run priority, which CHGJOB RUNPTY changes: 1 to 99, the lowest number is served first.
 
-        A receive that waits moves at once, among those of the new priority by when it came.
+        Setting it moves a waiting receive at once, in order of arrival among those of the new priority.
 
         Raises:
-            ParameterError: the new value is another one; the old one stays.
+            ParameterError: the new value is not 1 to 99; the old one stays.
         """
         return self._core.run_priority
 
@@ -467,7 +471,7 @@ class JobBase:
 
     @property
     def default_wait(self) -> float:
-        """Seconds that it waits for a lock, as CHGJOB DFTWAIT changes it."""
+        """Seconds that it waits for a lock, which CHGJOB DFTWAIT changes."""
         return self._core.default_wait
 
     @default_wait.setter
@@ -485,7 +489,7 @@ class JobBase:
 
     @property
     def current_library(self) -> str:
-        """The library that ``*CURLIB`` names, empty for none. Unlike CHGCURLIB, setting it does not look for it."""
+        """The library that ``*CURLIB`` stands for, empty for none. Setting it does not check that it exists."""
         return self._core.current_library
 
     @current_library.setter
@@ -494,7 +498,7 @@ class JobBase:
 
     @property
     def user_libraries(self) -> tuple[str, ...]:
-        """The user part of the library list. Unlike CHGLIBL, setting it does not look for the libraries."""
+        """The user part of the library list. Setting it does not check that the libraries exist."""
         return self._core.user_libraries
 
     @user_libraries.setter
@@ -503,12 +507,12 @@ class JobBase:
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended; it accepts no further commands then."""
+        """Whether it has ended and accepts no further commands."""
         return self._core.ended
 
     @property
     def local_only(self) -> bool:
-        """Whether it uses no DDM data queue (CPF9511), as the data queue server's jobs."""
+        """Whether it may not use DDM data queues (CPF9511), like the jobs of the data queue server."""
         return self._core.local_only
 
     @local_only.setter

@@ -1,15 +1,15 @@
 """The lock manager: which jobs hold object locks, and which wait for them.
 
-Locks belong to jobs (a thread-scoped lock is recorded as such, but a job here has one thread). A job's own locks never
+Locks belong to jobs (the scope *THREAD is recorded, but a simulated job has one thread). A job's own locks never
 conflict. Data queue operations check locks only when the queue enforces them.
 
-Locks are counted by job, state and scope, and the jobs that hold one state are found by it. So taking a lock, releasing
-it and asking what conflicts costs the same however many jobs hold others that are compatible.
+Locks are counted by job, state and scope, and indexed by state. So the cost of taking a lock, releasing it and finding
+conflicts does not depend on the number of jobs that hold compatible locks.
 
-Who waits
-    A release wakes the jobs that wait for this object and can have it now, in order of arrival; of two whose
-    states conflict only the first. One that is woken and does not take the lock (its time ran out, its job ended) wakes
-    the next. A job that asks while a lock is free gets it, even before those that were woken.
+Waiting
+    A release wakes the jobs that wait for this object and can have their locks now, in order of arrival; if two of them
+    conflict, only the first. A woken job that does not take its lock (timeout, end of the job) wakes the next one. A
+    job that requests a free lock gets it at once, even before jobs that were woken.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["LockEntry", "LockManager", "Request"]
 
 
 class Request(NamedTuple):
-    """One object that is asked for in one state."""
+    """A request for a lock of one state on one object."""
 
     target: SystemObject
     state: str
@@ -57,11 +57,11 @@ V = TypeVar("V")
 
 
 def _take_out(groups: dict[K, dict[L, V]], group: K, key: L) -> None:
-    """Remove something from its group, if it is there, and the group when it becomes empty."""
-    found = groups.get(group)
-    if found is not None:
-        found.pop(key, None)
-        if not found:
+    """Remove a key from its group, if it is there, and the group when it becomes empty."""
+    members = groups.get(group)
+    if members is not None:
+        members.pop(key, None)
+        if not members:
             del groups[group]
 
 
@@ -69,11 +69,11 @@ class _Wait:
     """One job that waits for locks.
 
     Attributes:
-        number: rising in the order in which they came.
+        number: ascending in order of arrival.
         job: the job that waits.
-        requests: the locks it waits for: it gets all of them or none.
-        scope: of the locks.
-        parked: where its strand waits.
+        requests: the locks it waits for; it gets all of them or none.
+        scope: the scope of the locks.
+        parked: the queue in which its strand waits.
     """
 
     __slots__ = ("job", "number", "parked", "requests", "scope")
@@ -101,19 +101,19 @@ class LockManager:
         return (held for held in request.target.locks.against(request.state) if held.job is not job)
 
     def blocked(self, job: JobData, *requests: Request) -> bool:
-        """Whether any of some requests conflicts with a lock of another job; deleted objects conflict with none."""
+        """Whether any of the requests conflicts with a lock of another job; a deleted object never conflicts."""
         return any(True for one in requests if not one.target.gone for _ in self.blockers(job, one))
 
     def acquire(self, job: JobData, requests: Sequence[Request], wait_ns: int | None, scope: str = "*JOB") -> bool:
-        """Take all locks or none, waiting for others to be released; False when the time ran out.
+        """Take all locks or none, waiting for other jobs to release theirs; False when the time ran out.
 
-        An object that is deleted meanwhile conflicts with no request: the caller checks whether it is gone.
+        A wait ends when its object is deleted, so the caller must check whether the object still exists.
         """
 
         def attempt() -> bool | WaitMark:
             job.check_usable()
             if self.blocked(job, *requests):
-                self._wake(*requests)  # others may have waited only for this job
+                self._wake(*requests)  # this job goes on waiting, so another one may be able to have its lock
                 return WAIT
             for request in requests:
                 self.hold(job, request, scope)
@@ -179,7 +179,7 @@ class LockManager:
         self._wake(*(Request(target, held.state) for target, held in held_by_it))
 
     def waits(self) -> list[tuple[JobData, Request, list[HeldLock]]]:
-        """JobData waits for which lock, and the locks in its way."""
+        """For each waiting job and each lock it waits for, the conflicting locks."""
         return [
             (wait.job, request, list(self.blockers(wait.job, request)))
             for wait in self._in_turn(*self._waiting.values())
@@ -211,7 +211,7 @@ class LockManager:
                         break
 
     def _hopeful(self, target: SystemObject, state: str, line: Mapping[int, _Wait]) -> Mapping[int, _Wait]:
-        """Those of a line that conflict with no other job's lock: none, all, or the one job that holds all."""
+        """The waits of a line without conflicts: all, none, or those of the only job that holds conflicting locks."""
         holders: set[JobData] = set()
         for held in target.locks.against(state):
             holders.add(held.job)

@@ -12,7 +12,7 @@ __all__ = ["HeldLock", "Locks"]
 
 
 class HeldLock(NamedTuple):
-    """One lock that a job holds on an object: a job may hold several, each is released by itself."""
+    """One lock that a job holds on an object. A job may hold several, which are released individually."""
 
     job: JobData
     state: str
@@ -20,7 +20,7 @@ class HeldLock(NamedTuple):
 
 
 class Locks:
-    """What jobs hold on one object."""
+    """The locks on one object."""
 
     __slots__ = ("_counts", "_states")
 
@@ -29,7 +29,7 @@ class Locks:
         self._states: dict[str, dict[HeldLock, None]] = {}
 
     def __iter__(self) -> Iterator[HeldLock]:
-        """Each once, in the order in which they were first taken."""
+        """Each distinct lock once, in the order in which they were first taken."""
         return iter(self._counts)
 
     def count(self, held: HeldLock) -> int:
@@ -37,17 +37,17 @@ class Locks:
         return self._counts.get(held, 0)
 
     def add(self, held: HeldLock) -> None:
-        """Take one."""
+        """Add a lock."""
         self._counts[held] = self.count(held) + 1
         self._states.setdefault(held.state, {})[held] = None
 
     def take_away(self, held: HeldLock, times: int = 1) -> None:
-        """Release it so many times."""
+        """Release a lock this many times."""
         if self._counts[held] > times:
             self._counts[held] -= times
         else:
             del self._counts[held], self._states[held.state][held]
 
     def against(self, state: str) -> Iterator[HeldLock]:
-        """Those that conflict with a state."""
+        """The locks that conflict with a state."""
         return (held for other, holders in self._states.items() if other not in LOCK_STATES[state] for held in holders)

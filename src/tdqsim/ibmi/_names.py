@@ -1,8 +1,8 @@
-"""Names of objects and places, as parameters of APIs and commands give them.
+"""Names of objects and libraries in parameters of APIs and commands.
 
-A library can be a name, ``*LIBL`` or ``*CURLIB`` (QGPL when the job has no current library). Every method takes
-``"LIB/NAME"``, or name and library; a name alone is searched in the library list. Names are converted to upper case
-here and nowhere else.
+A library can be a name, ``*LIBL`` or ``*CURLIB`` (QGPL when the job has no current library). Every method accepts
+``"LIB/NAME"``, or name and library; a name alone is looked up in the library list. Only this module converts names to
+upper case.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["NAME_LENGTH", "is_object_name", "object_name", "object_values", "pla
 NAME_LENGTH: Final = LIMITS["name_length"]
 _NS: Final = 1_000_000_000
 _NAME: Final = re.compile(r"[!-`{-~]{1,10}")
-"""What a name can be made of: printable ASCII without a blank and without lower case letters."""
+"""The characters of a name: printable ASCII without blanks and lower case letters."""
 
 
 def is_object_name(name: str) -> bool:
-    """Whether an object can have this name, as an API sees it that takes a program's bytes unchanged."""
+    """Whether an object can have this name, for an API that does not convert the names in a program's bytes."""
     return _NAME.fullmatch(name) is not None
 
 
 def object_name(value: str, what: str = "name") -> str:
-    """A name in upper case, checked for what a name parameter can hold.
+    """Check a name or special value and convert it to upper case.
 
     Raises:
         ParameterError: it is not text, is longer than ten characters, or has a character that names cannot have.
@@ -49,7 +49,7 @@ def _checked_name(value: str, what: str) -> str:
 
 
 def place(name: str, library: str = "", default: str = "*LIBL") -> tuple[str, str]:
-    """Name and library of ``"LIB/NAME"``, or of name and library; ``default`` is used when neither names a library."""
+    """Split ``"LIB/NAME"``, or check name and library; ``default`` is the library when neither names one."""
     if not library and isinstance(name, str):
         library, slash, name = name.rpartition("/")
         library = library if slash else default
@@ -57,10 +57,10 @@ def place(name: str, library: str = "", default: str = "*LIBL") -> tuple[str, st
 
 
 def wait_seconds(value: float, what: str, most: int = LIMITS["wait_seconds_maximum"]) -> int:
-    """The nanoseconds of a wait time in seconds, for a lock or an entry.
+    """Convert the wait time for a lock or an entry from seconds to nanoseconds.
 
     Raises:
-        ParameterError: it is no number, below 0, or more than ``most``.
+        ParameterError: it is not a number, below 0, or more than ``most``.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         raise ParameterError(f"{what} {value!r:.40}: a number of seconds from 0 to {most} is needed")
@@ -68,6 +68,6 @@ def wait_seconds(value: float, what: str, most: int = LIMITS["wait_seconds_maxim
 
 
 def object_values(message_id: str, name: str, library: str, object_type: str) -> tuple[str, ...]:
-    """The values of a message about an object: as many of name, library and type as it has variables."""
+    """The values for a message about an object: as many of name, library and type as it has variables."""
     variables = sum(1 for _, length in MESSAGES[message_id].data if length)
     return (name, library, object_type.lstrip("*"))[:variables]

@@ -1,7 +1,7 @@
 """The objects of a system: libraries with data queues and journals, and registered programs.
 
-Every change is one commit of the catalogue together with what belongs to it, then made in memory. The places that jobs
-remember are forgotten with it.
+Every change is one commit of the catalogue and the entries concerned; then it is made in memory, and the jobs' caches
+of data queues are cleared.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class ObjectTable:
 
     Args:
         system: the system.
-        catalogue: keeps the objects.
+        catalogue: stores the objects.
         locks: wakes the jobs that wait for a deleted object.
 
     Attributes:
-        libraries: by name; a job's QTEMP is not among them.
+        libraries: the libraries by name, without the jobs' QTEMP libraries.
         temporary: the QTEMP of each active job, by the job's qualified name.
         programs: registered programs by library and name.
     """
@@ -62,7 +62,7 @@ class ObjectTable:
         catalogue.drop_strays(set(self._objects))
 
     def next_number(self, counter: str) -> int:
-        """The next number of a counter."""
+        """Increment a counter and return its old value."""
         number = self._counters[counter]
         meta = self._catalogue.record("system", "counters", {**self._counters, counter: number + 1})
         self._system.carry_out(partial(self._counters.__setitem__, counter, number + 1), meta)
@@ -71,21 +71,21 @@ class ObjectTable:
     # -- queues -------------------------------------------------------------------------------------------------------
 
     def every_queue(self) -> Iterator[DataQueue]:
-        """Every data queue, those of the jobs' QTEMP among them."""
+        """All data queues, including those in the jobs' QTEMP libraries."""
         temporary = chain.from_iterable(library.objects.values() for library in self.temporary.values())
         return (one for one in chain(self._objects.values(), temporary) if isinstance(one, DataQueue))
 
     def queues(self) -> Iterator[DataQueue]:
-        """Every data queue, by library and name; those of a QTEMP are not among them."""
+        """All data queues, sorted by library and name, without those in a QTEMP."""
         for library in sorted(self.libraries):
             for _, one in sorted(self.libraries[library].objects.items()):
                 if isinstance(one, DataQueue):
                     yield one
 
     def journal_of(self, queue: DataQueue) -> Journal | None:
-        """The journal a queue is journaled to."""
-        found = self._objects.get(queue.journal)
-        return found if isinstance(found, Journal) else None
+        """The journal that a queue is journaled to, or None."""
+        journal = self._objects.get(queue.journal)
+        return journal if isinstance(journal, Journal) else None
 
     def state_of(self, queue: DataQueue) -> DataQueueState:
         """The visible state of a data queue now."""
@@ -115,7 +115,7 @@ class ObjectTable:
             text: its description, at most 50 characters.
 
         Raises:
-            ParameterError: there is one of that name.
+            ParameterError: a library with this name exists.
         """
         name = new_name(name, "library")
         if name in self.libraries or name == "QTEMP":
@@ -126,17 +126,17 @@ class ObjectTable:
         return library
 
     def dltlib(self, name: str, *, job: JobData | None = None) -> None:
-        """Delete a library and everything in it; library lists that name it then fail with CPF9807.
+        """Delete a library and everything in it; searching a library list that names it then fails with CPF9807.
 
         Receives that wait at a queue in it end with CPF9805, jobs that wait for a lock try again, and journaling to a
         journal in it ends.
 
         Args:
             name: the library.
-            job: in whose name, for a history.
+            job: the job that deletes it, for a history.
 
         Raises:
-            ParameterError: it is not there, or belongs to the system.
+            ParameterError: it does not exist, or belongs to the system.
         """
         name = new_name(name, "library")
         library = self.libraries.get(name)
@@ -150,15 +150,15 @@ class ObjectTable:
         """Register a Python function as a program: jobs call it by CALL, SBMJOB and the program call server.
 
         Args:
-            name: ``"LIB/PGM"``; the library must be there.
+            name: ``"LIB/PGM"``; the library must exist.
             program: called as ``program(job, *parameters)``.
-            parms: its parameters: it is called with the values of those that come in, and returns those that go out
-                (one, or a tuple; None leaves one as it is). Without them each parameter is a ``bytearray`` (or None, a
-                null one) that it may change in place.
+            parms: its parameters. The function is called with the values of the input parameters and returns the values
+                of the output parameters (one value or a tuple; None leaves a parameter unchanged). Without ``parms``
+                each parameter is a ``bytearray``, or None for a null pointer, which the function may change in place.
 
         Raises:
-            ParameterError: the library is not there, the name is not valid, or a parameter that must be passed follows
-                one that need not be.
+            ParameterError: the library does not exist, the name is not valid, or a required parameter follows an
+                optional one.
         """
         library, _, pgm = capitals(name).rpartition("/")
         new_name(pgm, "program")
@@ -169,7 +169,7 @@ class ObjectTable:
     # -- objects ------------------------------------------------------------------------------------------------------
 
     def add(self, holder: Library, make: Callable[[int], Made]) -> Made:
-        """Put a new object, made with its number, into a library; the catalogue keeps it unless it is in a QTEMP."""
+        """Make a new object with its number and add it to a library; it is stored unless it is in a QTEMP."""
         one = make(self._counters["object"])
         if isinstance(one, Journal):
             one.attach(self._system.store.durable)
@@ -182,7 +182,7 @@ class ObjectTable:
         return one
 
     def _add(self, one: SystemObject, put_in: Callable[[], object], *, kept: bool) -> None:
-        """Give a new object its number, and put it in its place."""
+        """Commit a new object with the incremented counter, and add it in memory."""
         meta = {
             **self._catalogue.record("system", "counters", {**self._counters, "object": one.number + 1}),
             **(self._catalogue.record("object", str(one.number), one.save()) if kept else {}),
@@ -200,13 +200,13 @@ class ObjectTable:
         self, one: DataQueue, values: Mapping[str, object],
         also: Callable[[DataQueue], Sequence[Work]] = lambda _after: (), put: Callable[[], object] = lambda: None,
     ) -> None:  # fmt: skip
-        """Change attributes of a data queue, which the catalogue keeps.
+        """Change attributes of a data queue, and store them in the catalogue.
 
         Args:
             one: the data queue.
-            values: the attributes by name.
-            also: returns the records to commit with the change, from the queue as it will be.
-            put: moves it; may be repeated.
+            values: the new attributes by name.
+            also: called with a changed copy of the queue; returns further changes to commit.
+            put: moves the queue in memory; may be repeated.
         """
         after = copy(one)
         for name, value in values.items():
@@ -221,10 +221,10 @@ class ObjectTable:
 
         self._system.carry_out(make, meta, also(after))
 
-    def change_authorities(self, one: SystemObject, given: Mapping[str, str]) -> None:
-        """Change the authorities of users, and of ``*PUBLIC``, to an object; an empty one removes the user's."""
-        private = {user: words for user, words in given.items() if user != "*PUBLIC"}
-        public = given.get("*PUBLIC", one.public)
+    def change_authorities(self, one: SystemObject, authorities: Mapping[str, str]) -> None:
+        """Change the authorities of users, and of ``*PUBLIC``, to an object; an empty one removes the user."""
+        private = {user: words for user, words in authorities.items() if user != "*PUBLIC"}
+        public = authorities.get("*PUBLIC", one.public)
         meta: dict[bytes, bytes | None] = {}
         if one.number in self._objects:
             meta = self._catalogue.private(one.number, private)
@@ -244,7 +244,7 @@ class ObjectTable:
     def move(
         self, one: DataQueue, holder: Library, target: Library, name: str, also: Callable[[DataQueue], Sequence[Work]]
     ) -> None:
-        """Put a queue under another name, into another library, or both; ``also`` as in :meth:`change`."""
+        """Rename a queue, move it to another library, or both; ``also`` as in :meth:`change`."""
         before = one.type, one.name
 
         def put() -> None:
@@ -257,7 +257,7 @@ class ObjectTable:
     def remove(
         self, one: SystemObject, holder: Library | None = None, job: JobData | None = None, also: Sequence[Work] = ()
     ) -> None:
-        """Delete an object, commit that, and wake the jobs that wait for it."""
+        """Delete an object in one commit, and wake the jobs that wait for it."""
         self._remove([one], holder or self.libraries[one.library], job, also)
 
     def _remove(
@@ -291,7 +291,7 @@ class ObjectTable:
                 queue.stored.discard()
             self._removed(objects)
 
-        if not holder.number:  # nothing of a QTEMP is kept
+        if not holder.number:  # objects in a QTEMP are not stored
             meta, works = {}, []
         self._system.carry_out(make, meta, [*also, *works], finish)
         for one in objects:
@@ -301,7 +301,7 @@ class ObjectTable:
     def _gone(
         self, gone: Sequence[SystemObject], ended: Sequence[DataQueue]
     ) -> tuple[dict[bytes, bytes | None], list[Work]]:
-        """The records to remove from the store with objects, and those of queues whose journaling ends."""
+        """The changes to the store for deleted objects, and for queues whose journaling ends."""
         meta: dict[bytes, bytes | None] = {}
         works: list[Work] = []
         for one in gone:
@@ -331,9 +331,9 @@ class ObjectTable:
     def write_out(self) -> None:
         """Write the entries of FORCE(*NO) queues to the store's files, as a clean close does.
 
-        After a kill a queue that was written out, and from which nothing was received since, has all that it had then.
-        Receives read entries back into memory, many at a time; those are lost by a kill, as are later sends. No entry
-        is given twice.
+        If the process is killed later, a queue from which nothing was received since has all entries that were written
+        out. Receives read entries back into memory, many at a time; a kill loses those, and all later sends. No entry
+        is received twice.
 
         Raises:
             StoreFull: there is no room.
@@ -342,7 +342,7 @@ class ObjectTable:
         self._system.store.volatile.write_out()
 
     def save_allocations(self) -> None:
-        """Keep how much each queue has allocated, and of keyed ones when their last entry came."""
+        """Store each queue's allocation, and for keyed queues the moment of the last entry."""
         changed = [queue for queue in self.every_queue() if queue.unwritten and queue.number in self._objects]
         if changed:
             self._system.store.durable.commit(

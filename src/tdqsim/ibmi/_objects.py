@@ -1,7 +1,7 @@
 """Libraries and the objects in them.
 
-An object keeps its number for life, whatever it is called and wherever it is moved: the stored entries of a data queue,
-the addresses that jobs remember and the catalogue go by the number.
+An object keeps its number for life, also when it is renamed or moved. The stored entries of a data queue, the addresses
+that jobs remember and the catalogue identify it by this number.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ _NEW_NAME = {row["kind"]: row for row in table("name_characters")}["ibmi"]
 
 
 def described(text: str) -> str:
-    """What TEXT says: ``*BLANK`` stands for none."""
+    """The description that TEXT stands for: ``*BLANK`` means none."""
     return "" if text == "*BLANK" else text
 
 
 def new_name(value: str, what: str) -> str:
-    """The name of something that is made, in capitals.
+    """Check the name of a new object and convert it to upper case.
 
     Raises:
-        ParameterError: it is not one.
+        ParameterError: it is not a valid name.
     """
-    found = capitals(value) if isinstance(value, str) else ""
-    if len(found) > LIMITS["name_length"] or not re.fullmatch(_NEW_NAME["pattern"], found):
+    name = capitals(value) if isinstance(value, str) else ""
+    if len(name) > LIMITS["name_length"] or not re.fullmatch(_NEW_NAME["pattern"], name):
         raise ParameterError(
             f"{what} {value!r}: must be 1 to {LIMITS['name_length']} characters ({_NEW_NAME['words']})"
         )
-    return found
+    return name
 
 
 class Program(NamedTuple):
-    """A Python function that is registered as a program; without parms it is called with storage."""
+    """A Python function registered as a program; without parms it is called with the parameters' storage."""
 
     function: Callable[..., object]
     parms: tuple[Parm, ...] | None = None
@@ -56,19 +56,19 @@ class Program(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class SystemObject:
-    """What every object has.
+    """The common attributes of all objects.
 
     Attributes:
         number: its identity, never used twice on a system.
-        name: its name now.
-        library: name of the library it is in now.
-        owner: the profile that owns it and so has *ALL.
-        public: authority of everybody else (``*USE``), or ``*AUTL`` to take it from the list.
-        autl: name of its authorization list, or empty.
-        private: authorities of single users.
+        name: its current name.
+        library: the name of its current library.
+        owner: the profile that owns it and therefore has *ALL.
+        public: the public authority, such as ``*USE``, or ``*AUTL`` to take it from the authorization list.
+        autl: the name of its authorization list; empty for none.
+        private: the private authorities by user.
         text: its description, at most 50 characters.
-        gone: it has been deleted.
-        locks: what jobs hold on it.
+        gone: whether it has been deleted.
+        locks: the locks that jobs hold on it.
     """
 
     number: int
@@ -96,7 +96,7 @@ class SystemObject:
         return f"{self.library}/{self.name}"
 
     def privately(self, user: str, lists: Mapping[str, AuthorizationList]) -> frozenset[str] | None:
-        """What the object itself or its list gives a user by name; None when neither names him."""
+        """The authorities that the object or its authorization list gives to a user by name; None when neither does."""
         if user == self.owner:
             return ALL
         if user in self.private:
@@ -105,14 +105,14 @@ class SystemObject:
         return granted_names(listed.entries[user]) if listed is not None and user in listed.entries else None
 
     def publicly(self, lists: Mapping[str, AuthorizationList]) -> frozenset[str]:
-        """What everybody else has: the public authority, or that of the list."""
+        """The authorities of all other users: the public authority of the object or of its authorization list."""
         if self.public != "*AUTL":
             return granted_names(self.public)
         listed = lists.get(self.autl)
         return granted_names(listed.entries.get("*PUBLIC", "*EXCLUDE")) if listed is not None else frozenset()
 
     def save(self) -> dict[str, Any]:
-        """What the catalogue keeps of it, private authorities apart."""
+        """Its fields for the catalogue, without private authorities."""
         return {
             "type": self.type, "name": self.name, "library": self.library, "owner": self.owner, "public": self.public,
             "autl": self.autl, "text": self.text,
@@ -137,5 +137,5 @@ class Library(SystemObject):
         return "*LIB"
 
     def save(self) -> dict[str, Any]:
-        """What the catalogue keeps of it, its objects apart."""
+        """Its fields for the catalogue, without its objects."""
         return {**SystemObject.save(self), "crtaut": self.crtaut}

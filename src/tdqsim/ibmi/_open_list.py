@@ -1,4 +1,4 @@
-"""The open lists of a job: what its programs have opened with QGYOLJBL and not closed yet."""
+"""The open lists of a job: the lists that its programs have opened with QGYOLJBL and not yet closed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ListSelection", "LoggedMessage", "OpenList", "OpenLists"]
 
 
 class LoggedMessage(NamedTuple):
-    """One message of a list: where it stood in the log, when it came (CYYMMDDHHMMSS), and the message."""
+    """One message of a list: its number in the log, its time (CYYMMDDHHMMSS), and the message."""
 
     number: int
     moment: str
@@ -19,7 +19,7 @@ class LoggedMessage(NamedTuple):
 
 
 class ListSelection(NamedTuple):
-    """What a caller wants of a log."""
+    """The caller's selection of messages and fields of a job log."""
 
     job: str
     backward: bool
@@ -39,14 +39,14 @@ class OpenList(NamedTuple):
 
 
 class OpenLists:
-    """The open lists of a job, by handle; of too many the oldest is closed."""
+    """The open lists of a job, by handle; when there are too many, the oldest is closed."""
 
     def __init__(self) -> None:
         self._lists: dict[bytes, OpenList] = {}
         self._opened = 0
 
     def add(self, made: OpenList) -> bytes:
-        """Keep a list; its handle."""
+        """Add a list; returns its handle."""
         self._opened += 1
         handle = self._opened.to_bytes(4, "big")
         self._lists[handle] = made
@@ -55,9 +55,9 @@ class OpenLists:
         return handle
 
     def find(self, handle: bytes) -> OpenList | None:
-        """The list of a handle."""
+        """The list with this handle, or None."""
         return self._lists.get(handle)
 
     def close(self, handle: bytes) -> bool:
-        """Forget a list; whether there was one."""
+        """Close a list; returns whether it was open."""
         return self._lists.pop(handle, None) is not None

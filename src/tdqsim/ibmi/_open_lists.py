@@ -1,8 +1,8 @@
-"""The open list APIs for job logs: QGYOLJBL opens a list of a job's messages, QGYGTLE gives of it, QGYCLST closes it.
+"""The open list APIs for job logs: QGYOLJBL opens a list of messages, QGYGTLE returns entries, QGYCLST closes it.
 
-A list is what the log held when it was opened; it is known by a handle, and it ends with the job. The record of a
-message is a fixed part and the fields that the caller names (``facts/ibmi_joblog_fields.tsv``). A record is variable
-in length, and offsets in it count from the start of the receiver::
+A list is a copy of the log at the moment of the open; it has a handle, and it is closed when the job ends. The record
+of a message is a fixed part and the fields that the caller selects (``facts/ibmi_joblog_fields.tsv``). Records vary in
+length, and offsets in them count from the start of the receiver::
 
     message selection   direction 10, job name 10, user 10, number 6, internal job id 16, starting key 4, longest text
                         4, longest help 4, offset and number of field identifiers 4 4, and of the call queue's name 4 4
@@ -35,7 +35,7 @@ from tdqsim.ibmi.messages import MESSAGE_TYPES, MESSAGES, Message
 __all__ = ["LIST_LIBRARY", "LIST_PROGRAMS"]
 
 LIST_LIBRARY: Final = "QGY"
-"""Where callers look for these programs, beside QSYS."""
+"""The library, besides QSYS, that callers name for these programs."""
 _SELECTION: Final = Struct(">10s10s10s6s16s4siiiiii")
 _INFORMATION: Final = Struct(">ii4sis13ssxii40x")
 _RECORD: Final = Struct(">iiii7s2s4s10s10s7s6s")
@@ -48,44 +48,49 @@ _WORD: Final = 4
 # -- the programs -----------------------------------------------------------------------------------------------------
 
 
-def _open(job: JobCore, given: Arguments) -> None:
+def _open(job: JobCore, arguments: Arguments) -> None:
     """QGYOLJBL: receiver, its length, list information, records to return, selection, its length, error code."""
-    given.writable(0, 0)
-    given.writable(2, _INFORMATION.size)
-    chosen = _selection(job, given.data(4, given.number(5)))
+    arguments.writable(0, 0)
+    arguments.writable(2, _INFORMATION.size)
+    chosen = _selection(job, arguments.data(4, arguments.number(5)))
     logged = job_of_log(job, chosen.job)
     entries = _entries(logged, chosen)
     opened = OpenList(chosen, logged.current_user, entries, job.page.encode(_moment(job, job.system.clock.time_ns())))
     handle = job.open_lists.add(opened)
-    most = given.number(3)
-    _give(job, given, (0, 1, 2), (handle, opened), 1, len(entries) if most < 0 else most)
+    most = arguments.number(3)
+    _return_records(job, arguments, (0, 1, 2), (handle, opened), 1, len(entries) if most < 0 else most)
 
 
-def _get(job: JobCore, given: Arguments) -> None:
+def _get(job: JobCore, arguments: Arguments) -> None:
     """QGYGTLE: receiver, its length, handle, list information, number of records, first of them, error code."""
-    given.writable(0, 0)
-    given.writable(3, _INFORMATION.size)
-    handle = given.data(2, _WORD)
-    found = job.open_lists.find(handle)
-    number, first = given.number(4), given.number(5)
-    if found is None or number < 0 or first < -1 or (number and not 0 < first <= len(found.entries)):
+    arguments.writable(0, 0)
+    arguments.writable(3, _INFORMATION.size)
+    handle = arguments.data(2, _WORD)
+    opened = job.open_lists.find(handle)
+    number, first = arguments.number(4), arguments.number(5)
+    if opened is None or number < 0 or first < -1 or (number and not 0 < first <= len(opened.entries)):
         job.fail("CPF24B4")
-    _give(job, given, (0, 1, 3), (handle, found), max(first, 1), number)
+    _return_records(job, arguments, (0, 1, 3), (handle, opened), max(first, 1), number)
 
 
-def _close(job: JobCore, given: Arguments) -> None:
+def _close(job: JobCore, arguments: Arguments) -> None:
     """QGYCLST: handle, error code."""
-    if not job.open_lists.close(given.data(0, _WORD)):
+    if not job.open_lists.close(arguments.data(0, _WORD)):
         job.fail("CPF24B4")
 
 
-def _give(
-    job: JobCore, given: Arguments, places: tuple[int, int, int], known: tuple[bytes, OpenList], first: int, number: int
+def _return_records(
+    job: JobCore,
+    arguments: Arguments,
+    places: tuple[int, int, int],
+    known: tuple[bytes, OpenList],
+    first: int,
+    number: int,
 ) -> None:
-    """Put records into the receiver, as many as it holds, and say how many."""
+    """Write as many records as fit into the receiver, and the list information."""
     receiver, length, information = places
     handle, opened = known
-    room = min(given.writable(receiver, 0), max(given.number(length), 0))
+    room = min(arguments.writable(receiver, 0), max(arguments.number(length), 0))
     wanted = opened.entries[first - 1 : first - 1 + number]
     data, count = b"", 0
     for one in wanted:
@@ -93,17 +98,17 @@ def _give(
         if len(data) + len(record) > room:
             break
         data, count = data + record, count + 1
-    given.put(receiver, data)
+    arguments.put(receiver, data)
     complete = "C" if count == len(wanted) else "P"
     head = (len(opened.entries), count, handle, 0, job.page.encode(complete), opened.opened, job.page.encode("2"))
-    given.put(information, _INFORMATION.pack(*head, len(data), first if count else 0))
+    arguments.put(information, _INFORMATION.pack(*head, len(data), first if count else 0))
 
 
 # -- the log ----------------------------------------------------------------------------------------------------------
 
 
 def _selection(job: JobCore, raw: bytes) -> ListSelection:
-    """The message selection information."""
+    """Parse the message selection information."""
     if len(raw) < _SELECTION.size:
         job.fail("CPF24B4")
     direction, name, user, number, _, start, text, help_length, at, count, _, _ = _SELECTION.unpack_from(raw)
@@ -119,18 +124,18 @@ def _selection(job: JobCore, raw: bytes) -> ListSelection:
 
 
 def _entries(logged: JobCore, chosen: ListSelection) -> tuple[LoggedMessage, ...]:
-    """The messages from the starting one on, in the direction that is wanted."""
+    """The messages from the starting one on, in the selected direction."""
     before = logged.logged - len(logged.joblog)
     pairs = zip(logged.joblog, logged.logged_at, strict=True)
-    found = [LoggedMessage(number, _moment(logged, at), one) for number, (one, at) in enumerate(pairs, before + 1)]
+    messages = [LoggedMessage(number, _moment(logged, at), one) for number, (one, at) in enumerate(pairs, before + 1)]
     if chosen.start not in (_OLDEST, _NEWEST):
         start = int.from_bytes(chosen.start, "big")
-        found = [one for one in found if (one.number <= start if chosen.backward else one.number >= start)]
-    return tuple(reversed(found) if chosen.backward else found)
+        messages = [one for one in messages if (one.number <= start if chosen.backward else one.number >= start)]
+    return tuple(reversed(messages) if chosen.backward else messages)
 
 
 def _record(page: CodePage, opened: OpenList, one: LoggedMessage, at: int) -> bytes:
-    """One message, at an offset in the receiver."""
+    """The record of one message, for an offset in the receiver."""
     sent = one.message
     fields, place = b"", at + _RECORD.size + 3 & ~3
     for field in opened.chosen.fields:
@@ -149,7 +154,7 @@ def _record(page: CodePage, opened: OpenList, one: LoggedMessage, at: int) -> by
 
 
 def _value(page: CodePage, opened: OpenList, sent: Message, field: int) -> tuple[str, bytes]:
-    """Type and bytes of a field."""
+    """The type and the bytes of a field."""
     kind, value = _FIELDS[field]["kind"], _FIELDS[field]["value"]
     if kind == "M":
         return kind, pack_binary(0)
@@ -168,12 +173,12 @@ def _value(page: CodePage, opened: OpenList, sent: Message, field: int) -> tuple
 
 
 def _moment(job: JobCore, time_ns: int) -> str:
-    """A moment of the system's local time as CYYMMDDHHMMSS."""
+    """A moment in the system's local time as CYYMMDDHHMMSS."""
     at = datetime.fromtimestamp(time_ns / NS_PER_SECOND, job.system.timezone)
     return f"{at.year // 100 - 19}{at:%y%m%d%H%M%S}"
 
 
-# -- how they are called ----------------------------------------------------------------------------------------------
+# -- declarations of the programs -------------------------------------------------------------------------------------
 
 
 def _declared(name: str, *parameters: tuple[str, str, str, int | None]) -> Declaration:
@@ -197,4 +202,4 @@ LIST_PROGRAMS: Mapping[str, tuple[Declaration, Callable[[JobCore, Arguments], No
         "QGYCLST": (_declared("QGYCLST", _HANDLE, _ERROR), _close),
     }
 )
-"""Each program's parameters and its function."""
+"""The declaration and the function of each program."""

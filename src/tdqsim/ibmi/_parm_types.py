@@ -1,4 +1,4 @@
-"""How the values of typed parameters stand in storage; the types are rows of ``facts/ibmi_parm_types.tsv``."""
+"""Conversion of typed parameters from and to storage; the types are the rows of ``facts/ibmi_parm_types.tsv``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["LONGEST", "Array", "Codec", "Structure", "codec"]
 _TYPE: Final = re.compile(r"([A-Z][A-Z0-9]*)(?:\(([0-9]{1,5})(?::([0-9]{1,2}))?\))?", re.ASCII)
 _KINDS: Final = {row["type"]: row for row in table("ibmi_parm_types")}
 LONGEST: Final = int(_KINDS["DATA"]["most"])
-"""Bytes that one parameter may take."""
+"""The most bytes that one parameter may take."""
 _INTEGERS: Final = {3: 1, 5: 2, 10: 4, 20: 8}
 _LENGTH_PREFIX: Final = 2
 _POSITIVE, _NEGATIVE = 0xF0, 0xD0
@@ -29,17 +29,17 @@ _FLOATS: Final = {4: ">f", 8: ">d"}
 
 
 class Codec(Protocol):
-    """How a value stands in storage. ``decode`` and ``encode`` raise ValueError for what does not fit."""
+    """Converts values of one type; ``decode`` and ``encode`` raise ValueError for values that are not valid."""
 
     @property
     def length(self) -> int:
-        """Bytes that it takes."""
+        """The bytes of storage that a value takes."""
 
     def decode(self, data: bytes, page: CodePage, /) -> Any:
-        """The value."""
+        """Convert bytes to a value."""
 
     def encode(self, value: Any, page: CodePage, /) -> bytes:
-        """Its bytes."""
+        """Convert a value to bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ class _Float:
     length: int
 
     def decode(self, data: bytes, _page: CodePage) -> float:
-        found: float = struct.unpack(_FLOATS[self.length], data)[0]
-        return found
+        value: float = struct.unpack(_FLOATS[self.length], data)[0]
+        return value
 
     def encode(self, value: Any, _page: CodePage) -> bytes:
         try:
@@ -173,23 +173,23 @@ class _Indicator:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Elements of one kind, one behind the other: DIM(count)."""
+    """An array, DIM(count): consecutive elements of one type."""
 
     element: Codec
     count: int
 
     @property
     def length(self) -> int:
-        """Bytes of all of them."""
+        """The bytes of all elements."""
         return self.count * self.element.length
 
     def decode(self, data: bytes, page: CodePage) -> list[Any]:
-        """A list of them."""
+        """Convert bytes to a list of the elements."""
         step = self.element.length
         return [self.element.decode(data[at : at + step], page) for at in range(0, self.length, step)]
 
     def encode(self, value: Any, page: CodePage) -> bytes:
-        """Their bytes; there must be as many as the array has."""
+        """Convert a sequence to bytes; it must have as many values as the array has elements."""
         if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != self.count:
             raise ValueError(f"{self.count} values are needed")
         return b"".join(_filled(self.element, one, page) for one in value)
@@ -197,21 +197,21 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The subfields of a data structure, without gaps between them."""
+    """A data structure: subfields without gaps between them."""
 
     fields: tuple[tuple[str, Codec], ...]
     length: int
 
     def decode(self, data: bytes, page: CodePage) -> dict[str, Any]:
-        """Values by the names of the subfields."""
-        found, at = {}, 0
+        """Convert bytes to a dict of the values by the names of the subfields."""
+        values, at = {}, 0
         for name, field in self.fields:
-            found[name] = field.decode(data[at : at + field.length], page)
+            values[name] = field.decode(data[at : at + field.length], page)
             at += field.length
-        return found
+        return values
 
     def encode(self, value: Any, page: CodePage) -> bytes:
-        """Their bytes; each subfield must have a value."""
+        """Convert a mapping to bytes; it must have a value for each subfield."""
         names = [name for name, _ in self.fields]
         if not isinstance(value, Mapping) or set(value) != set(names):
             raise ValueError(f"a value for each of {', '.join(names)} is needed, by its name")
@@ -225,7 +225,7 @@ class Structure:
 
 
 def _filled(part: Codec, value: Any, page: CodePage) -> bytes:
-    """The bytes of a part, as many as it takes: a varying one has less of its own."""
+    """Encode an element or subfield and pad it to its full length; only a varying one can be shorter."""
     return part.encode(value, page).ljust(part.length, b"\0")
 
 
@@ -248,7 +248,7 @@ def _scaled(number: int, decimals: int) -> int | Decimal:
 
 
 def _unscaled(value: Any, digits: int, decimals: int) -> int:
-    """The digits of a number without its decimal point; arithmetic of Decimal would round a long number."""
+    """A number times 10**decimals, computed from its digits because Decimal arithmetic would round a long number."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or not Decimal(value).is_finite():
         raise ValueError("an int or a Decimal is needed")
     exact = Decimal(value)
@@ -267,27 +267,27 @@ def _unscaled(value: Any, digits: int, decimals: int) -> int:
 
 
 def codec(name: str, written: str) -> Codec:
-    """How a parameter of a type stands in storage.
+    """The codec for a parameter type.
 
     Raises:
-        ParameterError: there is no such type, or its length or digits are none that it takes.
+        ParameterError: there is no such type, or it does not allow this length or these digits.
     """
-    found = _TYPE.fullmatch(written.upper().replace(" ", ""))
-    row = _KINDS.get(found[1]) if found else None
-    if found is None or row is None:
+    match = _TYPE.fullmatch(written.upper().replace(" ", ""))
+    row = _KINDS.get(match[1]) if match else None
+    if match is None or row is None:
         raise ParameterError(f"parameter {name}: type {written!r}: allowed are {', '.join(_KINDS)}, as in PACKED(7:2)")
-    size, decimals = int(found[2] or 0), int(found[3] or 0)
+    size, decimals = int(match[2] or 0), int(match[3] or 0)
     allowed = [int(one) for one in row["sizes"].split()] if row["sizes"] else [0]
     fits = size in allowed if row["sized"] == "list" else int(row["least"]) <= size <= int(row["most"])
-    if not fits or decimals > min(size, int(row["decimals"])) or (found[3] and not int(row["decimals"])):
+    if not fits or decimals > min(size, int(row["decimals"])) or (match[3] and not int(row["decimals"])):
         words = f"one of {row['sizes'] or 'none'}" if row["sized"] == "list" else f"{row['least']} to {row['most']}"
         raise ParameterError(
-            f"parameter {name}: type {written!r}: {found[1]} takes {words}, decimals at most its digits"
+            f"parameter {name}: type {written!r}: {match[1]} takes {words}, decimals at most its digits"
         )
-    return _made(found[1], size, decimals)
+    return _new_codec(match[1], size, decimals)
 
 
-def _made(kind: str, size: int, decimals: int) -> Codec:
+def _new_codec(kind: str, size: int, decimals: int) -> Codec:
     if kind == "PACKED":
         return _Packed(size // 2 + 1, size, decimals)
     if kind == "ZONED":

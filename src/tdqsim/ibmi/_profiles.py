@@ -29,13 +29,13 @@ class Profiles:
 
     Args:
         system: the system.
-        catalogue: keeps them.
+        catalogue: stores them.
 
     Attributes:
-        by_name: the profiles.
-        authorities: what users have to other profiles, by (profile, user).
-        authorization_lists: by name.
-        passwords: keeps the passwords that CRTUSRPRF and CHGUSRPRF set; None where no server does.
+        by_name: the profiles by name.
+        authorities: the authorities of users to other profiles, by (profile, user).
+        authorization_lists: the authorization lists by name.
+        passwords: the server's object that keeps the passwords of CRTUSRPRF and CHGUSRPRF; None without a server.
     """
 
     __slots__ = ("_catalogue", "_system", "authorities", "authorization_lists", "by_name", "passwords")
@@ -55,16 +55,17 @@ class Profiles:
 
         Args:
             name: 1 to 10 characters.
-            allobj: it has the special authority *ALLOBJ.
-            grpprf: the group profile whose authorities its user has too, or ``*NONE``.
-            supgrpprf: more of them, at most 15.
-            status: ``*ENABLED``, or ``*DISABLED``: sign-on is refused.
-            pwdexp: its password has to be changed before a sign-on.
-            password: for sign-ons to a server of the system; ``*USRPRF`` is the name. ``*NONE`` gives none.
+            allobj: whether it has the special authority *ALLOBJ.
+            grpprf: the group profile whose authorities its user also has, or ``*NONE``.
+            supgrpprf: further group profiles, at most 15.
+            status: ``*ENABLED``, or ``*DISABLED`` to refuse sign-on.
+            pwdexp: whether its password must be changed before a sign-on.
+            password: the password for sign-on to a server of the system; ``*USRPRF`` is the profile's name, ``*NONE``
+                means no password.
 
         Raises:
-            ParameterError: a name is not one, a group is not there, there are too many, or a status is invalid; a
-                password cannot be one, or there is no server that keeps it.
+            ParameterError: a name, status or password is not valid, a group does not exist, there are too many groups,
+                or there is no server that keeps the password.
         """
         check_flags(allobj=allobj, pwdexp=pwdexp)
         name = new_name(name, "user profile")
@@ -92,13 +93,13 @@ class Profiles:
     def chgusrprf(
         self, name: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME
     ) -> Profile:
-        """Change who can sign on with a user profile.
+        """Change the sign-on attributes of a user profile.
 
         Args:
             name: the profile.
             status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
-            pwdexp: whether its password has to be changed first; None leaves it.
-            password: another one, ``*USRPRF``, ``*NONE`` or ``*SAME``.
+            pwdexp: whether the password must be changed before a sign-on; None leaves it unchanged.
+            password: the new password, ``*USRPRF``, ``*NONE`` or ``*SAME``.
 
         Raises:
             ParameterError: there is no such profile or status, or the password cannot be kept.
@@ -119,19 +120,19 @@ class Profiles:
         return profile
 
     def find(self, name: str) -> Profile:
-        """The profile of that name.
+        """The profile with this name.
 
         Raises:
             ParameterError: there is no such profile (CPF2204).
         """
         wanted = new_name(name, "user profile")
-        found = self.by_name.get(wanted)
-        if found is None:
+        profile = self.by_name.get(wanted)
+        if profile is None:
             raise ParameterError(f"user profile {wanted} not found (CPF2204); create it with crtusrprf")
-        return found
+        return profile
 
     def grant_profile(self, profile: str, user: str, authority: str = "*USE") -> None:
-        """Give a user authority to another profile.
+        """Grant a user authority to another profile.
 
         Raises:
             ParameterError: there is no such profile or authority.
@@ -142,7 +143,7 @@ class Profiles:
         self._system.carry_out(partial(self.authorities.__setitem__, (profile, user), authority), meta)
 
     def crtautl(self, name: str, entries: dict[str, str]) -> AuthorizationList:
-        """Create or replace an authorization list: authorities by user, ``*PUBLIC`` among them.
+        """Create or replace an authorization list: authorities by user, including ``*PUBLIC``.
 
         Raises:
             ParameterError: there is no such profile or authority.
@@ -160,8 +161,8 @@ class Profiles:
     def granted(self, user: str, target: SystemObject) -> frozenset[str]:
         """The single authorities that a user has to an object.
 
-        In this order, the first that says anything: *ALLOBJ, the user's own (as owner, privately, on the list), those
-        of his groups together, the public one.
+        They come from the first of these sources that specifies any: *ALLOBJ, the user's own (as owner, private, or in
+        the authorization list), those of all groups of the user together, the public authority.
         """
         profile = self.find(user)
         if profile.allobj:
@@ -170,8 +171,8 @@ class Profiles:
         if own is not None:
             return own
         grouped = [self._group_granted(group, target) for group in profile.groups]
-        found = [one for one in grouped if one is not None]
-        return frozenset[str]().union(*found) if found else target.publicly(self.authorization_lists)
+        specified = [one for one in grouped if one is not None]
+        return frozenset[str]().union(*specified) if specified else target.publicly(self.authorization_lists)
 
     def _group_granted(self, group: str, target: SystemObject) -> frozenset[str] | None:
         profile = self.by_name.get(group)

@@ -1,10 +1,10 @@
 """Programs that jobs call: the APIs in QSYS, and Python functions registered as LIB/PGM.
 
-A registered function is called like an RPG program: with the job, and its parameters. Where it has declared them
-(:mod:`~tdqsim.ibmi.parms`) these are values, and what it returns goes into those that go out; where it has not, each is
-a ``bytearray``, which it may change in place. CALL and SBMJOB call them from CL, QCMDEXC runs a CL command, QWCRTVCA
-returns the job's own name, the open list APIs return messages of a job log, and the retrieve APIs describe jobs,
-messages and system values.
+A registered function is called like an RPG program: with the job, and its parameters. If its parameters are declared
+(:mod:`~tdqsim.ibmi.parms`), they are values, and the results of the function are stored in the output parameters.
+Otherwise each parameter is a ``bytearray``, which the function may change in place. CALL and SBMJOB call these
+functions from CL, QCMDEXC runs a CL command, QWCRTVCA returns the job's own name, the open list APIs return messages of
+a job log, and the retrieve APIs describe jobs, messages and system values.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def call_program(job: JobCore, name: str, library: str = "", parameters: Sequenc
 
     Args:
         name: ``"LIB/NAME"``, or a name.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
         parameters: storage of the caller, changed in place.
 
     Raises:
-        EscapeMessage: MCH3401 there is no such library or program, and what the program ends with.
+        EscapeMessage: MCH3401 there is no such library or program, or a message with which the program ends.
     """
     job.check_usable()
     name, library = place(name, library)
@@ -67,7 +67,7 @@ def call_program(job: JobCore, name: str, library: str = "", parameters: Sequenc
 
 
 def _resolve(job: JobCore, name: str, library: str) -> Program | None:
-    """The registered program of a name; None for one of the system's own."""
+    """The registered program with a name; None for a program of the system."""
     programs = job.system.objects.programs
     if library == LIST_LIBRARY and name in LIST_PROGRAMS:
         return None
@@ -87,16 +87,16 @@ def _resolve(job: JobCore, name: str, library: str) -> Program | None:
 
 
 def _call_typed(job: JobCore, program: Program, parms: Sequence[Parm], storage: Sequence[Storage]) -> None:
-    """Call with values, and write the results when all of them fit."""
+    """Call a program with values, and write its results if all of them fit."""
     needed = sum(1 for one in parms if not one.optional)
     if not needed <= len(storage) <= len(parms):
         job.fail("MCH0802")
     passed = (*storage, *(None for _ in parms[len(storage) :]))
-    given = [
+    incoming = [
         _incoming(job, one, value, left_out=at >= len(storage))
         for at, (one, value) in enumerate(zip(parms, passed, strict=True))
     ]
-    values = [value for one, value in zip(parms, given, strict=True) if one.use != "out"]
+    values = [value for one, value in zip(parms, incoming, strict=True) if one.use != "out"]
     returned = program.function(job.handle, *values)
     out = [(one, value) for one, value in zip(parms, passed, strict=True) if one.use != "in"]
     for value, data in _outgoing(job, out, returned):
@@ -104,7 +104,7 @@ def _call_typed(job: JobCore, program: Program, parms: Sequence[Parm], storage: 
 
 
 def _incoming(job: JobCore, parm: Parm, storage: Storage, *, left_out: bool) -> Any:
-    """The value of a parameter, None for one that is left out, null or going out only."""
+    """The value of a parameter; None if it is omitted, null, or for output only."""
     if storage is None:
         if not left_out and not parm.omissible:
             job.fail("MCH3601")
@@ -124,7 +124,7 @@ def _incoming(job: JobCore, parm: Parm, storage: Storage, *, left_out: bool) -> 
 def _outgoing(
     job: JobCore, out: Sequence[tuple[Parm, Storage]], returned: Any
 ) -> list[tuple[bytearray | memoryview, bytes]]:
-    """Where the returned values go, and their bytes; None leaves a parameter as it is."""
+    """The storage and the bytes of each returned value; a value of None leaves its parameter unchanged."""
     values = returned if isinstance(returned, tuple) and len(out) != 1 else (returned,)
     if not out and returned is None:
         return []
@@ -156,7 +156,7 @@ def _stored(job: JobCore, parameters: Sequence[Storage], at: int) -> bytes:
 
 
 def _qcmdexc(job: JobCore, parameters: Sequence[Storage]) -> None:
-    """Run a command: its text, its length PACKED(15, 5)."""
+    """QCMDEXC: run a command; parameters: its text, its length PACKED(15, 5)."""
     packed = _stored(job, parameters, 1)[: _COMMAND_DIGITS // 2 + 1]
     try:
         length = unpack_decimal(packed) // 10**5
@@ -166,7 +166,7 @@ def _qcmdexc(job: JobCore, parameters: Sequence[Storage]) -> None:
 
 
 def _qwcrtvca(job: JobCore, parameters: Sequence[Storage]) -> None:
-    """Retrieve current attributes, of which the job's own name (key 1009) is known."""
+    """QWCRTVCA: retrieve current attributes; only the job's own name (key 1009) is supported."""
     receiver = parameters[0] if parameters else None
     if not isinstance(receiver, bytearray | memoryview):
         job.fail("CPF24B4")

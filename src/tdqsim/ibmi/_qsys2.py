@@ -1,8 +1,8 @@
 """The SQL services for data queues (schema QSYS2) as Python calls.
 
-DATA_QUEUE_INFO and DATA_QUEUE_ENTRIES give rows with the columns of the view and the table function; SEND_DATA_QUEUE,
-RECEIVE_DATA_QUEUE and CLEAR_DATA_QUEUE do what QSNDDTAQ, QRCVDTAQ and QCLRDTAQ do. What the services refuse beyond
-that (FIRST, LAST and REVERSE of a keyed queue) they refuse here too.
+DATA_QUEUE_INFO and DATA_QUEUE_ENTRIES return rows with the columns of the view and the table function. SEND_DATA_QUEUE,
+RECEIVE_DATA_QUEUE and CLEAR_DATA_QUEUE do the same as QSNDDTAQ, QRCVDTAQ and QCLRDTAQ. The additional restrictions of
+the services (no FIRST, LAST and REVERSE for a keyed queue) apply here too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SELECTIONS = ("ALL", "FIRST", "LAST", "REVERSE", "KEY")
 
 
 class DataQueueInfoRow(NamedTuple):
-    """One row of DATA_QUEUE_INFO; None stands for the null value."""
+    """One row of DATA_QUEUE_INFO; None is the null value."""
 
     data_queue_library: str
     data_queue_name: str
@@ -89,7 +89,7 @@ class ReceiveDataQueueRow(NamedTuple):
 
 
 class Services:
-    """The services in the name of a job."""
+    """The services, executed by a job."""
 
     def __init__(self, job: JobCore) -> None:
         self._job = job
@@ -102,13 +102,13 @@ class Services:
         after: tuple[str, str] = ("", ""),
         limit: int | None = None,
     ) -> tuple[DataQueueInfoRow, ...]:
-        """The queues that the job may describe, by library and name.
+        """The queues that the job is authorized to describe, sorted by library and name.
 
         Args:
-            data_queue: a name or a generic name (``APP*``), or ``"LIB/NAME"`` of two such.
-            data_queue_library: the same for the library; any by default.
-            after: library and name; those behind it, as a client wants them that asks for a page at a time.
-            limit: at most so many rows.
+            data_queue: a name or a generic name (``APP*``), or ``"LIB/NAME"``, both of which may be generic.
+            data_queue_library: a name or a generic name of the library; any library by default.
+            after: a library and name after which the rows begin, for clients that read page by page.
+            limit: the maximum number of rows.
         """
         job = self._job
         job.begin("DATA_QUEUE_INFO")
@@ -148,16 +148,16 @@ class Services:
 
         Args:
             data_queue: ``"LIB/NAME"``, or its name.
-            data_queue_library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+            data_queue_library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
             selection_type: ``ALL``, ``FIRST``, ``LAST``, ``REVERSE``, or ``KEY`` for a keyed queue.
             key_data: exactly KEYLEN bytes, with ``KEY``.
             key_order: GT LT NE EQ GE LE, with ``KEY``.
-            skip: leave out so many first rows, as a client does that asks for a page at a time.
-            limit: at most so many rows.
+            skip: the number of rows to skip, for clients that read page by page.
+            limit: the maximum number of rows.
 
         Raises:
             EscapeMessage: CPF9511 DDM queue, CPF950B selection, CPF950E not keyed, CPF950F key length, CPF9504 order,
-                and those of finding it.
+                and those for finding the queue.
         """
         job = self._job
         queue = open_for_retrieval(job, data_queue, data_queue_library, "DATA_QUEUE_ENTRIES")
@@ -237,13 +237,13 @@ class Services:
         key_data: bytes | None = None,
         key_order: KeyOrder | None = None,
     ) -> ReceiveDataQueueRow | None:
-        """Receive one entry: a row, or None for no row.
+        """Receive one entry: returns a row, or None for no row.
 
         Args:
             data_queue: ``"LIB/NAME"``, or its name.
-            data_queue_library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-            remove: ``YES``, or ``NO`` to leave the entry.
-            wait_time: seconds, -99999 to 99999; negative for ever; milliseconds count up to 100 seconds.
+            data_queue_library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
+            remove: ``YES``, or ``NO`` to leave the entry on the queue.
+            wait_time: seconds, -99999 to 99999; negative means for ever; up to 100 seconds with milliseconds.
             key_data: exactly KEYLEN bytes for a keyed queue.
             key_order: GT LT NE EQ GE LE.
         """
@@ -254,13 +254,13 @@ class Services:
         job.check_usable()
         job.operation = ("QRCVDTAQ", data_queue, data_queue_library)
         wait_ns = self._wait(wait_time)
-        found = receive_entry(
+        received = receive_entry(
             job, data_queue, data_queue_library, wait_ns, key_order or "", key_data, remove=remove == "YES"
         )
         job.give_turn()
-        if found is None:
+        if received is None:
             return None
-        data, key, sender, _ = found
+        data, key, sender, _ = received
         return ReceiveDataQueueRow(*self._three(data), key or None, *_names(sender_of(sender, job.page)))
 
     def _wait(self, seconds: float | Decimal) -> int | None:
@@ -280,7 +280,7 @@ class Services:
         key_data: bytes | None = None,
         key_order: KeyOrder | None = None,
     ) -> None:
-        """Clear a queue, or of a keyed one the entries whose keys are in a relation to ``key_data``."""
+        """Clear a queue, or only the entries of a keyed queue whose keys are in a relation to ``key_data``."""
         qclrdtaq(self._job.handle, data_queue, data_queue_library, cast("KeyOrder", key_order or ""), key_data)
 
 

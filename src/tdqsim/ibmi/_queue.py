@@ -2,20 +2,20 @@
 
 Storage
     An entry takes the full MAXLEN (and room for sender ID, key and bookkeeping) whatever its length, so the object has
-    room for a number of entries. It starts with the initial number; a send that finds no room extends it by a fixed
-    number of entries up to the maximum; only automatic reclaim makes it smaller. How large the maximum of *MAX16MB
-    and *MAX2GB is was worked out from what real systems report; the figures are in ``facts/ibmi_limits.tsv``.
+    room for a certain number of entries. It starts with the initial number. A send that finds no room extends it by a
+    fixed number of entries, up to the maximum. Only automatic reclaim makes it smaller. The maximums for *MAX16MB and
+    *MAX2GB were derived from the figures that real systems report; they are in ``facts/ibmi_limits.tsv``.
 
 Requests
-    A request does not ask its queue in which state it is. :meth:`DataQueue.bind` binds ``send`` and ``receive`` anew
-    whenever something changes that matters::
+    Requests do not test the state of their queue. Instead :meth:`DataQueue.bind` binds ``send`` and ``receive`` again
+    whenever the state changes::
 
         state                                            send            receive
         FORCE(*NO), not journaled, nothing promised      to memory       from memory; with automatic
         to a job that has not run yet                                    reclaim as below
         all others                                       _send_durably   _receive_durably
 
-    So a system that is open for reading only binds those of the last line, and its store refuses them.
+    A system that is open for reading only binds the functions of the last line, and its store refuses the changes.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _ROOM = {
 
 
 class Attributes(NamedTuple):
-    """The attributes that CRTDTAQ set, by keyword in lower case.
+    """The attributes set by CRTDTAQ, by keyword in lower case.
 
-    ``size`` is the number of entries, -1 for ``*MAX16MB`` or -2 for ``*MAX2GB``; ``initial`` is its second element. A
-    DDM queue uses the keywords from ``rmtdtaq`` on, a standard queue those before.
+    ``size`` is the number of entries, -1 for ``*MAX16MB`` or -2 for ``*MAX2GB``; ``initial`` is the second element of
+    SIZE. A DDM queue uses the keywords from ``rmtdtaq`` on, a standard queue those before.
     """
 
     type: str = "*STD"
@@ -67,15 +67,15 @@ class Attributes(NamedTuple):
 
     @property
     def entry_bytes(self) -> int:
-        """Storage that one entry takes."""
+        """The bytes of storage that one entry takes."""
         sender = LIMITS["sender_id_length"] if self.senderid else 0
         return self.maxlen + sender + self.keylen + LIMITS["entry_overhead"]
 
 
 def maximum_entries(attributes: Attributes) -> int:
-    """How many entries fit when the queue is full; 0 when not even the initial ones fit into an object.
+    """The number of entries in a full queue; 0 when not even the initial ones fit into an object.
 
-    A number of entries in SIZE is limited by the largest object there is, that of *MAX2GB.
+    A number of entries in SIZE is limited by the largest object size, that of *MAX2GB.
     """
     initial = attributes.initial
     largest = _ROOM.get(attributes.size, LIMITS["max2gb_bytes"]) - LIMITS["queue_overhead"]
@@ -95,28 +95,28 @@ def nothing_journaled(_entry: Entry) -> Sequence[Work]:
 
 @dataclass(slots=True, eq=False, repr=False)
 class DataQueue(SystemObject):
-    """One data queue (*DTAQ object), as CRTDTAQ gives it; programs use it through the methods of a job.
+    """One data queue (*DTAQ object), as returned by CRTDTAQ; programs use it through the methods of a job.
 
     Attributes:
-        attributes: what CRTDTAQ set.
-        autorcl: automatic reclaim, changed by QMHQCDQ.
-        enforce: locks are enforced, changed by QMHQCDQ.
-        journal: number of the journal it is journaled to, or 0.
-        unsaved: its allocation has changed since it was saved.
-        spare: how many sends need no check for room; receives do not add to it.
+        attributes: the attributes set by CRTDTAQ.
+        autorcl: whether automatic reclaim is on; QMHQCDQ changes it.
+        enforce: whether locks are enforced; QMHQCDQ changes it.
+        journal: the number of the journal that it is journaled to, or 0.
+        held: its entries; None for a DDM queue.
+        unsaved: whether its allocation has changed since it was saved.
+        spare: how many sends need no check for room; receives do not increase it.
         allocated: how many entries fit before the next extension.
-        maximum: how many entries fit at all.
-        last_reclaim_ns: moment of the last automatic reclaim, 0 for none.
-        stamp: enqueue moment of the last entry; each entry's is later than the one before.
-        kept_stamp: the stamp that the store has. For a keyed queue nothing else shows it after a restart; after a kill
-            all its entries are read once.
-        waiters: receives that wait, highest run priority first.
-        temporary: it is in a QTEMP and leaves nothing in the catalogue.
-        trace: records what happens here, None for none (see :class:`~tdqsim.ibmi._recorder.SystemRecorder`).
-        send: adds an entry: data, key, sender ID, moment, and the changes to be committed with it; StoreFull when the
-            store has no room.
-        receive: takes off the entry that a receive gets: relation, key, what journals it, the system's clock.
-        awaited: receives wait.
+        maximum: how many entries fit at most.
+        last_reclaim_ns: the moment of the last automatic reclaim, 0 for none.
+        stamp: the enqueue moment of the last entry; it increases with each entry.
+        kept_stamp: the value of ``stamp`` in the store. A restart can take it from the last entry, but not for a keyed
+            queue, whose entries must all be read after a kill.
+        waiters: the receives that wait, highest run priority first.
+        temporary: whether it is in a QTEMP and therefore not in the catalogue.
+        trace: records events of the queue (see :class:`~tdqsim.ibmi._recorder.SystemRecorder`); or None.
+        send: adds an entry; see :data:`~tdqsim.ibmi._entries.Send`; StoreFull when the store has no room.
+        receive: takes the entry for a receive; see :data:`~tdqsim.ibmi._entries.Receive`.
+        awaited: whether receives wait.
     """
 
     attributes: Attributes = field(default_factory=Attributes)
@@ -164,7 +164,7 @@ class DataQueue(SystemObject):
 
     @property
     def longest_text(self) -> int:
-        """Bytes of the longest message text there can be: MAXLEN, and the sender ID in front of it."""
+        """The bytes of the longest possible message text: MAXLEN, plus the sender ID in front of it."""
         return self.maxlen + (LIMITS["sender_id_length"] if self.sender_id else 0)
 
     @property
@@ -175,11 +175,11 @@ class DataQueue(SystemObject):
 
     @property
     def count(self) -> int:
-        """How many entries a receive could get."""
+        """The number of entries that receives could get."""
         return self.stored.count
 
     def attach(self, store: Store, *, aside: Store | None = None) -> None:
-        """Connect with the stored entries, making room for them when there are none yet."""
+        """Connect the queue to its stored entries, which are created if needed."""
         attributes = self.attributes
         sender = LIMITS["sender_id_length"] if attributes.senderid else 0
         name = str(self.number).encode("ascii")
@@ -192,11 +192,11 @@ class DataQueue(SystemObject):
         self.allocated, self.last_reclaim_ns, *stamps = json.loads(kept) if kept else (attributes.initial, 0)
         killed = aside is None and not store.closed_clean
         self.stamp = self.kept_stamp = max(self.held.latest(every=killed and self.keyed), *stamps, 0)
-        self._hold_all()  # the allocation was not saved when its process ended
+        self._hold_all()  # an allocation that was not saved before the process ended may be too small
         self.bind()
 
     def bind(self) -> None:
-        """Bind what a send and a receive do, by the table of this module."""
+        """Bind the functions for sends and receives, by the table of this module."""
         attributes = self.attributes
         self.ddm = attributes.type == "*DDM"
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
@@ -210,14 +210,14 @@ class DataQueue(SystemObject):
     # -- entries ----------------------------------------------------------------------------------------------------
 
     def _send_durably(self, data: bytes, key: bytes, sender: bytes, time_ns: int, works: Sequence[Work]) -> None:
-        """Add an entry, and commit what belongs to it."""
+        """Add an entry, and commit it with the changes that belong to it."""
         self.stored.put(Entry(data, key, sender, time_ns), works, self.allocation())
         self.saved()
 
     def _receive_durably(
         self, search: SearchOrder | None, key: bytes, journaling: Journaling, clock: Clock
     ) -> Entry | None:
-        """Take off the entry that a receive gets, and commit what belongs to it."""
+        """Take the entry for a receive, and commit that with the changes that belong to it."""
         now_ns = clock.time_ns()
         last = self.stored.raw.count == 1
         entry = self.stored.take(search, key, journaling, self._allocation_after(now_ns, last=last))
@@ -227,30 +227,30 @@ class DataQueue(SystemObject):
         return entry
 
     def could_have_had(self, entry: Entry) -> bool:
-        """Whether an entry is as those of this queue are: not when it was of another one under this name."""
+        """Whether an entry may be from this queue, and not from an earlier one with this name."""
         return (
             len(entry.key) == self.key_length and bool(entry.sender) == self.sender_id
             and 0 < len(entry.data) <= self.maxlen
         )  # fmt: skip
 
     def put_back(self, entry: Entry, also: Sequence[Work] = ()) -> None:
-        """Put an entry back in front, with what belongs to it; a queue that is full meanwhile holds it all the same."""
+        """Put an entry back at the front, with further changes; this is allowed even if the queue is full now."""
         self.stored.put_back(entry, also)
         self.spare, self.unsaved = 0, True
         self._hold_all()
 
     def promise(self, entry: Entry) -> None:
-        """Keep an entry for the job that it was handed to."""
+        """Reserve an entry for the job that it was handed to."""
         self.stored.promised.add(entry.time_ns)
         self.bind()
 
     def free(self, entry: Entry) -> None:
-        """Take back an entry that was promised to a job and not used."""
+        """Release an entry that was promised to a job which could not use it."""
         self.stored.promised.discard(entry.time_ns)
         self.bind()
 
     def take_promised(self, entry: Entry, journaling: Journaling, now_ns: int) -> None:
-        """A job has received the entry that was promised to it."""
+        """Remove a promised entry, which its job has received now."""
         if self.gone:
             return
         last = self.stored.raw.count == 1
@@ -260,14 +260,14 @@ class DataQueue(SystemObject):
         self.bind()
 
     def clear(self, search: SearchOrder | None, key: bytes, also: Sequence[Work], now_ns: int) -> int:
-        """Remove every entry, or those whose keys are in the relation; returns how many."""
-        gone = self.stored.clear(search, key, also, self.allocation())
-        if gone:
+        """Remove all entries, or those whose keys match a search; returns how many."""
+        removed = self.stored.clear(search, key, also, self.allocation())
+        if removed:
             self.reclaim_if_empty(now_ns)
             if self.forced and self.unsaved:
                 self.stored.commit(None, (), self.allocation())
                 self.saved()
-        return gone
+        return removed
 
     # -- storage ----------------------------------------------------------------------------------------------------
 
@@ -283,13 +283,13 @@ class DataQueue(SystemObject):
         return True
 
     def _hold_all(self) -> None:
-        """Extend the storage until it holds the entries that there are, beyond the maximum when they are more."""
+        """Extend the storage until it has room for all present entries, even beyond the maximum."""
         while self.allocated < self.stored.raw.count:
             extended = min(self.allocated + LIMITS["extension_entries"], self.maximum)
             self.allocated = extended if extended > self.allocated else self.stored.raw.count
 
     def reclaim_if_empty(self, now_ns: int) -> None:
-        """What automatic reclaim does after an operation that may have taken the last entry."""
+        """Carry out automatic reclaim, if it is on and an operation has removed the last entry."""
         if self.autorcl and self.stored.raw.count == 0 and self.allocated > self.attributes.initial:
             self.allocated, self.spare = self.attributes.initial, 0
             self.last_reclaim_ns = now_ns
@@ -297,29 +297,29 @@ class DataQueue(SystemObject):
 
     @property
     def allocation_key(self) -> bytes:
-        """The name of the record that keeps its allocation."""
+        """The key of the record with its allocation."""
         return b"allocation/%d" % self.number
 
     def allocation(self) -> dict[bytes, bytes | None]:
-        """The record that keeps its allocation, when that has changed since it was saved."""
+        """The record with its allocation, if that has changed since it was saved."""
         return self.state() if self.unsaved else {}
 
     def state(self) -> dict[bytes, bytes | None]:
-        """The record as it is now."""
+        """The record with its current allocation."""
         return self._record(self.allocated, self.last_reclaim_ns)
 
     @property
     def unwritten(self) -> bool:
-        """Whether the record is to be written at a close."""
+        """Whether the record must be written at a close."""
         return self.unsaved or (self.key_length > 0 and self.stamp > self.kept_stamp)
 
     def saved(self) -> None:
-        """A forced queue's allocation was committed with its entries."""
+        """Note that a forced queue's allocation was committed with its entries."""
         if self.forced:
             self.unsaved = False
 
     def _allocation_after(self, now_ns: int, *, last: bool) -> dict[bytes, bytes | None]:
-        """The record as it is when the last entry goes, if that reclaims."""
+        """The record after an operation that may remove the last entry (``last``) and so cause automatic reclaim."""
         initial = self.attributes.initial
         if last and self.autorcl and self.allocated > initial:
             return self._record(initial, now_ns)
@@ -329,7 +329,7 @@ class DataQueue(SystemObject):
         return {self.allocation_key: json.dumps([allocated, reclaimed_ns, self.stamp]).encode("ascii")}
 
     def save(self) -> dict[str, Any]:
-        """What the catalogue keeps of it."""
+        """Its fields for the catalogue."""
         return {
             **SystemObject.save(self), "attributes": self.attributes._asdict(), "autorcl": self.autorcl,
             "enforce": self.enforce, "journal": self.journal,

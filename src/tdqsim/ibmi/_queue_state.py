@@ -15,19 +15,19 @@ __all__ = ["DataQueueState"]
 
 @dataclass(frozen=True, slots=True)
 class DataQueueState:
-    """A data queue at one moment, as :meth:`System.state_of` reads it.
+    """The state of a data queue at one moment, as returned by :meth:`System.state_of`.
 
     Attributes:
         library, name, text: its library, name and description.
-        attributes: the attributes that CRTDTAQ set.
-        ddm: it stands for a data queue of another system; what follows does not apply to it.
-        entries: how many a receive could get.
-        allocated: how many fit before the next extension.
-        maximum: how many fit at all.
-        autorcl: automatic reclaim.
-        enforce: its locks are enforced.
+        attributes: the attributes set by CRTDTAQ.
+        ddm: whether it is a DDM data queue, to which the following attributes do not apply.
+        entries: the number of entries that receives could get.
+        allocated: how many entries fit before the next extension.
+        maximum: how many entries fit at most.
+        autorcl: whether automatic reclaim is on.
+        enforce: whether locks are enforced.
         last_reclaim: *DTS of the last automatic reclaim, eight X'00' for none.
-        journal: ``LIB/NAME`` of the journal it is journaled to, empty for none.
+        journal: ``LIB/NAME`` of the journal that it is journaled to; empty for none.
     """
 
     library: str
@@ -44,7 +44,7 @@ class DataQueueState:
     journal: str = ""
 
     def keywords(self) -> dict[str, object]:
-        """Its definition under the keywords of CRTDTAQ, and ``jrn`` when it is journaled, for a history."""
+        """Its definition by keywords of CRTDTAQ, with ``jrn`` when it is journaled, for a history."""
         attributes = self.attributes
         if self.ddm:
             return {"type": "*DDM", "rmtdtaq": f"{attributes.rmtdtaqlib}/{attributes.rmtdtaq}"}

@@ -1,8 +1,8 @@
 """QRCVDTAQ and QCLRDTAQ: receive from and clear a data queue.
 
-There is one way to receive, :func:`receive_entry`: find the queue (the job remembers where), check the key, ask the
-queue's ``receive``, which the queue binds by its state (:mod:`tdqsim.ibmi._queue`), and wait where there is no entry.
-All forms of a receive, the byte form, the SQL service and the requests of other systems included, are calls of it.
+There is one way to receive, :func:`receive_entry`: find the queue (in the job's cache, if possible), check the key,
+call the queue's ``receive``, which the queue binds by its state (:mod:`tdqsim.ibmi._queue`), and wait if there is no
+entry. All forms of a receive call it, including the byte form, the SQL service and the requests of other systems.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = ["KEY_ORDERS", "qclrdtaq", "qrcvdtaq", "receive", "receive_entry", "re
 
 _ORDERS = {order.name: order for order in SearchOrder}
 KEY_ORDERS = MappingProxyType(_ORDERS)
-"""GT LT NE EQ GE LE."""
+"""The key orders by name: GT LT NE EQ GE LE."""
 
 _NS = 1_000_000_000
 _UNITS = MappingProxyType({"*SEC": _NS, "*MSEC": _NS // LIMITS["wait_units_per_second_msec"]})
 _new = tuple.__new__
-"""``_make`` of a named tuple without its check of the length."""
+"""As ``_make`` of a named tuple, but without its check of the length, for speed."""
 
 
 @declare_hot("QRCVDTAQ")
@@ -55,16 +55,17 @@ def qrcvdtaq(
 ) -> DataQueueEntry | None:
     """Receive one entry from a data queue.
 
-    Of a keyed queue: the entry with the lowest key that satisfies the relation, the oldest of those with that key.
+    From a keyed queue this is the entry with the lowest key that satisfies the key order; of several with that key, the
+    oldest.
 
     Args:
         name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-        wait: how long to wait for an entry: negative for ever, 0 not at all, at most 99999.
-        key_order: GT LT NE EQ GE LE; looked at for keyed queues only.
-        key: exactly KEYLEN bytes for a keyed queue; None (left out) or empty for others.
-        remove: False looks at the entry and leaves it.
-        receiver_size: at most so many bytes are moved; None for the whole entry.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
+        wait: how long to wait for an entry: negative means for ever, 0 not at all; at most 99999.
+        key_order: GT LT NE EQ GE LE; only used for keyed queues.
+        key: exactly KEYLEN bytes for a keyed queue; None or empty for others.
+        remove: False returns the entry and leaves it on the queue.
+        receiver_size: the most bytes to move; None for the whole entry.
         wait_units: ``*SEC``, or ``*MSEC`` for milliseconds.
 
     Returns:
@@ -72,7 +73,8 @@ def qrcvdtaq(
 
     Raises:
         EscapeMessage: CPF2472 wait time, CPF9501 key missing, CPF9502 not keyed, CPF9504 order, CPF9506 key length,
-            CPF9511 peek at a DDM queue, CPF9503 locked, CPF9805 deleted during the wait, and those of finding it.
+            CPF9511 peek at a DDM queue, CPF9503 locked, CPF9805 deleted during the wait, and those for finding the
+            queue.
         ParameterError: an argument is of the wrong type.
     """
     core = job._core
@@ -94,26 +96,27 @@ def qrcvdtaq(
         core.give_turn()
     if entry is None:
         return None
-    data, found, sender, _ = entry
+    data, entry_key, sender, _ = entry
     moved = data if receiver_size is None else data[:receiver_size]
-    return _new(DataQueueEntry, (moved, len(data), found, sender_of(sender, core.page) if sender else None))
+    return _new(DataQueueEntry, (moved, len(data), entry_key, sender_of(sender, core.page) if sender else None))
 
 
 def receive_entry(
     job: JobCore, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None, remove: bool = True,
     room: int | None = None,
 ) -> Received | None:  # fmt: skip
-    """What a receive gets, as it is stored.
+    """Receive an entry in its stored form; returns None when there was none in time.
 
     Args:
-        job: who receives.
+        job: the job that receives.
         name: the data queue.
         library: its library, ``*LIBL`` or ``*CURLIB``.
-        wait_ns: None for ever, 0 not at all.
-        key_order: the relation.
-        key: the key, None for none.
-        remove: False leaves the entry.
-        room: bytes of a receiver whose size the caller does not pass; an entry that does not fit stays on the queue.
+        wait_ns: how long to wait in nanoseconds; None means for ever, 0 not at all.
+        key_order: GT LT NE EQ GE LE.
+        key: the key, or None.
+        remove: False leaves the entry on the queue.
+        room: the size in bytes of a receiver whose size the caller does not pass; an entry that does not fit stays on
+            the queue (CPF24B4).
     """
     if key is not None and type(key) is not bytes:
         key = checked_bytes(key, "key")
@@ -129,10 +132,10 @@ def receive_entry(
             job.operation = ("QRCVDTAQ", *place(name, library))
             _refuse_key(job, queue, key)
     if wait_ns != 0 or room is not None:
-        job.operation = ("QRCVDTAQ", *place(name, library))  # for a failure, which is recorded with these names
+        job.operation = ("QRCVDTAQ", *place(name, library))  # a failure is recorded with these names
     if remove and room is None:
         journaling = _journaling(job, queue) if queue.journal else nothing_journaled
-        take = queue.receive  # as in QSNDDTAQ
+        take = queue.receive  # calling a function in an attribute is slower than calling a local one
         entry = take(search, key or b"", journaling, job.clock)
     else:
         entry = _receive_if_it_fits(job, queue, search, key or b"", room, remove=remove)
@@ -144,7 +147,7 @@ def receive_entry(
 
 
 def _refuse_key(job: JobCore, queue: DataQueue, key: bytes | None) -> NoReturn:
-    """End the command for a key that does not suit the queue, else for its order."""
+    """End the command because the key does not suit the queue, or otherwise because of the key order."""
     if not queue.key_length:
         job.fail("CPF9502", queue.name, queue.library)
     if key is None:
@@ -161,7 +164,7 @@ def _journaling(job: JobCore, queue: DataQueue) -> Journaling:
 def _receive_if_it_fits(
     job: JobCore, queue: DataQueue, search: SearchOrder | None, key: bytes, room: int | None, *, remove: bool
 ) -> Received | None:
-    """A receive that looks first: it may leave the entry, or the receiver may be too small for it."""
+    """A receive that first reads the entry, because it may leave it or the receiver may be too small."""
     entry = queue.stored.next(search, key)
     if entry is not None and room is not None and len(entry.data) > room:
         job.fail("CPF24B4")
@@ -212,41 +215,41 @@ def receive(
     job: JobCore, name: str, library: str = "", *, wait: float | None = 0, key_order: str = "EQ",
     key: bytes | None = None, remove: bool = True,
 ) -> Entry | None:  # fmt: skip
-    """Receive one entry as it is stored: for servers and tools, which need more than QRCVDTAQ gives.
+    """Receive one entry in its stored form, for servers and tools that need more than QRCVDTAQ returns.
 
     Args:
         name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-        wait: seconds to wait for an entry, 0 not at all, None for ever; without the limit of 99,999.
-        key_order: GT LT NE EQ GE LE; looked at for keyed queues only.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
+        wait: seconds to wait for an entry; 0 means not at all, None for ever. The limit of 99,999 does not apply.
+        key_order: GT LT NE EQ GE LE; only used for keyed queues.
         key: exactly KEYLEN bytes for a keyed queue.
-        remove: False looks at the entry and leaves it.
+        remove: False returns the entry and leaves it on the queue.
 
     Returns:
-        The entry (its ``data``, ``key``, the 36 bytes of its ``sender`` or none, and ``time_ns``, the moment of its
-        enqueue since 1970 UTC), or None when there was none in time.
+        The entry, or None when there was none in time. Its fields are ``data``, ``key``, ``sender`` (36 bytes, or
+        empty) and ``time_ns``, the moment of its enqueue in nanoseconds since 1970 UTC.
 
     Raises:
-        EscapeMessage: as for QRCVDTAQ, but for CPF2472.
-        ParameterError: a wait that is no number of seconds, or ``remove`` is neither True nor False.
+        EscapeMessage: as for QRCVDTAQ, except CPF2472.
+        ParameterError: ``wait`` is not a number of seconds, or ``remove`` is neither True nor False.
     """
     check_flags(remove=remove)
     wait_ns = None if wait is None else wait_seconds(wait, "wait")
-    found = receive_entry(job, name, library, wait_ns, key_order, key, remove)
+    received = receive_entry(job, name, library, wait_ns, key_order, key, remove)
     job.give_turn()
-    return None if found is None else Entry(*found)
+    return None if received is None else Entry(*received)
 
 
 @job_command
 def return_entry(job: JobCore, name: str, library: str, entry: Entry) -> None:
-    """Put back an entry that :meth:`receive` gave and that could not be used: it is the next of its key, or of all.
+    """Put back an entry that :meth:`receive` returned: it is the next one received (in a keyed queue with its key).
 
-    Where several are put back the oldest is the next, but of a LIFO queue the last one.
+    When several are put back, the oldest comes first; in a LIFO queue the one put back last.
 
-    The journal of a journaled queue, which records that it was received, records it as an entry that is sent.
+    For a journaled queue, the journal contains the receive, and now also an entry as for a send.
 
     Raises:
-        EscapeMessage: as for QRCVDTAQ; CPF9805 the queue is gone, and the one of its name has no such entries.
+        EscapeMessage: as for QRCVDTAQ; CPF9805 the queue was deleted, and a new one of its name cannot have the entry.
     """
     job.check_usable()
     queue = job.open_queue("QRCVDTAQ", *place(name, library))
@@ -262,20 +265,20 @@ def return_entry(job: JobCore, name: str, library: str, entry: Entry) -> None:
 
 @declare("QCLRDTAQ")
 def qclrdtaq(job: JobCore, name: str, library: str = "", key_order: KeyOrder = "EQ", key: bytes | None = None) -> int:
-    """Clear a data queue: every entry, or every entry whose key satisfies a relation.
+    """Clear a data queue: remove all entries, or those whose keys satisfy a key order.
 
     Args:
         name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-        key_order: GT LT NE EQ GE LE; looked at only when there is a key.
-        key: exactly KEYLEN bytes; None or empty clears everything.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
+        key_order: GT LT NE EQ GE LE; only used when there is a key.
+        key: exactly KEYLEN bytes; None or empty clears the whole queue.
 
     Returns:
-        How many entries went, 0 for a DDM queue (the byte form does not say).
+        The number of entries removed; 0 for a DDM queue. (The byte form does not return it.)
 
     Raises:
         EscapeMessage: CPF9502 not keyed, CPF9504 order, CPF9506 key length, CPF9511 clear by key of a DDM queue,
-            CPF9503 locked, and those of finding it.
+            CPF9503 locked, and those for finding the queue.
     """
     name, library = place(name, library)
     job.begin("QCLRDTAQ", name, library)
@@ -289,18 +292,18 @@ def qclrdtaq(job: JobCore, name: str, library: str = "", key_order: KeyOrder = "
     if key and (len(key) != queue.key_length or search is None):
         _refuse_key(job, queue, key)
     also = job.system.journals.cleared(job, queue, key)
-    gone = queue.clear(search, key, also, job.clock.time_ns())
+    removed = queue.clear(search, key, also, job.clock.time_ns())
     if queue.trace is not None:
-        job.note("QCLRDTAQ", queue, count=gone, **asked(search, key, remove=True))
+        job.note("QCLRDTAQ", queue, count=removed, **asked(search, key, remove=True))
     job.give_turn()
-    return gone
+    return removed
 
 
 def wait_nanoseconds(job: JobCore, name: str, library: str, wait: int, units: str = "*SEC") -> int | None:
-    """The wait time of a receive in nanoseconds, None for one without end.
+    """The wait time of a receive in nanoseconds; None for an endless one.
 
     Raises:
-        EscapeMessage: CPF2472, it is more than 99999 or in other units.
+        EscapeMessage: CPF2472, it is more than 99999, or the units are not valid.
         ParameterError: it is not a whole number.
     """
     job.check_usable()

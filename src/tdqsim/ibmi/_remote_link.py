@@ -1,4 +1,4 @@
-"""What another system does for the DDM queues of this one."""
+"""The interface to another system for the DDM queues of this one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["RemoteLink"]
 
 
 class RemoteLink(Protocol):
-    """What another system does for a DDM queue, in the name of a user.
+    """The operations of another system for a DDM queue, on behalf of a user.
 
-    ``route`` are the DDM queues that the request has come through, the last one being the one it is for here.
+    ``route`` contains the DDM queues that the request has passed; the last one is the queue on this system.
 
-    Every method raises EscapeMessage as the API over there did, or :class:`~tdqsim.core.transport.LinkDown` when it was
-    not carried out there.
+    Every method raises the EscapeMessage of the API on the other system, or
+    :class:`~tdqsim.core.transport.LinkDown` when the request was not carried out there.
     """
 
     def send(
@@ -28,7 +28,7 @@ class RemoteLink(Protocol):
         self, user: str, name: str, library: str, wait_ns: int | None, key_order: str, key: bytes | None,
         room: int | None = None, *, route: Sequence[str] = (),
     ) -> Entry | None:  # fmt: skip
-        """Receive from the remote queue, removing; an entry of more than ``room`` bytes stays there (CPF24B4)."""
+        """Receive and remove an entry of the remote queue; one of more than ``room`` bytes stays there (CPF24B4)."""
 
     def clear(self, user: str, name: str, library: str, *, route: Sequence[str] = ()) -> None:
         """Clear the remote queue."""

@@ -1,11 +1,11 @@
 """QMHRDQM: retrieve data queue messages without removing any; formats RDQM0100 and RDQM0200.
 
-The answer is a header and one entry a message, each with the offset of the next. In RDQM0100 all entries have the same
-length, the text padded with X'00'; in RDQM0200 an entry has the length that was sent. A receiver that is too short gets
-whole entries only (or a part of the header); bytes available is the size of the full answer either way; it is worked
-out from the queue's counts where possible, so that a short receiver costs nothing on a long queue. A field of four
-bytes holds at most 2,147,483,647, the value for anything larger. The first entry follows the header, whose reserved
-field is as long as the format table says.
+The answer is a header and one entry for each message, with the offset of the next entry. In RDQM0100 all entries have
+the same length, and the text is padded with X'00'; in RDQM0200 an entry has the length that was sent. A receiver that
+is too short gets only complete entries (or a part of the header). Bytes available is always the size of the full
+answer. It is computed from the queue's counts where possible, so that a short receiver is fast on a long queue too. A
+field of four bytes has at most the value 2,147,483,647, also for larger numbers. The first entry follows the header;
+the length of the header's reserved field is in the format table.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["answer", "check_retrieval", "open_for_retrieval", "parse_messages", 
 
 _RECORDS: dict[str, type[RDQM0100 | RDQM0200]] = {"RDQM0100": RDQM0100, "RDQM0200": RDQM0200}
 _record: Callable[[tuple[bytes, int, bytes, bytes]], RetrievedMessage] = partial(tuple.__new__, RetrievedMessage)
-"""``RetrievedMessage._make`` without its check of the length, for a hundred thousand entries in a row."""
+"""As ``RetrievedMessage._make``, but without its check of the length, which is slow for 100,000 entries."""
 _SELECTIONS = frozenset({RDQS0100.__name__, RDQS0200.__name__})
 
 
 class Selection(NamedTuple):
-    """A selection that passed its checks, with every number filled in."""
+    """A checked selection, with all default values filled in."""
 
     type: str
     text_bytes: int
@@ -86,17 +86,17 @@ def qmhrdqm(
     format: str = "RDQM0100",  # noqa: A002
     selection: RDQS0100 | RDQS0200 = RDQS0100(),  # noqa: B008  (a frozen record)
 ) -> RDQM0100 | RDQM0200:
-    """Retrieve messages from a data queue, removing none.
+    """Retrieve messages from a data queue without removing them.
 
     Args:
         name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
-        format: ``RDQM0100`` (text padded to the length asked for) or ``RDQM0200`` (text as it was sent).
-        selection: which messages; all in queue order unless given.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
+        format: ``RDQM0100`` (text padded to the requested length) or ``RDQM0200`` (text as sent).
+        selection: which messages; by default all, in queue order.
 
     Raises:
         EscapeMessage: CPF3C21 format, CPF950B selection type, CPF9504 order, CPF950C bytes to retrieve, CPF950E not
-            keyed, CPF950F key length, CPF9511 DDM queue, CPF9503 locked, and those of finding it.
+            keyed, CPF950F key length, CPF9511 DDM queue, CPF9503 locked, and those for finding the queue.
     """
     job.check_usable()
     check_retrieval(job, format, type(selection).__name__, None)
@@ -113,7 +113,7 @@ def qmhrdqm(
 def retrieve(
     job: JobCore, name: str, library: str, format_name: str, selection: RDQS0100 | RDQS0200, receiver_length: int | None
 ) -> bytes:
-    """The answer's bytes, as many as the receiver takes (None: all)."""
+    """The bytes of the answer, cut to the receiver's length (None: all of it)."""
     job.check_usable()
     check_retrieval(job, format_name, type(selection).__name__, receiver_length)
     queue = open_for_retrieval(job, name, library)
@@ -121,7 +121,7 @@ def retrieve(
 
 
 def check_retrieval(job: JobCore, format_name: str, selection_format: str, receiver_length: int | None) -> None:
-    """Refuse what can be refused before the queue is looked for."""
+    """Check the formats and the receiver's length, before the queue is looked up."""
     for asked, known in ((format_name, _RECORDS), (selection_format, _SELECTIONS)):
         if asked not in known:
             job.fail("CPF3C21", asked)
@@ -130,7 +130,7 @@ def check_retrieval(job: JobCore, format_name: str, selection_format: str, recei
 
 
 def open_for_retrieval(job: JobCore, name: str, library: str, operation: str = "QMHRDQM") -> DataQueue:
-    """The standard queue whose entries an operation looks at, after waiting for its lock if it enforces locks."""
+    """Find the standard queue whose entries an operation reads, and wait for its lock if it enforces locks."""
     name, library = place(name, library)
     job.begin(operation, name, library)
     queue = job.open_queue("QMHRDQM", name, library)
@@ -143,7 +143,7 @@ def open_for_retrieval(job: JobCore, name: str, library: str, operation: str = "
 def answer(
     job: JobCore, queue: DataQueue, format_name: str, selection: RDQS0100 | RDQS0200, receiver_length: int | None
 ) -> bytes:
-    """The answer's bytes for a queue that was opened, as many as the receiver takes (None: all)."""
+    """The bytes of the answer for an opened queue, cut to the receiver's length (None: all of it)."""
     return _answer(job, queue, format_name, _check_selection(job, queue, selection), receiver_length)
 
 
@@ -185,7 +185,7 @@ def _chosen(queue: DataQueue, selection: Selection) -> Iterator[Entry]:
 def _messages(
     job: JobCore, queue: DataQueue, name: str, selection: Selection
 ) -> Iterator[tuple[bytes, int, bytes, bytes]]:
-    """What each entry of the answer holds, in the order of :class:`RetrievedMessage`."""
+    """The fields of each entry of the answer, in the order of :class:`RetrievedMessage`."""
     padded = name == "RDQM0100"
     text_bytes, key_bytes = selection.text_bytes, selection.key_bytes
     stamp = stamper(job.system.offset_at)
@@ -202,23 +202,23 @@ def _messages(
         yield stamp(time_ns), 0 if padded else enqueued, wanted, text
 
 
-def _note(job: JobCore, queue: DataQueue, selection: Selection, found: int) -> None:
+def _note(job: JobCore, queue: DataQueue, selection: Selection, count: int) -> None:
     if queue.trace is not None:
-        info: dict[str, Any] = {"selection": selection.type, "messages": found}
+        info: dict[str, Any] = {"selection": selection.type, "messages": count}
         if selection.type == "K":
             info |= {"key_order": selection.order, "key": selection.key.hex()}
         job.note("QMHRDQM", queue, **info)
 
 
 def _fixed(name: str, selection: Selection) -> int:
-    """Bytes of each entry before its text."""
+    """The bytes of each entry before its text."""
     return layout(f"{name}.entry").length + selection.key_bytes
 
 
 def _header(
     queue: DataQueue, name: str, selection: Selection, returned: int, available: int, bytes_available: int
 ) -> dict[str, Any]:
-    """The header's values, of an answer that is returned whole."""
+    """The values of the header, for an answer that is returned completely."""
     values = {
         "bytes_returned": bytes_available,
         "bytes_available": bytes_available,
@@ -238,7 +238,7 @@ def _header(
 
 
 def _whole_size(queue: DataQueue, name: str, selection: Selection) -> tuple[int, int] | None:
-    """Messages and bytes of all that is selected, where what the queue counts says them; None where one must look."""
+    """The number and bytes of all selected messages, from the queue's counts; None if the entries must be read."""
     if selection.type not in ("A", "R") or queue.stored.promised:
         return None
     count, each = queue.count, _fixed(name, selection)
@@ -264,7 +264,7 @@ def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, lim
     for stamp, enqueued, key, text in _messages(job, queue, name, selection):
         size = fixed + len(text)
         if offset + size > room:
-            room = 0  # whole entries only: nothing after the first that does not fit
+            room = 0  # no entry after the first one that does not fit
             if known is not None:
                 left_out, left_out_bytes = known[0] - returned, known[1] - (offset - start)
                 break
@@ -289,15 +289,15 @@ def _answer(job: JobCore, queue: DataQueue, name: str, selection: Selection, lim
 
 
 def parse_messages(data: bytes, format: str = "RDQM0100", page: CodePage | int = 37) -> RDQM0100 | RDQM0200:  # noqa: A002
-    """The record of a QMHRDQM answer: the header, and the entries found by following the offsets.
+    """Parse an answer of QMHRDQM: the header, and the entries, by following the offsets.
 
     Args:
-        data: the receiver's bytes.
+        data: the bytes of the receiver.
         format: ``RDQM0100`` or ``RDQM0200``.
-        page: code page of the library name, or its CCSID.
+        page: the code page of the library name, or its CCSID.
 
     Raises:
-        ValueError: the bytes end before the header does, or an offset points outside them.
+        ValueError: the bytes end before the header does, or an offset points outside the bytes.
     """
     page = codepage(page)
     form = layout(format)
@@ -317,15 +317,15 @@ def _follow(data: bytes, format_name: str, header: dict[str, Any]) -> list[Retri
     key_length, asked = header["message_key_length_returned"], header["maximum_message_text_length_requested"]
     entry_head = layout(f"{format_name}.entry").head
     fixed = entry_head.size
-    found: list[RetrievedMessage] = []
+    messages: list[RetrievedMessage] = []
     offset = header["offset_to_first_message_entry"]
     while offset:
-        if not 0 < offset <= len(data) - fixed or len(found) * fixed > len(data):
+        if not 0 < offset <= len(data) - fixed or len(messages) * fixed > len(data):
             raise ValueError(f"{format_name}: no entry at offset {offset}")
         following, stamp, *rest = entry_head.unpack_from(data, offset)
         enqueued = 0 if padded else rest[0]
         at = offset + fixed + key_length
         length = asked if padded else min(asked, enqueued)
-        found.append(RetrievedMessage(stamp, enqueued, data[at - key_length : at], data[at : at + length]))
+        messages.append(RetrievedMessage(stamp, enqueued, data[at - key_length : at], data[at : at + length]))
         offset = following
-    return found
+    return messages

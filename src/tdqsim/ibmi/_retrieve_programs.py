@@ -1,8 +1,8 @@
 """QUSRJOBI, QMHRTVM, QWCRSVAL and QWCRNETA: jobs, messages, system values and network attributes for programs.
 
 The fields of a format are rows of ``facts/ibmi_retrieve_formats.tsv``. The answer begins with bytes returned and bytes
-available; a receiver that is too short gets its beginning. QWCRSVAL and QWCRNETA answer with the number of values and
-an offset to each: name 10, type 1, status 1, length 4, value.
+available; if the receiver is too short, it gets the beginning of the answer. QWCRSVAL and QWCRNETA return the number of
+values and an offset to each: name 10, type 1, status 1, length 4, value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Fields = Mapping[str, int | str | bytes]
 
 
 def _filled(page: CodePage, formats: Iterable[str], fields: _Fields) -> bytes:
-    """The fields of some formats, where they stand."""
+    """The bytes of some formats, with each field at its offset."""
     made = bytearray()
     for row in _FORMATS:
         if row["format"] not in formats:
@@ -51,74 +51,74 @@ def _filled(page: CodePage, formats: Iterable[str], fields: _Fields) -> bytes:
     return bytes(made)
 
 
-def _give(given: Arguments, made: bytes) -> None:
-    """Put an answer into the receiver, as much as it holds, and say how much there is."""
-    room = min(given.writable(0, 0), max(given.number(1), 0), len(made))
-    given.put(0, (pack_binary(room) + pack_binary(len(made)) + made[2 * _WORD :])[:room])
+def _return_answer(arguments: Arguments, made: bytes) -> None:
+    """Write an answer into the receiver, cut to its length, with bytes returned and bytes available."""
+    room = min(arguments.writable(0, 0), max(arguments.number(1), 0), len(made))
+    arguments.put(0, (pack_binary(room) + pack_binary(len(made)) + made[2 * _WORD :])[:room])
 
 
 # -- jobs -------------------------------------------------------------------------------------------------------------
 
 
-def _job_information(job: JobCore, given: Arguments) -> None:
+def _job_information(job: JobCore, arguments: Arguments) -> None:
     """QUSRJOBI: receiver, its length, format, job name 10 user 10 number 6, internal identifier 16; error code."""
-    given.writable(0, 0)
-    form = given.text(2)
+    arguments.writable(0, 0)
+    form = arguments.text(2)
     if form not in _JOB_FORMATS:
         job.fail("CPF3C21", form)
-    if given.number(1) < 2 * _WORD:
+    if arguments.number(1) < 2 * _WORD:
         job.fail("CPF3C24")
-    _give(given, _filled(job.page, ("JOBI", form), _fields_of(_found(job, given), job.page)))
+    _return_answer(arguments, _filled(job.page, ("JOBI", form), _fields_of(_named_job(job, arguments), job.page)))
 
 
-def _found(job: JobCore, given: Arguments) -> JobCore:
-    """The job of a name, ``*`` for the job itself; for ``*INT`` that of an internal identifier."""
-    whole = given.text(3).ljust(26)
+def _named_job(job: JobCore, arguments: Arguments) -> JobCore:
+    """Find a job by its name; ``*`` is the calling job, ``*INT`` the job with the internal identifier."""
+    whole = arguments.text(3).ljust(26)
     name, user, number = whole[:10].rstrip(), whole[10:20].rstrip(), whole[20:].rstrip()
     if name == "*":
         return job
     jobs = [one._core for one in job.system.jobs.values()]
     if name == "*INT":
-        number = given.text(4)
-        found = [one for one in jobs if one.number == number]
-        return found[0] if found else job.fail("CPF3C52")
-    found = [one for one in jobs if (one.name, one.user, one.number) == (name, user, number)]
-    return found[0] if found else job.fail("CPF3C53", f"{number}/{user}/{name}")
+        number = arguments.text(4)
+        return next((one for one in jobs if one.number == number), None) or job.fail("CPF3C52")
+    wanted = (name, user, number)
+    named = next((one for one in jobs if (one.name, one.user, one.number) == wanted), None)
+    return named or job.fail("CPF3C53", f"{number}/{user}/{name}")
 
 
-def _fields_of(found: JobCore, page: CodePage) -> _Fields:
-    started = shown_time(found.system, found.started_ns, "%C%y%m%d%H%M%S")
-    current = [found.current_library] if found.current_library else []
-    libraries = "".join(f"{one:<{_LIBRARY}}" for one in (*SYSTEM_LIBRARIES, *current, *found.user_libraries))
+def _fields_of(job: JobCore, page: CodePage) -> _Fields:
+    started = shown_time(job.system, job.started_ns, "%C%y%m%d%H%M%S")
+    current = [job.current_library] if job.current_library else []
+    libraries = "".join(f"{one:<{_LIBRARY}}" for one in (*SYSTEM_LIBRARIES, *current, *job.user_libraries))
     return {
-        "name": found.name, "user": found.user, "number": found.number, "internal": found.number,
-        "run_priority": found.run_priority, "default_wait": int(found.default_wait), "date_format": found.date_format,
-        "ccsid": found.ccsid, "page_ccsid": found.page.ccsid, "current_user": found.current_user,
+        "name": job.name, "user": job.user, "number": job.number, "internal": job.number,
+        "run_priority": job.run_priority, "default_wait": int(job.default_wait), "date_format": job.date_format,
+        "ccsid": job.ccsid, "page_ccsid": job.page.ccsid, "current_user": job.current_user,
         "libraries": page.encode(libraries), "started": started, "job_date": started[:7],
-        "system_count": len(SYSTEM_LIBRARIES), "current_count": len(current), "user_count": len(found.user_libraries),
+        "system_count": len(SYSTEM_LIBRARIES), "current_count": len(current), "user_count": len(job.user_libraries),
     }  # fmt: skip
 
 
 # -- messages ---------------------------------------------------------------------------------------------------------
 
 
-def _message_description(job: JobCore, given: Arguments) -> None:
+def _message_description(job: JobCore, arguments: Arguments) -> None:
     """QMHRTVM: receiver, its length, format, id, file and library, data, its length, whether it is filled in."""
-    given.writable(0, 0)
-    form, message_id, (file, library) = given.text(2), given.text(3), given.qualified(4)
+    arguments.writable(0, 0)
+    form, message_id, (file, library) = arguments.text(2), arguments.text(3), arguments.qualified(4)
     if form not in _MESSAGE_FORMATS:
         job.fail("CPF3C21", form)
-    if given.number(1) < 2 * _WORD:
+    if arguments.number(1) < 2 * _WORD:
         job.fail("CPF3C24")
     if file != "QCPFMSG" or library not in ("QSYS", "*LIBL"):
         job.fail("CPF2407", file, library)
-    message_id = _chosen(message_id, given.text(10) if given.has(10) else "*MSGID")
+    message_id = _chosen(message_id, arguments.text(10) if arguments.has(10) else "*MSGID")
     described = MESSAGES.get(message_id)
     if described is None and message_id:
         job.fail("CPF2419", message_id, file, library)
     texts = ("", "")
     if described is not None:
-        data = given.data(5, given.number(6)) if given.yes(7, default=False) else None
+        data = arguments.data(5, arguments.number(6)) if arguments.yes(7, default=False) else None
         texts = filled_text(described, data, job.page)
     text, help_text = (shown_bytes(one, job.page) for one in texts)
     start = max(int(row["offset"]) for row in _FORMATS if row["format"] == "RTVM")
@@ -127,11 +127,11 @@ def _message_description(job: JobCore, given: Arguments) -> None:
         "text_at": start, "text_bytes": len(text), "help_at": start + len(text), "help_bytes": len(help_text),
         "texts": text + help_text,
     }  # fmt: skip
-    _give(given, _filled(job.page, ("RTVM",), fields))
+    _return_answer(arguments, _filled(job.page, ("RTVM",), fields))
 
 
 def _chosen(message_id: str, option: str) -> str:
-    """Which message is wanted: that one, the first, or the one after it; empty behind the last."""
+    """The selected message: this one, the first, or the one after it; empty after the last one."""
     known = sorted(MESSAGES)
     if option == "*FIRST":
         return known[0]
@@ -143,11 +143,11 @@ def _chosen(message_id: str, option: str) -> str:
 # -- system values ----------------------------------------------------------------------------------------------------
 
 
-def _system_values(job: JobCore, given: Arguments, *, network: bool = False) -> None:
+def _system_values(job: JobCore, arguments: Arguments, *, network: bool = False) -> None:
     """QWCRSVAL, QWCRNETA: receiver, its length, number of values, their names of ten characters; error code."""
-    given.writable(0, 0)
-    count = given.number(2)
-    names = job.page.printable(given.data(3, 10 * count if 0 < count <= len(SYSTEM_VALUES) else -1))
+    arguments.writable(0, 0)
+    count = arguments.number(2)
+    names = job.page.printable(arguments.data(3, 10 * count if 0 < count <= len(SYSTEM_VALUES) else -1))
     wanted = [names[at : at + 10].rstrip(" ") for at in range(0, len(names), 10)]
     if not wanted:
         job.fail("CPF24B4")
@@ -160,9 +160,9 @@ def _system_values(job: JobCore, given: Arguments, *, network: bool = False) -> 
         head += pack_binary(first + len(made))
         made += _value(job, name)
     answer = head + made
-    if min(given.writable(0, 0), given.number(1)) < len(answer):
+    if min(arguments.writable(0, 0), arguments.number(1)) < len(answer):
         job.fail("CPF3C24")
-    given.put(0, answer)
+    arguments.put(0, answer)
 
 
 def _value(job: JobCore, name: str) -> bytes:
@@ -173,11 +173,11 @@ def _value(job: JobCore, name: str) -> bytes:
     return bytes(whole.ljust(-(-len(whole) // _WORD) * _WORD, b"\0"))
 
 
-def _network_attributes(job: JobCore, given: Arguments) -> None:
-    _system_values(job, given, network=True)
+def _network_attributes(job: JobCore, arguments: Arguments) -> None:
+    _system_values(job, arguments, network=True)
 
 
-# -- how they are called ----------------------------------------------------------------------------------------------
+# -- declarations of the programs -------------------------------------------------------------------------------------
 
 _RECEIVER: Final = (("Receiver variable", "out", "H", None, 0), ("Length of receiver variable", "in", "B", _WORD, 0))
 _FORMAT: Final = ("Format name", "in", "C", 8, 0)
@@ -203,4 +203,4 @@ RETRIEVE_PROGRAMS: Mapping[str, tuple[Declaration, Callable[[JobCore, Arguments]
         "QWCRNETA": (declared_program("QWCRNETA", *_VALUES), _network_attributes),
     }
 )
-"""Each program's parameters and its function."""
+"""The declaration and the function of each program."""

@@ -1,8 +1,8 @@
 """QSNDDTAQ: send to a data queue.
 
-There is one way to send: find the queue (the job remembers where), check the entry, hand it to the queue's ``send``,
-which the queue binds by its state (:mod:`tdqsim.ibmi._queue`), and serve a job that waits for it. A DDM queue is never
-remembered; its entries go to the other system.
+There is one way to send: find the queue (in the job's cache, if possible), check the entry, pass it to the queue's
+``send``, which the queue binds by its state (:mod:`tdqsim.ibmi._queue`), and serve a job that waits for it. A DDM queue
+is never cached; its entries are sent to the other system.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def qsnddtaq(
 
     Args:
         name: the data queue: ``"LIB/NAME"``, or a name of 1 to 10 characters.
-        library: its library, ``*LIBL`` (when neither says one) or ``*CURLIB``.
+        library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
         data: the entry, 1 to MAXLEN bytes.
-        key: exactly KEYLEN bytes for a keyed queue; None (left out) or empty for others.
-        asynchronous: do not wait for the other system; DDM queues only, a failure shows at the next access.
+        key: exactly KEYLEN bytes for a keyed queue; None or empty for others.
+        asynchronous: do not wait for the other system; only for DDM queues. A failure is reported at the next access.
         from_journal_entry: ``data`` is the entry-specific data of a journal entry of type QS or QK.
 
     Raises:
@@ -81,10 +81,10 @@ def qsnddtaq(
     ):  # fmt: skip
         _refuse(core, queue, (name, library), data, key)
     now = core.clock.time_ns()
-    # Stamps identify the entries of a queue, so each is later than the one before even when the clock stands still.
+    # Stamps identify the entries of a queue, so each must be later than the one before, even if the clock stands still.
     queue.stamp = now = now if now > queue.stamp else queue.stamp + 1
     works = _journaled(core, queue, data, key, sender) if queue.journal else ()
-    send = queue.send  # a function that an attribute holds is slower when it is called by the attribute's name
+    send = queue.send  # calling a function in an attribute is slower than calling a local one
     try:
         send(data, key or b"", sender, now, works)
     except StoreFull:
@@ -103,7 +103,7 @@ def qsnddtaq(
 def _prepared(
     job: JobCore, asked: tuple[str, str], data: bytes, key: bytes | None, asynchronous: bool, replay: bool
 ) -> tuple[DataQueue, bytes, bytes | None, bytes]:
-    """Queue, data, key and sender ID of a send that needs more than a remembered queue: a look-up, or its options."""
+    """Queue, data, key and sender ID of a send whose queue is not cached, or that has options or other types."""
     data, key = checked_bytes(data, "data"), None if key is None else checked_bytes(key, "key")
     check_flags(asynchronous=asynchronous, from_journal_entry=replay)
     queue = job.sending.get(asked)
@@ -119,19 +119,19 @@ def _prepared(
 
 
 def _journaled(job: JobCore, queue: DataQueue, data: bytes, key: bytes | None, sender: bytes) -> tuple[Work, ...]:
-    """The journal entry of an entry that is sent now."""
+    """The journal entry for an entry that is sent now."""
     return job.system.journals.sent(job, queue, Entry(data, key or b"", sender, queue.stamp))
 
 
 def _refuse(job: JobCore, queue: DataQueue, asked: tuple[str, str], data: bytes, key: bytes | None) -> NoReturn:
-    """End the send for the reason that its queue has: key, length, or no room."""
+    """End the send with the reason for the refusal: key, length, or no room."""
     job.operation = ("QSNDDTAQ", *place(*asked))
     check_entry(job, queue, data, key)
     job.fail("CPF950A", queue.name, queue.library)
 
 
 def check_entry(job: JobCore, queue: DataQueue, data: bytes, key: bytes | None) -> None:
-    """Refuse a key or a length that the queue does not take."""
+    """Refuse a key or a length that the queue does not accept."""
     if not queue.key_length and key:
         job.fail("CPF9502", queue.name, queue.library)
     if queue.key_length and key is None:
@@ -143,7 +143,7 @@ def check_entry(job: JobCore, queue: DataQueue, data: bytes, key: bytes | None) 
 
 
 def check_send_length(job: JobCore, name: str, library: str, length: int, key: bytes | None) -> None:
-    """Refuse a length that a standard queue does not take, before the data is read."""
+    """Refuse a length that a standard queue does not accept, before the data is read."""
     job.operation = ("QSNDDTAQ", *place(name, library))
     queue = job.open_queue("QSNDDTAQ", *place(name, library))
     if not queue.ddm:
@@ -163,9 +163,9 @@ def checked_bytes(value: bytes, what: str) -> bytes:
 
 
 def _replayed(job: JobCore, queue: DataQueue, block: bytes) -> tuple[bytes, bytes]:
-    """Data and sender ID of the entry-specific data of a QS or QK journal entry.
+    """Data and sender ID from the entry-specific data of a QS or QK journal entry.
 
-    The key of a QK entry is passed as an argument of its own; here it precedes the data.
+    The key of a QK entry is passed as a separate argument; in the entry-specific data it precedes the data.
 
     Raises:
         EscapeMessage: CPF2498 when the block is shorter than its fixed part; CPF2207 when it has a sender ID and the

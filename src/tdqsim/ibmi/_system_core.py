@@ -6,11 +6,11 @@
 ``locks``       object locks (:mod:`tdqsim.ibmi._lock_manager`)
 ``journals``    makes journal entries (:mod:`tdqsim.ibmi.journals`)
 ``values``      the system values that can be set
-``links``       ways to other systems, by remote location or RDB name
+``links``       the links to other systems, by remote location or RDB name
 ``jobs``        active jobs by qualified name
 ==============  ================================================================================================
 
-The commands of a job reach them through ``job.system``. Programs hold a :class:`~tdqsim.ibmi.System`, which holds this
+The commands of a job access them through ``job.system``. Programs use a :class:`~tdqsim.ibmi.System`, which holds this
 core privately.
 """
 
@@ -45,7 +45,7 @@ class SystemCore(SystemData):
 
     Attributes:
         catalogue: the records that survive a restart.
-        faults: asked before each API and command; None for none.
+        faults: called before each API and command; or None.
     """
 
     __slots__ = ("catalogue", "faults", "jobs", "journals", "links", "locks", "objects", "profiles", "values")
@@ -69,7 +69,7 @@ class SystemCore(SystemData):
             self._ship()
 
     def _ship(self) -> None:
-        """Create what every system has from the beginning."""
+        """Create the profiles and libraries that every new system has."""
         self.profiles.crtusrprf(SECURITY_OFFICER, allobj=True)
         self.profiles.crtusrprf("QPGMR")
         self.profiles.crtusrprf("QUSER")
@@ -77,7 +77,7 @@ class SystemCore(SystemData):
             self.objects.crtlib(library, aut="*USE" if library in SYSTEM_LIBRARIES else "*CHANGE")
 
     def next_job_number(self, name: str, user: str) -> str:
-        """The next number under which no such job is active: 000001 to 999999, then 000001 again."""
+        """The next number that no active job with this name and user has: 000001 to 999999, then 000001 again."""
         most = LIMITS["job_number_maximum"]
         if len(self.jobs) >= most:
             raise ParameterError(f"{most} jobs are active, and no number is left for another one")
@@ -87,13 +87,13 @@ class SystemCore(SystemData):
                 return digits
 
     def set_recorder(self, recorder: SystemRecorder | None) -> None:
-        """Record what happens from now on; each queue has the recorder's function at hand."""
+        """Set the recorder; each queue gets a reference to the recorder's function, for speed."""
         self.recorder = recorder
         for queue in self.objects.every_queue():
             queue.trace = recorder.trace if recorder is not None else None
 
 
 class SystemBase:
-    """A system as programs hold it; :class:`~tdqsim.ibmi.System` adds everything."""
+    """The base of :class:`~tdqsim.ibmi.System`, for modules below it."""
 
     _core: SystemCore

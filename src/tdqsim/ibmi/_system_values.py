@@ -1,6 +1,6 @@
 """System values, from ``facts/ibmi_system_values.tsv``.
 
-Those that sign-ons follow can be set (``system.values["QPWDMINLEN"] = 6``); the others follow from the system.
+Those that affect sign-ons can be set (``system.values["QPWDMINLEN"] = 6``); the others result from the system's state.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tdqsim.ibmi._objects import SYSTEM_LIBRARIES
 __all__ = ["SYSTEM_VALUES", "SystemValues", "shown", "shown_time"]
 
 SYSTEM_VALUES: Final = MappingProxyType({row["name"]: row for row in table("ibmi_system_values")})
-"""The facts about each, by its name."""
+"""The facts about each system value, by name."""
 _SETTABLE: Final = tuple(name for name, row in SYSTEM_VALUES.items() if row["least"])
 
 
@@ -55,22 +55,22 @@ class SystemValues(MutableMapping[str, int]):
 
 
 def shown(system: SystemData, values: SystemValues, name: str) -> int | str:
-    """What a system value is now: a number for a binary one, else characters."""
+    """The current value of a system value: a number for a binary one, otherwise characters."""
     row = SYSTEM_VALUES[name]
     if row["least"]:
         value = values[name]
         return value if row["type"] == "B" else f"{value:0{row['length']}d}"
     what = row["value"][1:]
     if "%" not in what:
-        found: dict[str, int | str] = {
+        current: dict[str, int | str] = {
             "ccsid": system.ccsid, "date_format": system.date_format[1:], "name": system.name,
             "libraries": "".join(f"{one:<10}" for one in SYSTEM_LIBRARIES),
         }  # fmt: skip
-        return found[what]
+        return current[what]
     return shown_time(system, system.clock.time_ns(), what)
 
 
 def shown_time(system: SystemData, time_ns: int, form: str) -> str:
-    """A time of the system's clock in its time zone; ``%C`` is the digit of the century, ``%f`` are milliseconds."""
+    """Format a time of the system's clock in its time zone; ``%C`` is the century digit, ``%f`` the milliseconds."""
     at: datetime = datetime.fromtimestamp(time_ns / NS_PER_SECOND, system.timezone)
     return at.strftime(form.replace("%C", str(at.year // 100 - 19)).replace("%f", f"{at.microsecond // 1000:03d}"))

@@ -29,17 +29,17 @@ def qwccvtdt(
     """Convert a date and time from one format to another.
 
     Args:
-        input_format: ``*CURRENT`` for the time now, ``*DTS``, ``*JOB``, ``*SYSVAL``, ``*YMD``, ``*YYMD``, ``*MDY``,
+        input_format: ``*CURRENT`` for the current time, ``*DTS``, ``*JOB``, ``*SYSVAL``, ``*YMD``, ``*YYMD``, ``*MDY``,
             ``*MDYY``, ``*DMY``, ``*DMYY``, ``*JUL`` or ``*LONGJUL``.
         value: eight bytes for ``*DTS``, characters for the others, nothing for ``*CURRENT``.
-        output_format: the same but ``*CURRENT``.
+        output_format: one of the same formats except ``*CURRENT``.
         input_time_zone: ``*SYS``, ``*UTC`` or a name such as ``Europe/Berlin``.
-        output_time_zone: the same.
-        precision: ``0`` milliseconds, ``1`` microseconds.
-        input_time_indicator: accepted; which of two equal local times is meant makes no difference here.
+        output_time_zone: likewise.
+        precision: ``0`` for milliseconds, ``1`` for microseconds.
+        input_time_indicator: accepted without effect; it tells which of two equal local times is meant.
 
     Returns:
-        Eight bytes for ``*DTS``, else characters: century digit and date, time, fraction.
+        Eight bytes for ``*DTS``, otherwise characters: century digit and date, time, fraction.
 
     Raises:
         EscapeMessage: CPF24B4 precision, CPF1850 format or zone, CPF1060 date, CPF1061 time, CPF1848 century digit,

@@ -1,10 +1,10 @@
 """Receives that wait for an entry, and which of them gets the next one.
 
-A send hands its entry to a waiting receive at once, as an enqueue instruction does: the waiter with the highest run
-priority (lowest RUNPTY), first come first within a priority, whose key criteria the entry satisfies. A waiting peek is
-served too and leaves the entry for the next. So the result does not depend on the order in which jobs run, and no entry
-is received twice. The entry stays in the store, promised, until the job runs; one whose job ends before is free again,
-in its old place.
+A send hands its entry to a waiting receive at once, as an enqueue instruction does. It goes to the waiter with the
+highest run priority (lowest RUNPTY) whose key criteria the entry satisfies; within a priority to the one that came
+first. A waiting peek also gets the entry, but leaves it for the next waiter. So the result does not depend on the order
+in which jobs run, and no entry is received twice. The entry stays in the store, promised to its job, until the job
+runs. If the job ends before that, the entry is free again, in its old place.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Waiter:
 
     Attributes:
         job: the job that waits.
-        search: key order, or None for a queue without keys.
+        search: the key order, or None for a queue without keys.
         key: the key that entries are compared with.
-        remove: the entry is taken, not looked at.
-        entry: the entry handed to it, or None.
-        parked: where its strand waits.
-        place: in front of the queue: the run priority of its job, and the order in which they came.
+        remove: False for a peek, which leaves the entry on the queue.
+        entry: the entry that was handed to it, or None.
+        parked: the queue in which its strand waits.
+        place: its place among the waiters: the run priority of its job, and a number in order of arrival.
     """
 
     __slots__ = ("entry", "job", "key", "parked", "place", "queue", "remove", "search")
@@ -63,7 +63,7 @@ class Waiter:
 
     @property
     def line(self) -> bytes | None:
-        """The key, of one that only entries of this key can serve; None of others."""
+        """The key, if only entries with exactly this key can end the wait; otherwise None."""
         return self.key if self.search is SearchOrder.EQ else None
 
     def wants(self, key: bytes) -> bool:
@@ -71,7 +71,7 @@ class Waiter:
         return self.search is None or SATISFIES[self.search](key, self.key)
 
     def attempt(self) -> Entry | WaitMark | None:
-        """The entry, WAIT, or None when the queue is no more."""
+        """The entry, WAIT, or None when the queue was deleted."""
         self.job.check_usable()
         if self.entry is not None:
             return self.entry
@@ -81,7 +81,7 @@ class Waiter:
 class Waiters:
     """The receives that wait at one queue.
 
-    Those that wait for a key of their own are found by it, so that thousands of jobs may each wait for their answer.
+    Receives for exactly one key are indexed by it, so that thousands of jobs may each wait for their own answer.
     """
 
     __slots__ = ("_last", "_lines")
@@ -97,20 +97,20 @@ class Waiters:
         return any(self._lines.values())
 
     def __iter__(self) -> Iterator[Waiter]:
-        """All of them, the one that is served first first."""
+        """All waiters, in the order in which they are served."""
         return self._in_turn(*self._lines)
 
     def _in_turn(self, *lines: bytes | None) -> Iterator[Waiter]:
         return (waiter for _, waiter in merge(*(self._lines[line].items() for line in lines if line in self._lines)))
 
     def add(self, waiter: Waiter) -> None:
-        """Put one behind those of its priority."""
+        """Add a waiter after the others of its priority."""
         self._last += 1
         waiter.place = (waiter.job.run_priority, self._last)
         self._lines.setdefault(waiter.line, SortedDict())[waiter.place] = waiter
 
     def move(self, waiter: Waiter) -> None:
-        """Put one that is there where its job's run priority now has it, by when it came."""
+        """Move a waiter to the place for its job's new run priority, in order of arrival there."""
         place = waiter.job.run_priority, waiter.place[1]
         line = self._lines[waiter.line]
         del line[waiter.place]
@@ -118,7 +118,7 @@ class Waiters:
         line[place] = waiter
 
     def discard(self, waiter: Waiter) -> bool:
-        """Take one away; False when it was not there."""
+        """Remove a waiter; False when it was not there."""
         line = self._lines.get(waiter.line, {})
         there = line.pop(waiter.place, None) is waiter
         if there and not line:
@@ -126,24 +126,24 @@ class Waiters:
         return there
 
     def served_by(self, key: bytes) -> list[Waiter]:
-        """The waiters that get a new entry: every peek before the receive that removes it, and that receive."""
-        found = []
+        """The waiters that get a new entry: the first receive that removes it, and every peek before that one."""
+        served = []
         for waiter in self._in_turn(None, key):
             if waiter.entry is None and waiter.wants(key):
-                found.append(waiter)
+                served.append(waiter)
                 if waiter.remove:
                     break
-        return found
+        return served
 
 
 def enter(waiter: Waiter) -> None:
-    """Put a waiter in its place in front of the queue."""
+    """Add a waiter to its queue."""
     waiter.queue.waiters.add(waiter)
     waiter.queue.bind()
 
 
 def leave(waiter: Waiter) -> None:
-    """Take a waiter away."""
+    """Remove a waiter from its queue."""
     if waiter.queue.waiters.discard(waiter):
         waiter.queue.bind()
 
@@ -161,7 +161,7 @@ def serve(queue: DataQueue, entry: Entry) -> None:
 
 
 def give_back(waiter: Waiter) -> None:
-    """Free an entry that a waiter could not use; the next waiter may get it."""
+    """Free an entry that a waiter could not use, so that the next waiter may get it."""
     entry, waiter.entry = waiter.entry, None
     if entry is None or not waiter.remove:
         return
@@ -180,11 +180,11 @@ def asked(search: SearchOrder | None, key: bytes, *, remove: bool) -> dict[str, 
 
 
 def note_receive(
-    job: JobData, queue: DataQueue, found: Received | None, search: SearchOrder | None, key: bytes, *, remove: bool,
+    job: JobData, queue: DataQueue, received: Received | None, search: SearchOrder | None, key: bytes, *, remove: bool,
     waited: bool = False,
 ) -> None:  # fmt: skip
-    """Record what a receive got, None for nothing."""
+    """Record the result of a receive; None for no entry."""
     info: dict[str, object] = {**asked(search, key, remove=remove)}
     if waited:
         info["waited"] = True
-    job.note("QRCVDTAQ", queue, *(() if found is None else found[:2]), **info)
+    job.note("QRCVDTAQ", queue, *(() if received is None else received[:2]), **info)

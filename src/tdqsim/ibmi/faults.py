@@ -1,7 +1,7 @@
-"""Planned faults: the messages that only a real machine could give.
+"""Planned faults: messages that otherwise only a real machine would send.
 
-A system has one slot, empty by default: ``system.faults``. Anything callable with (job, operation, name, library) that
-returns a message or None fits; :class:`MessagePlan` is the ready-made one.
+``system.faults`` is None by default. It may be set to any callable with the parameters (job, operation, name, library)
+that returns a message or None; :class:`MessagePlan` is a ready-made one.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["FaultHook", "MessagePlan"]
 
 
 class FaultHook(Protocol):
-    """What may be put into ``system.faults``, and is asked before each API and command: such as a MessagePlan."""
+    """A callable for ``system.faults``, such as a MessagePlan; it is called before each API and command."""
 
     def __call__(self, job: JobBase, operation: str, name: str, library: str, /) -> Message | None:
-        """The message that ends the command now, or None to let it go on."""
+        """The message that ends the command now, or None to let it continue."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class _Planned:
 
 
 class MessagePlan:
-    """Faults in the order in which they were planned; each happens a number of times and is then over.
+    """Faults in the order in which they were planned; each occurs a given number of times.
 
     Example:
         >>> plan = MessagePlan()
@@ -48,11 +48,11 @@ class MessagePlan:
         """Plan a fault.
 
         Args:
-            message_id: the message; any of the message file.
-            values: its variables; sensible ones are made up when there are none.
-            operation: only in this API or command, such as ``QRCVDTAQ``; any when empty.
-            name: only for this data queue; any when empty.
-            times: how often it happens.
+            message_id: any message of the message file.
+            values: its variables; when there are none, suitable values are generated.
+            operation: the API or command in which it occurs, such as ``QRCVDTAQ``; any when empty.
+            name: the data queue for which it occurs; any when empty.
+            times: how often it occurs.
 
         Raises:
             ValueError: there is no such message.
@@ -62,18 +62,18 @@ class MessagePlan:
         self._planned.append(_Planned(message_id, operation, values, name, times))
 
     def __call__(self, job: JobBase, operation: str, name: str, library: str) -> Message | None:
-        """The next planned fault that is due here."""
+        """The next planned fault for this operation and queue, or None."""
         for fault in self._planned:
             if fault.operation in ("", operation) and fault.name in ("", name):
                 fault.times -= 1
                 if fault.times <= 0:
                     self._planned.remove(fault)
-                values = fault.values or _made_up(fault.message_id, operation, name, library)
+                values = fault.values or _default_values(fault.message_id, operation, name, library)
                 return message(fault.message_id, *values, page=job.page)
         return None
 
 
-def _made_up(message_id: str, operation: str, name: str, library: str) -> tuple[str | int, ...]:
+def _default_values(message_id: str, operation: str, name: str, library: str) -> tuple[str | int, ...]:
     known: dict[str, tuple[str | int, ...]] = {
         "CPF9872": (operation, "QSYS", 1), "CPF9830": (library,), "CPF2151": (library, name, DTAQ),
         "CPF2207": (name, DTAQ, library), "CPF9810": (library,), "CPF9820": (library,),

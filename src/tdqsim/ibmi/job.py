@@ -1,4 +1,4 @@
-"""A job with all its APIs and commands, and a job that was started."""
+"""A job with all its APIs and commands, and the handle of a started job."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ class Job(JobBase):
     Made by :meth:`System.job` and :meth:`System.start`; ended by :meth:`end`, or by the end of a ``with`` block.
 
     Args:
-        system: where it runs.
+        system: the system that it runs on.
         name: job name.
         user: its user profile.
-        number: six digits, by which it differs from active jobs of the same name and user.
-        current_library: name, or empty for none.
+        number: six digits that distinguish it from active jobs with the same name and user.
+        current_library: the name of its current library; empty for none.
         library_list: the user part of its library list.
-        ccsid: the CCSID of its characters; 65535 means that none are converted.
-        run_priority: 1 to 99, the lowest number is served first.
+        ccsid: the CCSID of its characters; 65535 means no conversion.
+        run_priority: 1 to 99; the lowest number is served first.
         default_wait: seconds that it waits for a lock.
 
     Attributes:
-        system: where it runs.
+        system: the system that it runs on.
         name, user, number: job name, user profile, six digits.
         qualified_name: ``number/user/name``.
-        joblog: messages that were sent to it, oldest first; the last few thousand of them.
-        started: its handle when it was started by :meth:`System.start`, else None.
+        joblog: messages that were sent to it, oldest first; only the last few thousand.
+        started: its handle if it was started by :meth:`System.start`, otherwise None.
     """
 
     __slots__ = ()
@@ -111,7 +111,7 @@ class Job(JobBase):
     message = job_command(JobCore.message)
 
     def end(self) -> None:
-        """End the job: a wait of it is over, its locks are released, its QTEMP is gone."""
+        """End the job: end its wait, release its locks, and delete its QTEMP."""
         self._changing().end()
 
     @property
@@ -166,10 +166,10 @@ class StartedJob(Generic[T_co]):
 
     @property
     def exception(self) -> BaseException | None:
-        """What its program raised, or None."""
+        """The exception that ended its program, or None."""
         return self._strand.exception
 
     def result(self) -> T_co:
-        """Run until it has ended; return its program's result, or raise its exception."""
+        """Run jobs until this one has ended; returns its program's result, or raises its exception."""
         value: T_co = self._strand.result()
         return value

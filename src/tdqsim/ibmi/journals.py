@@ -1,8 +1,8 @@
-"""Journals: the sends, receives and clears of journaled data queues, journal code Q.
+"""Journals: records of the sends, receives and clears of journaled data queues, journal code Q.
 
-A journal is an object in a library; its entries are forced, and each is committed with the operation it records. A
-receive is recorded without the entry's data (the manual's QR and QL entries have none); a peek and QMHRDQM are not
-recorded.
+A journal is an object in a library. Its entries are durable, and each is committed together with the operation that it
+records. A receive is recorded without the entry's data (QR and QL entries in the manual have none); a peek and QMHRDQM
+are not recorded.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tdqsim.ibmi.layouts import layout
 __all__ = ["JOURNAL_TYPES", "Journal", "JournalEntry", "JournalWriter", "export_journal", "sent_key"]
 
 JOURNAL_TYPES: Mapping[str, str] = MappingProxyType({row["type"]: row["event"] for row in table("ibmi_journal_types")})
-"""Entry types and the events they stand for."""
+"""The event that each entry type stands for."""
 
 _PAGE = codepage(37)
 _ENTRY = layout("JOENT")
@@ -48,12 +48,12 @@ class Journal(SystemObject):
         return "*JRN"
 
     def attach(self, durable: Durable) -> None:
-        """Connect with the stored entries."""
+        """Connect the journal to its stored entries."""
         name = b"J%d" % self.number
         self.entries = durable.queue(name) or durable.create_queue(name)
 
     def drop(self) -> Work | None:
-        """The work that drops the stored entries: the object is deleted."""
+        """The work that removes the stored entries when the journal is deleted."""
         if self.entries is None:
             return None
         work = self.entries.work()
@@ -77,17 +77,17 @@ class JournalEntry(NamedTuple):
     """One journal entry.
 
     Attributes:
-        sequence_number: rising by one in each journal.
+        sequence_number: its number in the journal, from 1.
         code: ``Q``.
-        type: such as ``QS``; see :data:`JOURNAL_TYPES`.
+        type: the entry type, such as ``QS``; see :data:`JOURNAL_TYPES`.
         time_stamp: *DTS.
-        job_name: whose operation it was.
+        job_name: the name of the job.
         user: the user of the job.
-        number: its job number.
-        current_user: the profile it ran under.
-        object: name of the data queue then.
-        library: its library then.
-        entry_specific_data: format JOQS for QS and QK, the key for QL and QJ, else empty.
+        number: the job number.
+        current_user: the profile under which the job ran.
+        object: the name of the data queue at that time.
+        library: the library of the data queue at that time.
+        entry_specific_data: format JOQS for QS and QK, the key for QL and QJ, otherwise empty.
     """
 
     sequence_number: int
@@ -114,7 +114,7 @@ class JournalEntry(NamedTuple):
 
     @property
     def entry_data(self) -> bytes:
-        """For QS and QK: key of a keyed queue, sender ID when included, data; else empty."""
+        """For QS and QK the key of a keyed queue, the sender ID if included, and the data; otherwise empty."""
         if self.type not in ("QS", "QK"):
             return b""
         data: bytes = _SENT.parse(self.entry_specific_data, _PAGE)["entry_data"]
@@ -122,13 +122,13 @@ class JournalEntry(NamedTuple):
 
 
 class JournalWriter:
-    """Makes the journal entries of one system: changes of the store, to be committed with the operation they record."""
+    """Makes the journal entries of a system: changes of the store to commit with the operation that they record."""
 
     def __init__(self, system: SystemData, journal_of: Callable[[DataQueue], Journal | None]) -> None:
         self._system, self._journal_of = system, journal_of
 
     def sent(self, job: JobData, queue: DataQueue, entry: Entry) -> tuple[Work, ...]:
-        """An entry is sent."""
+        """The journal entry for a send."""
         if not queue.journal:
             return ()
         values = {
@@ -139,11 +139,11 @@ class JournalWriter:
         return self.entry(job, queue, "QK" if queue.key_length else "QS", _SENT.build(values, _PAGE))
 
     def received(self, job: JobData, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
-        """An entry is removed by a receive."""
+        """The journal entry for a receive that removes an entry."""
         return self.entry(job, queue, "QL" if queue.key_length else "QR", key) if queue.journal else ()
 
     def cleared(self, job: JobData, queue: DataQueue, key: bytes) -> tuple[Work, ...]:
-        """The queue is cleared, all of it or by key."""
+        """The journal entry for a clear, of the whole queue or by key."""
         return self.entry(job, queue, "QJ" if key else "QC", key) if queue.journal else ()
 
     def entry(self, job: JobData, queue: DataQueue, entry_type: str, specific: bytes = b"") -> tuple[Work, ...]:
@@ -163,7 +163,7 @@ class JournalWriter:
 
 
 def sent_key(block: bytes, key_length: int) -> bytes:
-    """The key in the entry-specific data of a QK journal entry, which is to be passed beside it."""
+    """The key in the entry-specific data of a QK journal entry, for replaying the entry with QSNDDTAQ."""
     return bytes(block[_SENT.length : _SENT.length + key_length])
 
 

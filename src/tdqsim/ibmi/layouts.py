@@ -1,8 +1,8 @@
 """Byte layouts: the rows of ``facts/ibmi_formats.tsv`` as objects that build, parse and describe.
 
-One table serves all three uses, so that writing, reading and the documentation cannot
-differ. Kinds of fields: ``B`` signed binary of four bytes, ``C`` characters in a code page (blank padded), ``H`` bytes
-as they are, ``P`` packed decimal. A field of length ``*`` takes the rest, or the length that the caller passes.
+One table serves all three uses, so that writing, reading and documentation cannot differ. Kinds of fields: ``B`` signed
+binary of four bytes, ``C`` characters in a code page (padded with blanks), ``H`` bytes, ``P`` packed decimal. A field
+of length ``*`` takes the rest, or the length that the caller passes.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class FormatField(NamedTuple):
     """One field of a format of an API.
 
     Attributes:
-        offset: from the start of the format, in bytes.
+        offset: the offset from the start of the format, in bytes.
         kind: ``B``, ``C``, ``H`` or ``P``.
-        length: in bytes; None for a field that takes the rest.
+        length: the length in bytes; None for a field that takes the rest.
         field: the manual's name.
         name: the name in Python records.
-        ddm: the value for a DDM data queue where it is fixed, else empty (one blank means blank).
+        ddm: the fixed value for a DDM data queue, or empty (one blank means blank).
         note: its meaning.
-        source: where the layout comes from.
+        source: the source of the layout.
     """
 
     offset: int
@@ -48,9 +48,9 @@ class FormatField(NamedTuple):
     source: str
 
     def encode(self, value: Any, page: CodePage) -> bytes:
-        """The bytes of a value; text is cut on the right, and a character not in the page becomes a question mark."""
+        """Convert a value to bytes; text is cut on the right, and a character not in the page becomes ``?``."""
         if self.kind == "B":
-            return pack_binary(min(value, _BINARY_MAXIMUM))  # a count that is larger is given as the highest value
+            return pack_binary(min(value, _BINARY_MAXIMUM))  # a larger count is returned as the highest value
         if self.kind == "P":
             assert self.length is not None
             return pack_decimal(value, 2 * self.length - 1)
@@ -61,7 +61,7 @@ class FormatField(NamedTuple):
         return bytes(value)
 
     def decode(self, data: bytes, page: CodePage) -> Any:
-        """The value of the field's bytes; text without its trailing blanks."""
+        """Convert the field's bytes to a value; text is returned without trailing blanks."""
         if self.kind == "B":
             return unpack_binary(data)
         if self.kind == "P":
@@ -74,7 +74,7 @@ class FormatField(NamedTuple):
 def _text(data: bytes, page: CodePage) -> str:
     try:
         return page.decode(data)
-    except ConversionError:  # a byte that stands for no character is no reason not to look at the rest
+    except ConversionError:  # an undefined byte should not prevent reading the rest
         return page.printable(data)
 
 
@@ -84,8 +84,8 @@ class Format:
     Attributes:
         name: the manual's name, such as ``RDQD0100``.
         fields: the fields, in order of offset.
-        length: bytes of the fields whose length is fixed.
-        head: those fields for hot paths: binary as integers, all others as bytes.
+        length: the bytes of the fields with a fixed length.
+        head: a struct for those fields, for hot paths: binary fields as integers, all others as bytes.
     """
 
     __slots__ = ("_by_name", "fields", "head", "length", "name")
@@ -105,16 +105,16 @@ class Format:
         return self._by_name[name]
 
     def build(self, values: Mapping[str, Any], page: CodePage) -> bytes:
-        """The format's bytes from values by field name; a reserved field that is not given is blank or zeros."""
+        """Build the format's bytes from values by field name; a missing reserved field is blank or zeros."""
         return b"".join(field.encode(values.get(field.name, _nothing(field)), page) for field in self.fields)
 
     def parse(self, data: bytes, page: CodePage, lengths: Mapping[str, int] | None = None) -> dict[str, Any]:
-        """Values by field name, for every field that ``data`` holds completely.
+        """Parse bytes to values by field name, for every field that ``data`` contains completely.
 
         Args:
             data: the bytes; they may end early, as in a receiver that was too short.
-            page: code page of the character fields.
-            lengths: lengths of fields that have none in the table; such a field takes the rest otherwise.
+            page: the code page of the character fields.
+            lengths: the lengths of fields without a length in the table; by default such a field takes the rest.
         """
         values: dict[str, Any] = {}
         offset = 0
@@ -127,7 +127,7 @@ class Format:
         return values
 
     def describe(self) -> str:
-        """The layout for people: one line a field."""
+        """The layout as text for people, one line per field."""
         lines = [f"{self.name} ({self.length} bytes of fixed fields)"]
         lines += [f"{one.offset:5} {one.kind}{one.length or '*':<4} {one.field}: {one.note}" for one in self.fields]
         return "\n".join(lines)
@@ -144,7 +144,7 @@ def formats() -> Mapping[str, Format]:
     """All formats by name.
 
     Raises:
-        ValueError: the offsets of a table do not follow from its lengths.
+        ValueError: the offsets in the table do not agree with the lengths.
     """
     rows: dict[str, list[FormatField]] = {}
     for row in table("ibmi_formats"):
@@ -164,7 +164,7 @@ def layout(name: str) -> Format:
 
 
 def shown_bytes(text: str, page: CodePage) -> bytes:
-    """Text in a code page, for people: a character that is not in the page becomes a question mark."""
+    """Encode text for display: a character that is not in the code page becomes a question mark."""
     try:
         return page.encode(text)
     except ConversionError:
@@ -179,12 +179,12 @@ def _character(one: str, page: CodePage) -> bytes:
 
 
 def shown_char(text: str, length: int, page: CodePage) -> bytes:
-    """Text as :func:`shown_bytes` has it, as CHAR(length): blank padded on the right, cut when longer."""
+    """Encode text like :func:`shown_bytes` as CHAR(length): padded with blanks on the right, or cut."""
     return shown_bytes(text, page)[:length].ljust(length, bytes((page.space,)))
 
 
 def char(text: str, length: int, page: CodePage) -> bytes:
-    """``text`` as CHAR(length): blank padded on the right, cut when longer."""
+    """Encode text as CHAR(length): padded with blanks on the right, or cut."""
     return page.encode(text)[:length].ljust(length, bytes((page.space,)))
 
 
@@ -192,8 +192,8 @@ def qualified_name(name: str, library: str = "", page: CodePage | int = 37) -> b
     """The CHAR(20) of a qualified name: ten characters of name, ten of library.
 
     Args:
-        name: ``"LIB/NAME"``, or a name; small letters count as capitals.
-        library: its library; ``*LIBL`` when neither says one.
+        name: ``"LIB/NAME"``, or a name; it is converted to upper case.
+        library: its library; by default ``*LIBL``.
         page: code page, or its CCSID.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Messages as data: what a program sees as an escape, a diagnostic or a completion message.
+"""Messages: the escape, diagnostic and completion messages that a program sees.
 
-Inside an API there is one :class:`Message`. A Python caller sees it as a raised :class:`EscapeMessage`; a caller of the
-byte form that passes an error code structure finds it there. The texts and the layouts of their data are the rows of
+An API creates a :class:`Message`. A Python caller gets it as a raised :class:`EscapeMessage`, a caller of the byte form
+in the error code structure, if it passes one. The texts and the layouts of the message data are the rows of
 ``facts/cpf_messages.tsv``.
 """
 
@@ -29,12 +29,12 @@ __all__ = [
 ]
 
 DTAQ = "DTAQ"
-"""The object type as message data holds it: without its asterisk."""
+"""The object type in message data: without the asterisk."""
 
 MESSAGE_TYPES: Mapping[str, str] = MappingProxyType(
     {"completion": "01", "diagnostic": "02", "informational": "04", "escape": "15"}
 )
-"""The two digits that stand for the kind of a message."""
+"""The two digits for each kind of message."""
 
 _VARIABLE = re.compile(r"&(\d)")
 
@@ -43,13 +43,13 @@ class MessageDescription(NamedTuple):
     """One message of the message file.
 
     Attributes:
-        id: such as ``CPF9801``.
+        id: the message id, such as ``CPF9801``.
         kind: ``escape``, ``diagnostic`` or ``completion``.
         severity: 0 to 99.
         text: the first-level text, with &1 and so on for its variables.
-        data: kind and length in bytes of each variable; length 0 exists.
-        confidence: how sure we are.
-        source: where it comes from.
+        data: the kind and the length in bytes of each variable; the length may be 0.
+        confidence: the degree of confidence.
+        source: the source of the text.
         help: the second-level text: cause and recovery, in our words.
     """
 
@@ -64,7 +64,7 @@ class MessageDescription(NamedTuple):
 
     @property
     def values(self) -> int:
-        """How many values it takes: one for each variable that has bytes."""
+        """The number of values it needs: one for each variable whose length is not 0."""
         return sum(1 for _, length in self.data if length)
 
 
@@ -87,12 +87,12 @@ class Message(NamedTuple):
     """One message that was sent.
 
     Attributes:
-        message_id: such as ``CPF9801``.
+        message_id: the message id, such as ``CPF9801``.
         kind: ``escape``, ``diagnostic`` or ``completion``.
         severity: 0 to 99.
-        text: with its variables filled in.
-        message_data: the variables' bytes, in the CCSID of the job.
-        help: the second-level text, likewise filled in.
+        text: the first-level text with its variables filled in.
+        message_data: the bytes of the variables, in the CCSID of the job.
+        help: the second-level text with its variables filled in.
     """
 
     message_id: str
@@ -107,17 +107,17 @@ class Message(NamedTuple):
 
 
 def message(message_id: str, *values: str | int, page: CodePage | None = None, kind: str | None = None) -> Message:
-    """A message with its text and data made up.
+    """Create a message with its text and data.
 
     Args:
-        message_id: a row of the message file.
-        values: one for each variable that takes bytes, in order.
-        page: code page of the data; 037 when not given.
-        kind: another kind than the usual one, for an escape that is sent on as a diagnostic.
+        message_id: the id of a message in the message file.
+        values: one value for each variable whose length is not 0, in order.
+        page: the code page of the data; by default 037.
+        kind: the kind, if it is not the usual one, as for an escape message that is sent on as a diagnostic.
 
     Raises:
         KeyError: there is no such message.
-        ValueError: another number of values than the message has variables.
+        ValueError: the number of values is not the number of variables.
     """
     described = MESSAGES[message_id]
     if len(values) != described.values:
@@ -127,15 +127,15 @@ def message(message_id: str, *values: str | int, page: CodePage | None = None, k
     filled = ["" if length == 0 else next(remaining) for _, length in described.data]
     data = b"".join(_variable(what, *field, page) for what, field in zip(filled, described.data, strict=True))
     text, help_text = (
-        _VARIABLE.sub(lambda found: str(filled[int(found[1]) - 1]), one) for one in (described.text, described.help)
+        _VARIABLE.sub(lambda match: str(filled[int(match[1]) - 1]), one) for one in (described.text, described.help)
     )
     return Message(message_id, kind or described.kind, described.severity, text, data, help_text)
 
 
 def filled_text(described: MessageDescription, data: bytes | None, page: CodePage) -> tuple[str, str]:
-    """First- and second-level text of a message with the variables of its data filled in.
+    """First- and second-level text of a message with the variables from its data filled in.
 
-    Without data they stay as &1 and so on. Data that is too short has blanks for the rest, as a character field would.
+    Without data the variables stay as &1 and so on. Data that is too short is padded, character fields with blanks.
     """
     if data is None:
         return described.text, described.help
@@ -147,7 +147,7 @@ def filled_text(described: MessageDescription, data: bytes | None, page: CodePag
         )
         at += length
     text, help_text = (
-        _VARIABLE.sub(lambda found: filled[int(found[1]) - 1], one) for one in (described.text, described.help)
+        _VARIABLE.sub(lambda match: filled[int(match[1]) - 1], one) for one in (described.text, described.help)
     )
     return text, help_text
 
@@ -162,10 +162,10 @@ class EscapeMessage(TdqError):
     Attributes:
         message: the message.
         message_id: its id, such as ``CPF9801``.
-        text: its text, variables filled in.
+        text: its text with the variables filled in.
         message_data: the bytes of its variables.
         severity: 0 to 99.
-        diagnostics: messages sent before it, with the cause.
+        diagnostics: the messages that were sent before it and give the cause.
     """
 
     def __init__(self, sent: Message, diagnostics: tuple[Message, ...] = ()) -> None:

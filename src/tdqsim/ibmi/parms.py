@@ -1,21 +1,21 @@
-"""Typed parameters of programs: what an RPG program declares in its prototype, for Python functions.
+"""Typed parameters of programs: for Python functions, the equivalent of the prototype of an RPG program.
 
-A program is called with storage. What its parameters say about that storage is :class:`Parm`: a type as RPG writes it
-(``CHAR(10)``, ``PACKED(7:2)``), whether the parameter comes in, goes out or both, and whether it may be left out::
+A program is called with storage. A :class:`Parm` describes the storage of one parameter: its type in RPG notation
+(``CHAR(10)``, ``PACKED(7:2)``), whether it is for input, output or both, and whether it may be omitted::
 
     system.register_program("APPLIB/PRICE", price, [
         Parm("item", "CHAR(10)"), Parm("quantity", "PACKED(5:0)"), Parm("total", "ZONED(9:2)", use="out"),
     ])
 
-    def price(job, item, quantity):        # what comes in, as Python values
-        return quantity * Decimal("9.95")  # what goes out: one value, or a tuple of several
+    def price(job, item, quantity):        # the input parameters, as Python values
+        return quantity * Decimal("9.95")  # the output: one value, or a tuple of several
 
 =================  =============================  ===========================================================
 type               bytes                          value
 =================  =============================  ===========================================================
 ``CHAR(n)``        n                              str in the code page of the job, without trailing blanks
 ``VARCHAR(n)``     n + 2: length in front         str
-``DATA(n)``        n                              bytes, as they are
+``DATA(n)``        n                              bytes
 ``UCS2(n)``        2 n                            str, without trailing blanks
 ``PACKED(d:p)``    d // 2 + 1                     int, or Decimal when p > 0
 ``ZONED(d:p)``     d                              likewise
@@ -26,16 +26,16 @@ type               bytes                          value
 ``DS``             those of its subfields         dict by their names
 =================  =============================  ===========================================================
 
-A data structure has its subfields in ``fields``, without gaps; ``dim`` makes an array of any type, whose value is a
-list of as many::
+A data structure has its subfields in ``fields``, without gaps. With ``dim`` a parameter of any type becomes an array,
+whose value is a list of that length::
 
     Parm("order", "DS", use="inout", fields=[
         Parm("item", "CHAR(10)"), Parm("amounts", "PACKED(7:2)", dim=12), Parm("lines", "DS", dim=3, fields=[...]),
     ])
 
-What does not fit is refused, never cut: storage that is shorter than the parameter is CPF24B4 (a real machine would
-read and write what lies behind it), bytes that are no decimal number MCH1202, another number of parameters than the
-program takes MCH0802, a null one that may not be null MCH3601. Nothing is written unless all values fit.
+Values that do not fit are refused, never cut. Storage that is shorter than the parameter is CPF24B4 (a real machine
+would read and write the storage behind it), bytes that are not a decimal number are MCH1202, a wrong number of
+parameters is MCH0802, and a null pointer that is not allowed is MCH3601. Nothing is written unless all values fit.
 """
 
 from __future__ import annotations
@@ -57,18 +57,19 @@ class Parm:
     """One parameter of a program that ``system.register_program`` registers.
 
     Attributes:
-        name: for messages about it.
-        type: as RPG writes it, such as ``CHAR(10)``; ``help("tdqsim.ibmi.parms")`` lists the types.
+        name: its name, for error messages.
+        type: the type in RPG notation, such as ``CHAR(10)``; ``help("tdqsim.ibmi.parms")`` lists the types.
         use: ``in``, ``out`` or ``inout``.
-        optional: it, and all after it, may be left out (OPTIONS(*NOPASS)); the value is None then.
-        omissible: it may be null (OPTIONS(*OMIT)); the value is None then.
-        dim: how many elements the array has (DIM); None for no array.
-        fields: the subfields of a DS: no use, optional or omissible of their own.
-        length: bytes of its storage.
+        optional: whether it, and all after it, may be omitted (OPTIONS(*NOPASS)); the value is then None.
+        omissible: whether it may be null (OPTIONS(*OMIT)); the value is then None.
+        dim: the number of elements of an array (DIM); None for no array.
+        fields: the subfields of a DS, which may not set use, optional or omissible.
+        length: the bytes of its storage.
 
     Raises:
-        ParameterError: there is no such type, or it cannot have that length or those digits; a DS has no subfields, one
-            name twice or subfields that say how they are passed; an array has no elements; it all takes too many bytes.
+        ParameterError: there is no such type, or it does not allow this length or these digits; a DS has no subfields,
+            two with the same name, or subfields with use, optional or omissible; an array has no elements; the
+            parameter takes too many bytes.
     """
 
     name: str
@@ -82,23 +83,23 @@ class Parm:
     _codec: Codec = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Find out how it stands in storage."""
+        """Check the type and find its codec."""
         if self.use not in ("in", "out", "inout"):
             raise ParameterError(f"parameter {self.name}: use {self.use!r}: allowed are in, out, inout")
-        found = self._structure() if self.type.strip().upper() == "DS" else codec(self.name, self.type)
-        if self.fields and not isinstance(found, Structure):
+        own = self._structure() if self.type.strip().upper() == "DS" else codec(self.name, self.type)
+        if self.fields and not isinstance(own, Structure):
             raise ParameterError(f"parameter {self.name}: {self.type} has no subfields; DS has")
         if self.dim is not None:
             if not 1 <= self.dim <= LONGEST:
                 raise ParameterError(f"parameter {self.name}: dim {self.dim}: allowed are 1 to {LONGEST}")
-            found = Array(found, self.dim)
-        if found.length > LONGEST:
-            raise ParameterError(f"parameter {self.name}: {found.length} bytes are more than {LONGEST}")
-        object.__setattr__(self, "_codec", found)
-        object.__setattr__(self, "length", found.length)
+            own = Array(own, self.dim)
+        if own.length > LONGEST:
+            raise ParameterError(f"parameter {self.name}: {own.length} bytes are more than {LONGEST}")
+        object.__setattr__(self, "_codec", own)  # the dataclass is frozen
+        object.__setattr__(self, "length", own.length)
 
     def _structure(self) -> Structure:
-        """What its subfields make together."""
+        """The data structure of its subfields."""
         names = [one.name for one in self.fields]
         if not names or len(set(names)) != len(names):
             raise ParameterError(f"parameter {self.name}: a DS has subfields, each with a name of its own: {names}")
@@ -109,18 +110,18 @@ class Parm:
         return Structure(made, sum(one.length for one in self.fields))
 
     def decode(self, storage: bytes, page: CodePage) -> Any:
-        """The value in storage that is long enough.
+        """Convert storage, which must be long enough, to a value.
 
         Raises:
-            ValueError: the bytes are no such value.
+            ValueError: the bytes are not a value of this type.
         """
         return self._codec.decode(bytes(storage[: self.length]), page)
 
     def encode(self, value: Any, page: CodePage) -> bytes:
-        """The bytes of a value.
+        """Convert a value to bytes.
 
         Raises:
-            ParameterError: it does not fit.
+            ParameterError: the value does not fit.
         """
         try:
             return self._codec.encode(value, page)
@@ -129,7 +130,7 @@ class Parm:
 
 
 def check_parms(parms: Sequence[Parm]) -> tuple[Parm, ...]:
-    """Refuse parameters that no program can have: one that must be passed after one that need not be."""
+    """Refuse a parameter list in which a required parameter follows an optional one."""
     optional = False
     for one in parms:
         if optional and not one.optional:

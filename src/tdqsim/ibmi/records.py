@@ -1,7 +1,7 @@
-"""Named records: what the Python forms give back, one type for each format.
+"""The results of the Python forms: named tuples, one type for each format.
 
-The names are those of the format tables (a check at import holds them together), text is without trailing blanks,
-numbers are integers, stamps are the eight bytes of a *DTS (:func:`tdqsim.ibmi.dts_to_datetime` reads them).
+The field names are those of the format tables (checked at import). Text is without trailing blanks, numbers are
+integers, and stamps are the eight bytes of a *DTS (:func:`tdqsim.ibmi.dts_to_datetime` converts them).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = [
 ]
 
 KeyOrder = Literal["GT", "LT", "NE", "EQ", "GE", "LE"]
-"""How the key of an entry must stand to the key that is given."""
+"""The relation that the key of an entry must have to the search key."""
 
 
 class SenderId(NamedTuple):
-    """Who sent an entry: job name, its user, its number, and the current user profile at the time of the send."""
+    """The sender of an entry: job name, user and number of the job, and its current user profile at the send."""
 
     job_name: str
     user: str
@@ -44,11 +44,11 @@ class SenderId(NamedTuple):
 
 
 class DataQueueEntry(NamedTuple):
-    """What QRCVDTAQ received.
+    """The result of QRCVDTAQ.
 
     Attributes:
-        data: the bytes moved to the caller: no more than the receiver's size.
-        length: bytes of the whole entry.
+        data: the bytes moved to the caller, at most the receiver's size.
+        length: the length of the whole entry in bytes.
         key: its key; empty for a queue without keys.
         sender: its sender, or None for a queue without sender IDs.
     """
@@ -105,9 +105,10 @@ class RetrievedMessage(NamedTuple):
 
     Attributes:
         message_enqueue_date_and_time: *DTS.
-        enqueued_message_entry_length: as sent, 36 more with sender ID; 0 in RDQM0100, which does not say.
-        message_key: as many bytes as were asked for.
-        message_text: the text, with the sender ID in front for a queue that has them.
+        enqueued_message_entry_length: the length that was sent, plus 36 with a sender ID; 0 in RDQM0100, which does not
+            have this field.
+        message_key: the requested number of bytes of the key.
+        message_text: the text, preceded by the sender ID if the queue has sender IDs.
     """
 
     message_enqueue_date_and_time: bytes
@@ -151,9 +152,9 @@ class RDQM0200(NamedTuple):
 
 
 class RDQS0100(NamedTuple):
-    """Selection RDQS0100: A all in queue order, F the first, L the last, R all in reverse.
+    """Selection RDQS0100: A all in queue order, F the first, L the last, R all in reverse order.
 
-    The number of text bytes is the maximum there can be when it is None.
+    None as the number of text bytes means the maximum.
     """
 
     selection_type: str = "A"
@@ -161,9 +162,9 @@ class RDQS0100(NamedTuple):
 
 
 class RDQS0200(NamedTuple):
-    """Selection RDQS0200, for keyed queues: K every entry whose key is in the relation to ``key``.
+    """Selection RDQS0200, for keyed queues: K all entries whose keys have the relation to ``key``.
 
-    The number of text bytes is the maximum there can be when it is None, that of key bytes KEYLEN.
+    None as the number of text bytes means the maximum, as the number of key bytes KEYLEN.
     """
 
     key: bytes
@@ -175,7 +176,7 @@ class RDQS0200(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def sender_of(sender_id: bytes, page: CodePage) -> SenderId | None:
-    """The record of a 36-byte sender ID; None for none."""
+    """Parse a 36-byte sender ID; None for an empty one."""
     if not sender_id:
         return None
     return SenderId(**layout("SENDERID").parse(sender_id, page))

@@ -1,4 +1,4 @@
-"""The two sides of a DDM conversation between systems of different processes, for those who have a transport."""
+"""The two sides of a DDM conversation between systems of different processes, for use with any transport."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A system: a machine with jobs, on one store, dispatcher and clock."""
+"""A simulated IBM i system: objects and jobs, with a store, a dispatcher and a clock."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ __all__ = ["System"]
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
-_PLAIN_LIBRARY = Library(0, "", "QSYS", SECURITY_OFFICER)  # one that is to be made
+_PLAIN_LIBRARY = Library(0, "", "QSYS", SECURITY_OFFICER)  # stands for a library that will be created
 _JOB_NUMBER = re.compile(r"[0-9]{6}")
 
 
 class JobOptions(TypedDict, total=False):
-    """The options of a job beside its name and user; see :class:`Job`."""
+    """The options of a job other than its name and user; see :class:`Job`."""
 
     current_library: str
     library_list: tuple[str, ...]
@@ -60,29 +60,30 @@ def _profiles(core: SystemCore) -> Profiles:
 
 
 class System(SystemBase):
-    """An IBM i with data queues.
+    """A simulated IBM i system with data queues.
 
     Args:
         name: its name, for messages.
-        path: directory of its store; None for a temporary one that is gone at close; or a Store that is open and empty.
-        dispatcher: shared with other systems and regions; one of its own unless given.
-        clock: the clock of its own dispatcher.
-        seed: order in which its jobs run, of its own dispatcher; 0 is first ready, first run.
-        durability: what a FORCE(*YES) send survives: ``process`` (the end of the process) or ``power`` (it is synced).
-        timezone: its time zone; *DTS and QWCCVTDT show local time.
-        ccsid: CCSID of its jobs, unless they have another.
-        limit_bytes: ceiling of the store's files.
-        memory_bytes: what the entries of FORCE(*NO) queues may take in memory, before the largest queue overflows to
-            the store's files; a keyed one goes there as a whole, where each of its operations is a commit.
+        path: the directory of its store; None for a temporary store that is removed at close; or an open, empty Store.
+        dispatcher: a dispatcher shared with other systems and regions; by default a new one.
+        clock: the clock of a new dispatcher.
+        seed: the seed of a new dispatcher, for the order in which jobs run; 0 is first ready, first run.
+        durability: the failures that a FORCE(*YES) send survives: ``process`` (the end of the process) or ``power`` (a
+            loss of power; each commit is synced).
+        timezone: its time zone; *DTS and QWCCVTDT use local time.
+        ccsid: the default CCSID of its jobs.
+        limit_bytes: the maximum size of each of the store's files.
+        memory_bytes: the memory for entries of FORCE(*NO) queues, beyond which the largest queue overflows to the
+            store's files. A keyed queue overflows as a whole, and each operation on it is then a commit.
         create: create the store if it does not exist.
-        readonly: look at a store that another process may be writing, as of its last commit; nothing can be changed.
+        readonly: only read a store that another process may be writing, as of its last commit.
 
     Attributes:
-        store, dispatcher, clock: those passed as arguments, else its own.
+        store, dispatcher, clock: those passed as arguments, or new ones.
         jobs: active jobs by qualified name.
-        libraries: by name; a job's QTEMP is not among them.
+        libraries: libraries by name, without the jobs' QTEMP libraries.
         profiles: user profiles by name.
-        authorization_lists: by name.
+        authorization_lists: authorization lists by name.
         locks: the object locks: which jobs hold them and which wait for them.
         values: the system values that can be set, by name (QPWDLVL, QMAXSIGN).
 
@@ -148,7 +149,7 @@ class System(SystemBase):
 
     @property
     def date_format(self) -> str:
-        """QDATFMT."""
+        """The system value QDATFMT."""
         return self._core.date_format
 
     @date_format.setter
@@ -157,12 +158,12 @@ class System(SystemBase):
 
     @property
     def closed(self) -> bool:
-        """Whether it is closed; it accepts no further commands then."""
+        """Whether it is closed and accepts no further commands."""
         return self._core.closed
 
     @property
     def failed(self) -> bool:
-        """Whether it was closed as if its process had ended: nothing more reaches the store."""
+        """Whether it was closed as if its process had ended: nothing more is written to the store."""
         return self._core.failed
 
     @failed.setter
@@ -171,7 +172,7 @@ class System(SystemBase):
 
     @property
     def passwords(self) -> PasswordKeeper | None:
-        """Keeps the passwords that CRTUSRPRF and CHGUSRPRF set, on a server; None elsewhere."""
+        """The object that keeps the passwords of CRTUSRPRF and CHGUSRPRF; None without a server."""
         return self._core.profiles.passwords
 
     @passwords.setter
@@ -180,7 +181,7 @@ class System(SystemBase):
 
     @property
     def recorder(self) -> SystemRecorder | None:
-        """Records what happens; None for none."""
+        """Records the events of the system; or None."""
         return self._core.recorder
 
     @recorder.setter
@@ -189,17 +190,17 @@ class System(SystemBase):
 
     @property
     def faults(self) -> FaultHook | None:
-        """A hook for planned faults, asked at each API and command; None for none."""
+        """A hook for planned faults, called before each API and command; or None."""
         return self._core.faults
 
     @faults.setter
     def faults(self, faults: FaultHook | None) -> None:
         core = self._changing()
         core.faults = faults
-        core.forget_places()  # with faults, each command begins by asking for one
+        core.forget_places()  # a command on a cached queue would not call the hook
 
     def _changing(self) -> SystemCore:
-        """Its core, for a change: by its own thread only."""
+        """Its core, for a change; only its own thread may do that."""
         self._core.dispatcher.check_thread()
         return self._core
 
@@ -222,16 +223,16 @@ class System(SystemBase):
     def job(
         self, name: str = "QPADEV0001", user: str = "QPGMR", number: str | None = None, **options: Unpack[JobOptions]
     ) -> Job:
-        """A job; use it in a ``with`` statement, or end it with ``job.end()``.
+        """Create a job; use it in a ``with`` statement, or end it with ``job.end()``.
 
         Args:
             name: job name.
             user: its user profile.
-            number: six digits; the next free ones unless given.
+            number: six digits; by default the next free number.
             options: current_library, library_list, ccsid, run_priority, default_wait (see :class:`Job`).
 
         Raises:
-            ParameterError: a name or number is not one, the profile is not there, or the same job is active.
+            ParameterError: a name or number is not valid, the profile does not exist, or the same job is active.
         """
         core = self._core
         core.check_open()
@@ -259,7 +260,7 @@ class System(SystemBase):
 
         Args:
             call: its program.
-            args: passed on.
+            args: further arguments for the program.
             name: job name.
             user: its user profile.
             options: as for :meth:`job`.
@@ -274,19 +275,19 @@ class System(SystemBase):
         user: str = "QPGMR",
         **options: Unpack[JobOptions],
     ) -> Stepped[T]:
-        """Start a job that is held before each of its APIs and commands: ``step()`` lets it do the next one.
+        """Start a job that stops before each of its APIs and commands; ``step()`` lets it execute the next one.
 
-        For tests of locks, waits and deadlocks, where the order in which two jobs do their commands is the point.
+        Use it for tests of locks, waits and deadlocks, which depend on the order of the commands of two jobs.
 
         Args:
             call: its program, as for :meth:`start`.
-            args: passed on.
+            args: further arguments for the program.
             name: job name.
             user: its user profile.
             options: as for :meth:`job`.
 
         Returns:
-            Who holds it; it stands before its first command.
+            The object that steps the job, which has stopped before its first command.
         """
         job = self.job(name, user, **options)
         stepped = Stepped[T](self.dispatcher)
@@ -296,7 +297,7 @@ class System(SystemBase):
         return stepped
 
     def run(self) -> None:
-        """Run started jobs until none can go on, the clock jumping to their deadlines."""
+        """Run started jobs until none can continue; the clock jumps to their deadlines."""
         self._core.check_open()
         self.dispatcher.run()
 
@@ -305,11 +306,12 @@ class System(SystemBase):
         """Create the data queues of definitions, all of them or none.
 
         Args:
-            definitions: as ``load_definitions`` and the like return them; other kinds of resources are ignored.
-            create_libraries: create the libraries that are not there.
+            definitions: definitions, such as the result of ``load_definitions``; other kinds of resources are ignored.
+            create_libraries: create the libraries that do not exist.
 
         Raises:
-            DefinitionError: a library is not there, or a queue is, or one cannot be made; nothing was created.
+            DefinitionError: a library does not exist, or a queue already exists or cannot be created; nothing was
+                created.
         """
         core = self._core
         core.check_open()
@@ -336,10 +338,10 @@ class System(SystemBase):
         return tuple(create_queue(core, libraries[library], one, SECURITY_OFFICER) for library, one in wanted)
 
     def connect(self, location: str, target: System | RemoteLink) -> None:
-        """Make another system reachable for DDM queues with this RMTLOCNAME or RDB name.
+        """Connect another system under the RMTLOCNAME or RDB name that DDM queues use for it.
 
         Raises:
-            ValueError: a system in this process must share the dispatcher.
+            ValueError: the other system is in this process and has another dispatcher.
         """
         self._core.check_open()
         if isinstance(target, System):
@@ -354,15 +356,15 @@ class System(SystemBase):
         """End its jobs and close its store.
 
         Args:
-            clean: False leaves the store as the end of the process would.
+            clean: False leaves the store as if the process had been killed.
 
         Returns:
-            The started jobs that had not come to their end.
+            The started jobs that had not ended by themselves.
         """
         core = self._changing()
         if core.closed and not core.store.is_open:
             return ()
-        clean = clean and not core.closed  # an exception had cut short an earlier close, which is only finished now
+        clean = clean and not core.closed  # after an interrupted close, only close the files
         core.closed, core.failed = True, not clean
         try:
             return self._end(clean=clean)
