@@ -315,11 +315,14 @@ class TsmodelAttributes(ResourceAttributes, total=False):
     """AUXILIARY, or MAIN, where no restart finds them."""
     recovery: Literal["YES", "yes", "NO", "no"]
     """Whether they are recoverable; not in main storage."""
+    remotesystem: str
+    """The SYSID of the region that owns them; empty for this one. The models of that region then say what they
+    are."""
+    remoteprefix: str
+    """What their names begin with there, no longer than the prefix; the same prefix when not given."""
     expiryint: str | int
     expiryintmin: str | int
     poolname: str | int
-    remoteprefix: str | int
-    remotesystem: str | int
     security: str | int
     userdata1: str | int
     userdata2: str | int

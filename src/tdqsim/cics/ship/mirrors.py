@@ -24,6 +24,7 @@ from tdqsim.cics.kernel.task import abnormal_end
 from tdqsim.cics.model.unit import UOW_ID_LENGTH
 from tdqsim.cics.programs.remote import LinkOrder, serve_link
 from tdqsim.cics.ship.messages import Fields, failure_fields
+from tdqsim.cics.ts.remote import TsReply, TsRequest
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
@@ -523,6 +524,8 @@ def _do(task: MirrorTask, fields: Fields, data: bytes) -> bytes:
         task.writeq_td(fields["queue"], data, nohandle=True)
     elif command == "DELETEQ TD":
         task.deleteq_td(fields["queue"], nohandle=True)
+    elif command in ("WRITEQ TS", "READQ TS", "DELETEQ TS"):
+        return _do_ts(task, command, fields["queue"], TsRequest.from_bytes(data)).to_bytes()
     elif command == "START":
         return take_start(task, StartOrder.from_bytes(data)).encode("latin-1", "replace")
     elif command == "CANCEL":
@@ -533,3 +536,22 @@ def _do(task: MirrorTask, fields: Fields, data: bytes) -> bytes:
         assert task.condition is not None, task
         raise task.condition
     return record
+
+
+def _do_ts(task: MirrorTask, command: str, queue: str, request: TsRequest) -> TsReply:
+    if command == "DELETEQ TS":
+        task.deleteq_ts(queue)
+        return TsReply()
+    if command == "READQ TS":
+        found = task.readq_ts(queue, item=request.item)
+        return TsReply(0, found.numitems, found.data)
+    done = task.writeq_ts(
+        queue,
+        request.data,
+        item=request.item,
+        rewrite=request.rewrite,
+        main=request.main,
+        auxiliary=request.auxiliary,
+        nosuspend=request.nosuspend,
+    )
+    return TsReply(done.item, done.numitems)

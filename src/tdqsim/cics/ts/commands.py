@@ -3,6 +3,7 @@
 READQ TS is not READQ TD: an item stays where it is, a negative LENGTH counts as zero, and no command here has a RESP2.
 WRITEQ TS and DELETEQ TS enqueue on a recoverable queue to the end of the unit of work, READQ TS does not: it may read
 what another unit of work has not committed, and never waits.
+A request for a queue of another region (SYSID, or REMOTESYSTEM of a model) is function-shipped.
 MAIN and AUXILIARY concern the first item of a queue without a model; both are in memory while the region runs.
 """
 
@@ -14,7 +15,8 @@ from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
-from tdqsim.cics.ts.storage import TemporaryStorage
+from tdqsim.cics.ts.remote import TsRequest, ship_ts, where_queue
+from tdqsim.cics.ts.storage import TemporaryStorage, check_length
 from tdqsim.core.dispatch import WAIT
 from tdqsim.facts import Resp
 
@@ -78,9 +80,21 @@ def _enqueue(task: TaskBase, queue: str) -> None:
     ts.change(queue, uow)
 
 
-def _check_system(task: TaskBase, sysid: str | None) -> None:
-    if sysid is not None and sysid.rstrip(" ") != task._region.sysid:
-        raise Condition(Resp.SYSIDERR, detail=f"temporary storage of system {sysid} cannot be reached from here")
+def _cut(data: bytes, length: int | None) -> bytes:
+    """An item that fits the area of READQ.
+
+    Raises:
+        Condition: LENGERR, with what fits.
+    """
+    most = len(data) if length is None else max(length, 0)
+    if most < len(data):
+        raise Condition(
+            Resp.LENGERR,
+            detail=f"LENGTH is {length}, the item has {len(data)} bytes",
+            data=data[:most],
+            length=len(data),
+        )
+    return data
 
 
 @command(
@@ -114,17 +128,22 @@ def writeq_ts(
         main: the queue is in main storage, where this makes it and it has no model: no restart finds it.
         auxiliary: the default.
         nosuspend: accepted; a write never waits.
-        sysid: the system that has the queue: only this one.
+        sysid: the system that owns the queue; the local models are then not looked at.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: INVREQ, ITEMERR, LENGERR, LOCKED, QIDERR, SYSIDERR.
     """
-    _check_system(task, sysid)
+    system, there = where_queue(task, queue, sysid)
     check_sent(from_, length)
     if length is not None and length <= 0:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 and more")
     data = bytes(from_[:length])
+    if system:
+        check_length(data)
+        options = TsRequest(item, rewrite, main, auxiliary, nosuspend, data)
+        done = ship_ts(task, system, "WRITEQ TS", there, options)
+        return TsWritten(done.item, done.numitems)
     ts: TemporaryStorage = task._region.ts
     _enqueue(task, queue)
     number = ts.rewrite(queue, data, item or 0) if rewrite else ts.write(queue, data, main=main)
@@ -154,23 +173,18 @@ def readq_ts(
         length: bytes of the area (INTO); the whole item is given when there is none.
         item: its number; without it the item after the one that any task has read last.
         next: as without ``item``.
-        sysid: the system that has the queue: only this one.
+        sysid: the system that owns the queue; the local models are then not looked at.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: INVREQ, ITEMERR, LENGERR (with ``data`` and ``length``), QIDERR, SYSIDERR.
     """
-    _check_system(task, sysid)
+    system, there = where_queue(task, queue, sysid)
+    if system:
+        _, numitems, data = ship_ts(task, system, "READQ TS", there, TsRequest(None if next else item))
+        return TsItem(_cut(data, length), numitems)
     data, numitems = task._region.ts.read(queue, None if next else item)
-    most = len(data) if length is None else max(length, 0)
-    if most < len(data):
-        raise Condition(
-            Resp.LENGERR,
-            detail=f"LENGTH is {length}, the item has {len(data)} bytes",
-            data=data[:most],
-            length=len(data),
-        )
-    return TsItem(data, numitems)
+    return TsItem(_cut(data, length), numitems)
 
 
 @command("DELETEQ TS", "INVREQ ISCINVREQ LOCKED NOTAUTH QIDERR SYSIDERR", resource="queue")
@@ -185,12 +199,15 @@ def deleteq_ts(
 
     Args:
         queue: 1 to 16 characters.
-        sysid: the system that has the queue: only this one.
+        sysid: the system that owns the queue; the local models are then not looked at.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: INVREQ, LOCKED, QIDERR, SYSIDERR.
     """
-    _check_system(task, sysid)
+    system, there = where_queue(task, queue, sysid)
+    if system:
+        ship_ts(task, system, "DELETEQ TS", there, TsRequest())
+        return
     _enqueue(task, queue)
     task._region.ts.delete(queue)

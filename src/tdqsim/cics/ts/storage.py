@@ -32,7 +32,7 @@ from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 
-__all__ = ["Location", "TemporaryStorage", "TsModel", "TsQueue"]
+__all__ = ["Location", "TemporaryStorage", "TsModel", "TsQueue", "check_length"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("ts") if row["value"].isdigit()}
 _RESERVED: Final = tuple(row["value"] for row in table("ts") if row["name"] == "reserved_prefix")
@@ -71,6 +71,14 @@ class ModelDefinition(Protocol):
     def recovery(self) -> str:
         """YES or NO."""
 
+    @property
+    def remotesystem(self) -> str:
+        """The system that owns the queues; empty for this one."""
+
+    @property
+    def remoteprefix(self) -> str:
+        """What their names begin with there; empty for the same."""
+
 
 class TsModel(NamedTuple):
     """The attributes of temporary storage queues whose names begin alike.
@@ -79,11 +87,15 @@ class TsModel(NamedTuple):
         prefix: 1 to 16 characters.
         location: AUXILIARY or MAIN.
         recovery: whether they are recoverable.
+        remotesystem: the system that owns them; empty for this one.
+        remoteprefix: what their names begin with there, instead of ``prefix``; empty for the same.
     """
 
     prefix: str
     location: Location
     recovery: bool
+    remotesystem: str = ""
+    remoteprefix: str = ""
 
 
 class TsQueue:
@@ -170,7 +182,13 @@ class TemporaryStorage:
         before = self._installed.pop(definition.name, None)
         if before is not None and before in self.models:
             self.models.remove(before)
-        model = TsModel(definition.prefix, definition.location, definition.recovery == "YES")
+        model = TsModel(
+            definition.prefix,
+            definition.location,
+            definition.recovery == "YES",
+            definition.remotesystem,
+            definition.remoteprefix,
+        )
         self._installed[definition.name] = model
         self._add(definition.prefix, model)
 
@@ -314,7 +332,7 @@ class TemporaryStorage:
                 LENGERR: 1 to 32763 bytes are allowed. ITEMERR: the queue has as many items as there may be.
         """
         name = _checked(name)
-        _check_length(data)
+        check_length(data)
         queue = self.queues.get(name)
         if queue is not None and len(queue.items) >= _BOUNDS["items"]:
             raise Condition(Resp.ITEMERR, detail=f"queue {name} has {_BOUNDS['items']} items, which is all it may have")
@@ -337,7 +355,7 @@ class TemporaryStorage:
             Condition: QIDERR, LENGERR, ITEMERR.
         """
         queue = self.find(_checked(name))
-        _check_length(data)
+        check_length(data)
         self._check_item(queue, item)
         if queue.name in self._changes:
             change = self._changes[queue.name][1]
@@ -408,6 +426,11 @@ def _checked(name: str) -> str:
     return name
 
 
-def _check_length(data: bytes) -> None:
+def check_length(data: bytes) -> None:
+    """Refuse an item of a length that no item has.
+
+    Raises:
+        Condition: LENGERR.
+    """
     if not 1 <= len(data) <= _BOUNDS["longest"]:
         raise Condition(Resp.LENGERR, detail=f"the item has {len(data)} bytes; allowed are 1 to {_BOUNDS['longest']}")
