@@ -107,11 +107,11 @@ def test_of_a_task() -> None:
         task = made.task()
         found = []
         for name, _ in methods(task):
-            if task.ended:
+            if task._ended:
                 task = made.task()
             found += bare_errors(getattr(task, name), name)
         assert found == []
-        if not task.ended:
+        if not task._ended:
             task.end(normal=False)
 
 

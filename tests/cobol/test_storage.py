@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from tdqsim.cobol import storage_of
 from tdqsim.errors import TdqError
 
 pytestmark = pytest.mark.cobc
@@ -50,7 +51,7 @@ def waiting(workshop):
 
 
 def test_items_are_read_by_name(waiting):
-    storage = waiting.storage
+    storage = storage_of(waiting)
     assert storage["WS-COUNT"] == 41
     assert storage["ws-small"] == Decimal("-1.25")
     assert storage["WS-PACKED"] == Decimal("12.34")
@@ -64,7 +65,7 @@ def test_items_are_read_by_name(waiting):
 
 
 def test_items_are_set_by_name(waiting, workshop):
-    storage = waiting.storage
+    storage = storage_of(waiting)
     storage["WS-COUNT"] = 1234
     storage["WS-SMALL"] = "-99.01"
     storage["LINE-NO (3)"] = 7
@@ -75,12 +76,12 @@ def test_items_are_set_by_name(waiting, workshop):
 
 
 def test_a_program_goes_on_with_what_was_set(workshop, waiting):
-    waiting.storage["WS-COUNT"] = 77
-    waiting.storage["TAIL"] = "ab"
+    storage_of(waiting)["WS-COUNT"] = 77
+    storage_of(waiting)["TAIL"] = "ab"
     region = workshop.region
     region.start(lambda task: task.suspend())
     region.purge  # noqa: B018
-    assert waiting.storage["WS-COUNT"] == 77
+    assert storage_of(waiting)["WS-COUNT"] == 77
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_a_program_goes_on_with_what_was_set(workshop, waiting):
 )
 def test_a_wrong_name_is_told_why(waiting, name, why):
     with pytest.raises(TdqError, match=why.replace("(", r"\(").replace(")", r"\)")):
-        waiting.storage[name]
+        storage_of(waiting)[name]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_a_wrong_name_is_told_why(waiting, name, why):
 )
 def test_a_value_that_does_not_fit_is_refused(waiting, name, value):
     with pytest.raises(TdqError, match=name):
-        waiting.storage[name] = value
+        storage_of(waiting)[name] = value
 
 
 def test_items_of_local_storage_are_there_while_their_program_runs(workshop):
@@ -146,7 +147,7 @@ def test_items_of_local_storage_are_there_while_their_program_runs(workshop):
         writer.writeq_td("LOGQ", b"GO  ")
         handle = region.start(workshop.programs.handler("LOCALS"))
         region.run()
-        storage = handle.local.storage
+        storage = storage_of(handle.local)
         assert storage["WS-SHARED"] == "SHARED"
         assert storage["LS-FIRST"] == "abc"
         assert storage["LS-SHORT"] == "Hello"
@@ -181,7 +182,7 @@ def test_edited_items_are_text_and_floating_point_is_float(workshop):
     seen = []
 
     def look(_task):
-        storage = shown.local.storage
+        storage = storage_of(shown.local)
         seen.extend(storage[name] for name in ("EDITED", "SHORT-FLOAT", "LONG-FLOAT", "ROW-NO (2)"))
         storage["SHORT-FLOAT"], storage["LONG-FLOAT"] = 0.5, 100.25
 

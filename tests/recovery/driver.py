@@ -119,7 +119,7 @@ class Driver:
 
     def _end(self) -> None:
         task, self.task = self.task, None
-        if task is not None and not task.ended:
+        if task is not None and not task._ended:
             task.end(normal=True)
 
     def cut(self) -> None:

@@ -270,7 +270,7 @@ class World:
             self.tell(f"{letter} is started")
             self.start(letter)
         elif kind < 0.95 and letter in self:
-            waiting = [task for task in self[letter].tasks.values() if task.transid == "MOVE" and task.has_uow]
+            waiting = [task for task in self[letter].tasks.values() if task.transid == "MOVE" and task._has_uow]
             if waiting:
                 self.tell(f"purge a task of {letter}")
                 self[letter].purge(rng.choice(waiting))

@@ -499,4 +499,4 @@ def test_who_meets_damage_is_in_nobodys_way(tmp_path):
         for task in (first, second):
             task.readq_td("LOGQ", nohandle=True)
             assert task.eib.eibresp is Resp.IOERR
-            assert not task.uow.locks
+            assert not task._uow.locks

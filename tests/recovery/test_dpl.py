@@ -252,7 +252,7 @@ def test_synconreturn_commits_the_servers_work_whatever_becomes_of_the_clients(l
 @pytest.mark.rule("DPL-SYNCONRETURN")
 def test_with_synconreturn_the_server_takes_syncpoints(linked: Linked) -> None:
     def program(task: Task) -> None:
-        linked.seen.append(task.startcode)
+        linked.seen.append(task._startcode)
         task.writeq_td("FARQ", b"kept")
         task.syncpoint()
         task.writeq_td("FARQ", b"gone")

@@ -108,7 +108,7 @@ def test_set_uow_is_for_units_of_work_in_doubt(tmp_path):
         expect_rule("REC-SET-UOW-UNKNOWN", region.set_uow, bytes(16), uowstate="COMMIT")
         with region.task() as task:
             task.writeq_td("LOGQ", b"x")
-            expect_rule("REC-SET-UOW-STATE", region.set_uow, task.uow.id, uowstate="COMMIT")
+            expect_rule("REC-SET-UOW-STATE", region.set_uow, task._uow.id, uowstate="COMMIT")
         region.set_uow(branch.uow.id, uowstate="COMMIT")
         expect_rule("REC-SET-UOW-STATE", region.set_uow, branch.uow.id, uowstate="COMMIT")
         branch.forget()
@@ -518,7 +518,7 @@ def test_ids_are_not_given_again_after_a_restart_under_a_clock_that_stands_still
         for _ in range(3):
             with region.task() as task:
                 task.writeq_td("LOGQ", b"x")
-                given.append(task.uow.id)
+                given.append(task._uow.id)
         region.close(clean=False)
         region = make(*([] if not start else [queue("LOGQ")]), store=tmp_path / "store", **start)
     region.close()

@@ -69,7 +69,7 @@ def test_the_end_of_a_block_that_was_interrupted_is_completed(
                     raise ZeroDivisionError
         finally:
             interrupt.__exit__()
-        if not task.ended:  # it was interrupted before it began to end: that is the program's, which has the task
+        if not task._ended:  # it was interrupted before it began to end: that is the program's, which has the task
             assert interrupt.where
             task.end()
         if then == "a run":

@@ -65,20 +65,20 @@ class World:
         """The programs outside go on with their tasks, and end them."""
         self.region.set_terminal("T001", inservice=True)
         for task in self.mine:
-            if not task.ended:
+            if not task._ended:
                 task.syncpoint()
             task.end(normal=True)
         for task in self.region.tasks.values():
-            assert task.strand is not None
+            assert task._strand is not None
         self.region.run()
 
     def _job(self, task: Task) -> None:
-        assert task.strand is not None
+        assert task._strand is not None
         assert self.region.tasks[task.number] is task
         data = task.retrieve(nohandle=True)
-        channel = task.level.channel_name if task.level is not None else ""
+        channel = task._level.channel_name if task._level is not None else ""
         self.ran.append((task.eib.eibtrmid.rstrip(), data, task.eib.eibreqid.rstrip() + channel))
-        queue = {"TRGQ", "TRGL", "TRGT"} & {task.request.queue.name if task.request is not None else ""}
+        queue = {"TRGQ", "TRGL", "TRGT"} & {task._request.queue.name if task._request is not None else ""}
         for name in queue:
             while task.readq_td(name, nohandle=True):
                 pass
@@ -237,7 +237,7 @@ def test_a_wait_that_was_interrupted_leaves_nothing_listed(step: int) -> None:
                 interrupt_again = RaiseAt(number, Boom, PACKAGE)
                 with suppress(Boom), interrupt_again:
                     waiting_for_delay(task)
-                assert task.suspended is None, interrupt.where
+                assert task._suspended is None, interrupt.where
                 task.cancel("NAME", nohandle=True)
                 assert task.eib.eibresp == Resp.NOTFND, interrupt_again.where
                 task.delay(seconds=1, reqid="NAME")

@@ -205,7 +205,7 @@ def test_who_is_refused_is_in_nobodys_way(tmp_path, mine):
         with region.task() as first, region.task() as second:
             for task in (first, second):
                 assert outcome(request, task, mine, "LOGQ") == "LOCKED"
-                assert not task.uow.locks
+                assert not task._uow.locks
 
 
 @pytest.mark.rule("LOCK-REFUSED-KEEPS-NOTHING")
@@ -218,7 +218,7 @@ def test_who_has_waited_and_is_refused_then_is_in_nobodys_way(tmp_path):
 
         def wait(task):
             task.readq_td("LOGQ", nohandle=True)
-            held.append((task.eib.eibresp.name, task.uow.locks[:]))
+            held.append((task.eib.eibresp.name, task._uow.locks[:]))
 
         for _ in range(2):
             region.start(wait)
@@ -240,10 +240,10 @@ def test_who_finds_no_space_is_in_nobodys_way(tmp_path, room):
         with region.task() as first, region.task() as second:
             for task in (first, second):
                 assert outcome(task.writeq_td, "LOGQ", record) == "NOSPACE"
-                assert task.uow.locks == []
+                assert task._uow.locks == []
             assert first.readq_td("LOGQ") == b"one"
             assert outcome(first.writeq_td, "LOGQ", record) == "NOSPACE"
-            assert [lock.end for lock in first.uow.locks] == ["FROMQ"]
+            assert [lock.end for lock in first._uow.locks] == ["FROMQ"]
             assert outcome(second.writeq_td, "LOGQ", record) == "NOSPACE"
             first.syncpoint_rollback()
         assert region.peek("LOGQ") == [b"one"]

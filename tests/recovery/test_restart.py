@@ -323,7 +323,7 @@ def test_a_cold_start_keeps_what_others_will_ask(tmp_path):
     region = make(queue("LOGQ"), store=store)
     with region.task() as task:
         task.writeq_td("LOGQ", b"x")
-        uow = task.uow
+        uow = task._uow
         uow.decision = ("FAR",)
         uow.at_commit = (lambda: decision_kept(uow),)
     for start, expected in (("AUTO", {uow.id: ("FAR",)}), ("COLD", {uow.id: ("FAR",)}), ("INITIAL", {})):
@@ -366,7 +366,7 @@ def test_a_start_that_is_killed_is_made_again_and_forgets_nothing(tmp_path, monk
     region = make(queue("LOGQ"), store=store)
     with region.task() as task:
         task.writeq_td("LOGQ", b"old")
-        uow = task.uow
+        uow = task._uow
         uow.decision = ("FAR",)
         uow.at_commit = (lambda: decision_kept(uow),)
     prepared(region, (WRITEQ, "LOGQ"))
@@ -385,7 +385,7 @@ def test_a_start_that_is_killed_is_made_again_and_forgets_nothing(tmp_path, monk
             assert kept or "INITIAL" in (start, then)
             assert not (kept and then == "INITIAL")
             with after.task() as task:
-                assert task.uow.id > uow.id
+                assert task._uow.id > uow.id
     new = "INITIAL" if "INITIAL" in (start, then) else "COLD"
     if then == "AUTO":
         assert seen <= {("WARM", True), ("EMERGENCY", True), ("EMERGENCY", False), (new, False)}

@@ -180,7 +180,7 @@ def test_a_request_to_a_queue_that_comes_round_waits_for_its_own_unit_of_work(tm
     made = ring(tmp_path)
     with made["NEAR"].task() as task:
         task.writeq_td("LOCL", b"own")
-        with pytest.raises(WouldWaitForever, match=task.uow.id.hex().upper()):
+        with pytest.raises(WouldWaitForever, match=task._uow.id.hex().upper()):
             task.writeq_td("RING", b"round")
         task.syncpoint_rollback()
     made.sysplex.close()

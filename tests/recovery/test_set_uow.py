@@ -17,7 +17,7 @@ def region():
 def inflight(region):
     task = region.task()
     task.writeq_td("LOGQ", b"x")
-    return task.uow.id, task.syncpoint
+    return task._uow.id, task.syncpoint
 
 
 def waiting(region):

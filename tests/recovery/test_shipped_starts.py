@@ -44,7 +44,7 @@ class Started:
 
     def _program(self, task: Task) -> None:
         data = task.retrieve(nohandle=True)
-        self.seen.append((task.assign("APPLID").rstrip(), task.transid, task.startcode, data))
+        self.seen.append((task.assign("APPLID").rstrip(), task.transid, task._startcode, data))
 
     def __getitem__(self, applid: str) -> Region:
         return self.two[applid]

@@ -162,7 +162,7 @@ def test_both_ends_of_a_distributed_unit_of_work(two):
         (here,), (there,) = links(two.near), links(two.far)
         assert " ".join((here["ROLE"], there["ROLE"])) == rule("UOWLINK-ROLES").message
         assert shown(here) == shown(there) == rule("UOWLINK-REGION").message
-        assert (here["LINK"], here["SYSID"], here["UOW"]) == ("FAR", "FARR", task.uow.id.ljust(16, b"\0"))
+        assert (here["LINK"], here["SYSID"], here["UOW"]) == ("FAR", "FARR", task._uow.id.ljust(16, b"\0"))
         assert (there["LINK"], there["SYSID"]) == ("NEAR", "NEAR")
         assert (here["HOST"], here["PORT"], here["RMIQFY"], here["URID"]) == ("", 0, "", "")
         assert here["XID"] == here["BRANCHQUAL"] == bytes(64)

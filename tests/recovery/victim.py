@@ -188,7 +188,7 @@ class Life:
     # -- definitions ----------------------------------------------------------------------------------------------
 
     def create(self, task: Any, number: int) -> None:
-        if not task.has_uow:  # CREATE is a syncpoint
+        if not task._has_uow:  # CREATE is a syncpoint
             queue, kind = self.pick.choice(DYNAMIC), self.pick.choice(KINDS)
             if queue not in task.region.tdqueues:
                 text = f"TYPE(INTRA) RECOVSTATUS({kind})"
@@ -199,7 +199,7 @@ class Life:
         self.told(number, ("disable", queue), lambda: task.set_tdqueue(queue, enablestatus="DISABLED"))
 
     def discard(self, task: Any, number: int) -> None:
-        if not task.has_uow:  # DISCARD of a LOGICAL queue is a syncpoint
+        if not task._has_uow:  # DISCARD of a LOGICAL queue is a syncpoint
             queue = self.pick.choice(DYNAMIC)
             self.told(number, ("discard", queue), lambda: task.discard_tdqueue(queue))
 
@@ -260,7 +260,7 @@ def keep_what_was_rolled_back() -> None:
     def forget(self: Any, also: Any = None) -> None:
         work = next((work for work in self.works.values() if work.written), None)
         if work is not None:
-            self.region.hardening.commit((work,))
+            self._region.hardening.commit((work,))
         ended(self, also)
 
     ended = UnitOfWork.back_out

@@ -143,7 +143,7 @@ def test_the_latch_of_a_logical_queue_was_set_by_a_commit_and_is_known_after_a_r
         with region.task(transid="FILL") as task:
             task.writeq_td("TRGQ", b"1")
             task.writeq_td("TRGQ", b"2")
-            uow = task.uow.id.hex().upper()
+            uow = task._uow.id.hex().upper()
         said = f"by the commit of unit of work {uow} of task {task.number} FILL, when the queue held 2 records."
         assert said in str(region.explain("TRGQ"))
         region.close(clean=False)
@@ -194,7 +194,7 @@ def test_a_remote_queue_is_asked_about_where_it_is() -> None:
             told = here.explain("REMQ")
             assert "In region CICB: Queue FARQ is logically recoverable and ENABLED" in str(told)
             assert told.commands["WRITEQ TD"].outcome == "WAIT"
-            assert f"queue FARQ of region CICB: the TOQ end is held by {task.uow.title}" in str(told)
+            assert f"queue FARQ of region CICB: the TOQ end is held by {task._uow.title}" in str(told)
         link.cut()
         assert "READQ TD would get SYSIDERR: connection CICB is released: the link is down." in str(
             here.explain("REMQ")

@@ -57,10 +57,10 @@ class Task(TaskBase):
     @property
     def commarea(self) -> memoryview | None:
         """The COMMAREA of the program that runs, as storage that its caller sees; None for none."""
-        return self.level.commarea if self.level is not None else None
+        return self._level.commarea if self._level is not None else None
 
     _region: RegionData
-    level: ProgramLevel | None
+    _level: ProgramLevel | None
 
     writeq_td = td.writeq_td
     """Write a record to the end of a queue."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tdqsim.cobol.mismatch import CobolWarning
     from tdqsim.cobol.pages import Conversion
     from tdqsim.cobol.programs import CobolPrograms
+    from tdqsim.cobol.storage import storage_of
     from tdqsim.cobol.stubs import Stub, StubAnswer
     from tdqsim.cobol.trace import Trace
     from tdqsim.cobol.translate import CobolError
@@ -34,6 +35,7 @@ __all__ = [
     "StubAnswer",
     "Trace",
     "compile_program",
+    "storage_of",
 ]
 
 __getattr__, __dir__ = load_late(
@@ -43,6 +45,7 @@ __getattr__, __dir__ = load_late(
         ".mismatch": ("CobolWarning",),
         ".pages": ("Conversion",),
         ".programs": ("CobolPrograms",),
+        ".storage": ("storage_of",),
         ".stubs": ("StubAnswer", "Stub"),
         ".trace": ("Trace",),
         ".translate": ("CobolError",),

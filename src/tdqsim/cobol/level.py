@@ -28,6 +28,7 @@ from itertools import count
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Task
+from tdqsim.cics.internals import handles_of, level_of, set_handles
 from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
 from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
 from tdqsim.cics.kernel.task import to_abend
@@ -39,7 +40,7 @@ from tdqsim.cobol.display import DisplayLines, current_date
 from tdqsim.cobol.eib_area import EibArea
 from tdqsim.cobol.pages import converted
 from tdqsim.cobol.settings import Settings, Verb
-from tdqsim.cobol.storage import TaskStorage
+from tdqsim.cobol.storage import TaskStorage, storage_of
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.cobol.view import ProgramStorage
 from tdqsim.errors import TdqError
@@ -221,13 +222,12 @@ class Level:
         Raises:
             TaskReturn: RETURN, XCTL. Abend, Condition: it ended so. CobolFailure comes as the cause of ASRA and AICA.
         """
-        storage = task.storage
-        if storage is None:
-            storage = task.storage = TaskStorage()
+        storage = storage_of(task)
         self.task, self.storage, self.run_number = task, storage, next(_RUNS)
         commarea = None
-        if task.level is not None:
-            self._commarea = task.level.commarea
+        level = level_of(task)
+        if level is not None:
+            self._commarea = level.commarea
             commarea = self.commarea_address
         library, settings = self.libcob, self.settings
         wanted = 2 if settings.on_statement is not None else len(_COVERAGE)
@@ -330,7 +330,7 @@ class Level:
             self._turn_to(serial, library)
         else:
             task = self.task
-            self._frames.append((serial, task.handles))
+            self._frames.append((serial, handles_of(task)))
 
     def _turn_to(self, serial: int, library: Libcob) -> None:
         """Switch frames: to a new one, or to one whose CALLs have ended."""
@@ -338,11 +338,11 @@ class Level:
         known = {frame[0] for frame in self._frames}
         bottom = serial if serial in known else library.below()
         while self._frames and self._frames[-1][0] != bottom:
-            _serial, task.handles = self._frames.pop()
+            set_handles(task, self._frames.pop()[1])
         if serial not in known:
-            self._frames.append((serial, task.handles))
+            self._frames.append((serial, handles_of(task)))
             if len(self._frames) > 1:
-                task.handles = NO_HANDLES
+                set_handles(task, NO_HANDLES)
 
     def _handles(self, error: Abend | Condition) -> bool:
         """Whether a HANDLE ABEND label of this level takes it."""
@@ -354,19 +354,19 @@ class Level:
         return True
 
     def _abend_label(self) -> AbendLabel | None:
-        label = self.task.handles.abend
+        label = handles_of(self.task).abend
         return label if isinstance(label, AbendLabel) and label.run == self.run_number else None
 
     def _disarm(self, error: BaseException) -> None:
         """The abend exit is out of action from here on."""
-        handles = self.task.handles
-        self.task.handles = handles._replace(abend=None, cancelled=handles.abend)
+        handles = handles_of(self.task)
+        set_handles(self.task, handles._replace(abend=None, cancelled=handles.abend))
         self.task.abcode = to_abend(self.task, error).code
 
     def failure(self) -> bool:
         """The program at the top of the level has failed: whether it goes on at the label of its abend exit."""
         while len(self._frames) > 1:
-            _serial, self.task.handles = self._frames.pop()
+            set_handles(self.task, self._frames.pop()[1])
         label = self._abend_label()
         if label is None:
             return False

@@ -1,7 +1,7 @@
 """The storage of one task's COBOL programs: areas from GETMAIN and the like, and the programs' items by name.
 
-``task.storage["WS-COUNT"]`` is an item of the program that runs, or waits, at the lowest level of the task, or of one
-above it; see :mod:`~tdqsim.cobol.view` for the names.
+``storage_of(task)["WS-COUNT"]`` is an item of the program that runs, or waits, at the lowest level of the task, or of
+one above it; see :mod:`~tdqsim.cobol.view` for the names.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import ctypes
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tdqsim.cics.internals import keep_storage, kept_storage
 from tdqsim.cobol.view import ProgramStorage
 from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
+    from tdqsim.cics import Task
     from tdqsim.cobol.display import DisplayLines
     from tdqsim.core.dispatch import Timer
 
     Buffer = ctypes.Array[ctypes.c_char]
 
-__all__ = ["TaskStorage"]
+__all__ = ["TaskStorage", "storage_of"]
 
 
 class RunningLevel(Protocol):
@@ -124,3 +126,16 @@ class TaskStorage:
             self._held = {}
         buffer = self._held[key] = ctypes.create_string_buffer(data, max(len(data), 1))
         return ctypes.addressof(buffer)
+
+
+def storage_of(task: Task) -> TaskStorage:
+    """The storage of a task's COBOL programs, as ``storage_of(task)["WS-COUNT"]``.
+
+    Args:
+        task: a task that runs COBOL programs, or waits in one.
+    """
+    storage = kept_storage(task)
+    if not isinstance(storage, TaskStorage):
+        storage = TaskStorage()
+        keep_storage(task, storage)
+    return storage

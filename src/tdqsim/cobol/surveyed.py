@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Region
+from tdqsim.cics.internals import strand_of
 from tdqsim.cobol.compiler import Options, compile_program
 from tdqsim.cobol.level import CobolFailure
 from tdqsim.cobol.program_commands import Unserved
@@ -62,7 +63,7 @@ def _run(asked: Mapping[str, Any]) -> tuple[str, str]:
         )
         region.register("SURV", programs.program(source))
         region.screens.type("T001", "SURV")
-        handle = next(iter(region.tasks.values())).strand
+        handle = strand_of(next(iter(region.tasks.values())))
         region.run()
         if handle is None or not handle.done:
             return "yes", "waits for input"

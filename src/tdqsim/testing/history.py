@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
+from tdqsim.cics.internals import clock_of, request_of, suspended_of, unit_of
 from tdqsim.cics.look.state import QueueState, intra_states
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
@@ -224,7 +225,7 @@ class History:
         """See :class:`tdqsim.cics.Recorder`."""
         region = task.region
         now = region.clock.time_ns()
-        uow = task.uow.id if task.has_uow else b""
+        uow = _uow_id(task)
         queue = self._queue_of(region, command, arguments)
         if isinstance(outcome, Condition):
             resp, length = outcome.resp.name, outcome.length or 0
@@ -242,7 +243,7 @@ class History:
 
     def task_waits(self, task: Task, what: str, holder: str) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
-        kind, name = task.suspended or ("", "")
+        kind, name = suspended_of(task) or ("", "")
         info = {"what": what, "kind": kind, "name": name, **({"holder": holder} if holder else {})}
         self._of_wait("WAIT", task, info)
 
@@ -251,24 +252,24 @@ class History:
         self._of_wait("GOES ON", task, {})
 
     def _of_wait(self, kind: str, task: Task, info: Mapping[str, str]) -> None:
-        uow = task.uow.id if task.has_uow else b""
+        uow = _uow_id(task)
         now = task.region.clock.time_ns()
         self.trace((kind, task.number, "", b"", now, task.transid, uow, "NORMAL", 0, 0, info))
 
     def unit_of_work_ends(self, uow: UnitOfWork) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
         if uow.locks:
-            self.trace(("COMMITTING", uow.taskid, "", b"", uow.region.clock.time_ns(), uow.transid, uow.id))
+            self.trace(("COMMITTING", uow.taskid, "", b"", clock_of(uow).time_ns(), uow.transid, uow.id))
 
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
         if uow.locks:
             kind = "COMMIT" if committed else "BACKOUT"
-            self.trace((kind, uow.taskid, "", b"", uow.region.clock.time_ns(), uow.transid, uow.id))
+            self.trace((kind, uow.taskid, "", b"", clock_of(uow).time_ns(), uow.transid, uow.id))
 
     def task_started(self, task: Task) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
-        request = task.request
+        request = request_of(task)
         queue = request.queue.name if request is not None else ""
         info = {"facility": request.facility, "cycle": request.cycle} if request is not None else {}
         now = task.region.clock.time_ns()
@@ -276,7 +277,8 @@ class History:
 
     def task_ended(self, task: Task, *, normal: bool) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
-        queue = task.request.queue.name if task.request is not None else ""
+        request = request_of(task)
+        queue = request.queue.name if request is not None else ""
         info = {} if normal else {"abend": task.abcode or "yes"}
         now = task.region.clock.time_ns()
         self.trace(("END", task.number, queue, b"", now, task.transid, "", "NORMAL", 0, 0, info))
@@ -363,6 +365,11 @@ def story_of(events: Iterable[AnyEvent], queue: str, record: bytes) -> Events:
         elif isinstance(event, Event) and event.kind in ("COMMIT", "BACKOUT") and event.uow in units:
             found.append(event)
     return found
+
+
+def _uow_id(task: Task) -> bytes:
+    uow = unit_of(task)
+    return b"" if uow is None else uow.id
 
 
 def _written(arguments: Mapping[str, object]) -> bytes:

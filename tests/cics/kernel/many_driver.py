@@ -66,7 +66,7 @@ class Driver:
         self.program(task, slot)
 
     def program(self, task: Task, slot: Slot) -> None:
-        slot.task, slot.strand = task, task.strand
+        slot.task, slot.strand = task, task._strand
         while True:
             letter = self.region.dispatcher.wait(slot.next_letter, slot.box)
             if letter == ("return",):
@@ -139,7 +139,9 @@ class Driver:
     def shown(self) -> Any:
         self.region.dispatcher.run_ready()
         numbers = {
-            slot.task.number: name for name, slot in self.slots.items() if slot.task is not None and not slot.task.ended
+            slot.task.number: name
+            for name, slot in self.slots.items()
+            if slot.task is not None and not slot.task._ended
         }
         ends = self.ends(numbers)
         waits = {name: self.waits(number, ends) for number, name in numbers.items()}

@@ -40,7 +40,7 @@ def test_the_level_starts_one_task(make_region: Make, recovstatus: str) -> None:
     def payp(task: Task) -> None:
         eib = task.eib
         facts.append(
-            (task.startcode, task.assign("QNAME", "USERID"), eib.eibtrnid, eib.eibtrmid, eib.eibcalen, eib.eibaid)
+            (task._startcode, task.assign("QNAME", "USERID"), eib.eibtrnid, eib.eibtrmid, eib.eibcalen, eib.eibaid)
         )
         expect_rule("TASK-ASSIGN-FACILITY", task.assign, "FACILITY")
         expect_rule("IC-RETRIEVE-ENDDATA", task.retrieve)

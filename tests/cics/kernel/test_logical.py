@@ -164,9 +164,9 @@ def test_a_reader_waits_past_the_committed_records(region: Region, commits: bool
         handle = region.start(program)
         region.dispatcher.run_ready()
         assert not handle.done
-        waiting = next(task for task in region.tasks.values() if task.suspended)
-        assert waiting.suspended == ("TD_READ", "LOGQ")
-        assert waiting.uow.waitstate is Cvda.WAITING
+        waiting = next(task for task in region.tasks.values() if task._suspended)
+        assert waiting._suspended == ("TD_READ", "LOGQ")
+        assert waiting._uow.waitstate is Cvda.WAITING
         if again:  # the writer writes again before the reader has its turn
             writer._outside = False
         writer.syncpoint() if commits else writer.syncpoint_rollback()
@@ -187,7 +187,7 @@ def test_nosuspend_never_waits(region: Region) -> None:
         writer.readq_td("LOG2", nohandle=True)
         reader.execute("READQ TD QUEUE('LOGQ') INTO(REC) NOSUSPEND", {"REC": b""})  # QBUSY has no abend: it is ignored
         assert reader.eib.eibresp.name == rule("LOCK-QBUSY-DEFAULT").resp
-        assert not reader.uow.locks  # what was refused keeps nothing
+        assert not reader._uow.locks  # what was refused keeps nothing
         raising(reader, "QBUSY")
         expect_rule("LOCK-QBUSY-NOSUSPEND", reader.readq_td, "LOGQ", nosuspend=True)
         expect_rule("LOCK-QBUSY-NOSUSPEND", reader.readq_td, "LOG2", nosuspend=True)  # a reader's lock as well
@@ -292,7 +292,7 @@ def prepared(region: Region, queue: str = "LOGQ") -> Any:
     task = region.task()
     task.readq_td(queue, nohandle=True)
     task.writeq_td(queue, b"doubt")
-    uow = task.uow
+    uow = task._uow
     uow.prepare()
     return task, uow
 
@@ -321,7 +321,7 @@ def test_locks_of_a_shunted_unit_of_work(make_region: Callable[..., Region], wai
     fill(region, "SHQ", b"a", b"b")
     holder = region.task()
     holder.writeq_td("SHQ", b"doubt")
-    uow = holder.uow
+    uow = holder._uow
     early = region.start(lambda task: task.writeq_td("SHQ", b"early"))
     region.dispatcher.run_ready()
     uow.prepare()

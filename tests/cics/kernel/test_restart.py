@@ -246,7 +246,7 @@ def test_a_prepared_unit_of_work_survives_with_its_locks(
     task.writeq_td("LOGQ", b"4" * 3000)
     task.writeq_td("LOGQ", b"5" * 3000)
     task.deleteq_td("LOG2")
-    uow = task.uow
+    uow = task._uow
     uow.coordinator = "XA.42"
     uow.prepare()
     uow.shunt(link="CICB")

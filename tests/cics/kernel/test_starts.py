@@ -105,7 +105,7 @@ def test_data_that_the_started_task_does_not_retrieve_goes_with_it(region: Regio
 
 def test_starts_without_data_at_a_terminal_have_a_task_each(region: Region) -> None:
     seen: list[str] = []
-    region.register("LATE", lambda task: seen.append(task.startcode))
+    region.register("LATE", lambda task: seen.append(task._startcode))
     for _ in range(3):
         region.execute("START TRANSID('LATE') TERMID('T001')", {})
     region.run()

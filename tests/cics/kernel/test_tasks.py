@@ -427,7 +427,7 @@ def test_start_runs_later_on_the_simulated_clock(region: Region) -> None:
 
     @region.transaction("LATE")
     def late(task: Task) -> None:
-        seen.append((task.retrieve(), task.startcode, region.clock.time_ns()))
+        seen.append((task.retrieve(), task._startcode, region.clock.time_ns()))
         expect_rule("IC-RETRIEVE-ENDDATA", task.retrieve)
 
     with freeze_time("2026-01-01"):
@@ -502,7 +502,7 @@ def test_start_and_cancel_conditions(region: Region) -> None:
 @pytest.mark.rule("IC-START-PROTECT")
 def test_start_protect_waits_for_the_commit(region: Region) -> None:
     seen: list[str] = []
-    region.register("LATE", lambda task: seen.append(task.startcode))
+    region.register("LATE", lambda task: seen.append(task._startcode))
     with region.task() as task:
         task.start("LATE", protect=True)
         task.syncpoint_rollback()
@@ -517,7 +517,7 @@ def test_start_protect_waits_for_the_commit(region: Region) -> None:
 @pytest.mark.rule("IC-CANCEL-PROTECT")
 def test_a_start_protect_can_be_cancelled_once_it_is_committed(region: Region) -> None:
     seen: list[str] = []
-    region.register("LATE", lambda task: seen.append(task.startcode))
+    region.register("LATE", lambda task: seen.append(task._startcode))
     with region.task() as task:
         early = task.start("LATE", protect=True, seconds=5)
         expect_rule("IC-CANCEL-PROTECT", task.cancel, early)

@@ -62,7 +62,7 @@ def test_a_task_is_purged(word):
         result = cemt(reg, f"S TASK({second.number}) {word}")
         assert result.rows[0].outcome == rule("CEMT-TASK").message
         with pytest.raises(Exception, match="AEXY"):
-            second.strand.result()
+            second._strand.result()
         assert second.number not in reg.tasks
         again = cemt(reg, f"S TASK({second.number}) {word}")
         assert (again.errors, again.rows[0].outcome) == (1, "NOT FOUND")

@@ -47,7 +47,7 @@ def test_a_name_of_enq_is_shown_with_its_owner_and_who_waits_for_it(reg):
         handle = reg.start(lambda task: task.enq("PAYROLL"))
         reg.run()
         first, second = enqueues(reg)
-        uow = owner.uow.id.ljust(16, b"\0")
+        uow = owner._uow.id.ljust(16, b"\0")
         assert (first["RELATION"], first["TASKID"], first["TRANSID"]) == ("OWNER", owner.number, "OWNR")
         assert first["UOW"] == uow
         assert (second["RELATION"], second["UOW"]) == ("WAITER", NO_UOW)  # it has done nothing else yet
@@ -67,7 +67,7 @@ def test_names_of_either_lifetime_are_shown(reg):
     with reg.task() as task:
         task.enq("FOR UOW")
         task.enq("FOR TASK", task=True)
-        here = task.uow.id.ljust(16, b"\0")
+        here = task._uow.id.ljust(16, b"\0")
         assert {(each["RESOURCE"], each["UOW"]) for each in enqueues(reg)} == {("FOR UOW", here), ("FOR TASK", here)}
         task.syncpoint()
         (left,) = enqueues(reg)
@@ -78,7 +78,7 @@ def test_names_of_either_lifetime_are_shown(reg):
             "",
         )
         task.writeq_td("LOGQ", b"x")
-        assert {each["UOW"] for each in enqueues(reg)} == {task.uow.id.ljust(16, b"\0")}
+        assert {each["UOW"] for each in enqueues(reg)} == {task._uow.id.ljust(16, b"\0")}
     assert enqueues(reg) == []
 
 
@@ -143,12 +143,12 @@ def test_filters_on_start(reg):
         one.enq("LOG2")
         two.writeq_td("LOG2", b"x")
         two.enq("LOG2 ")
-        assert short(enqueues(reg, uow=two.uow.id)) == [("OWNER", "LOG2", "TOQ", "TWO"), ("OWNER", "LOG2", "", "TWO")]
+        assert short(enqueues(reg, uow=two._uow.id)) == [("OWNER", "LOG2", "TOQ", "TWO"), ("OWNER", "LOG2", "", "TWO")]
         assert len(enqueues(reg, resource="LOG2")) == 3
         assert [each["RESLEN"] for each in enqueues(reg, resource="LOG2", reslen=4)] == [4, 4]
         assert [each["RESLEN"] for each in enqueues(reg, resource="LOG2", reslen=5)] == [4, 5]  # the queue, and "LOG2 "
-        assert enqueues(reg, resource="LOG2", uow=one.uow.id, enqscope="PLEX") == []
-        assert short(enqueues(reg, resource="LOG2", uow=one.uow.id, enqscope="    ")) == [("OWNER", "LOG2", "", "ONE")]
+        assert enqueues(reg, resource="LOG2", uow=one._uow.id, enqscope="PLEX") == []
+        assert short(enqueues(reg, resource="LOG2", uow=one._uow.id, enqscope="    ")) == [("OWNER", "LOG2", "", "ONE")]
         assert condition(reg.inquire_enq_start, uow=b"\xff" * 16) == (Resp.UOWNOTFOUND, 1)
 
 

@@ -40,7 +40,7 @@ def shunt(reg, name="TERQ"):
     task = reg.task(transid="PAYP")
     task.__enter__()
     task.writeq_td(name, b"indoubt")
-    uow = task.uow
+    uow = task._uow
     uow.prepare()
     uow.shunt(link="CICB")
     task._unit = None

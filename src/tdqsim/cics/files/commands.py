@@ -249,7 +249,7 @@ def startbr(
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 33, 42, NOTFND 80.
     """
     found = task._region.files.find(file, "BROWSE")
-    browses = task._region.files.of(task.uow).browses
+    browses = task._region.files.of(task._uow).browses
     if (found.name, reqid) in browses:
         raise Condition(Resp.INVREQ, 33, f"a browse of file {found.name} with REQID {reqid} is on already")
     search = Search.of(found, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
@@ -298,7 +298,7 @@ def resetbr(
     search = Search.of(found, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
     if set(search.key) != {0xFF}:
         find(found, search)
-    task._region.files.of(task.uow).browses[found.name, reqid] = _browse(search)
+    task._region.files.of(task._uow).browses[found.name, reqid] = _browse(search)
 
 
 @command("READNEXT", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
@@ -381,4 +381,4 @@ def endbr(task: TaskBase, file: FileName, *, reqid: ReqId = 0, nohandle: Flag = 
     """
     found = task._region.files.find(file, "BROWSE")
     started(task, found, reqid, 35)
-    del task._region.files.of(task.uow).browses[found.name, reqid]
+    del task._region.files.of(task._uow).browses[found.name, reqid]

@@ -139,7 +139,7 @@ def hold(task: TaskBase, file: FileEntry, key: bytes, *, token: bool) -> int:
         Condition: INVREQ 28: the task holds another record of the file, without TOKEN.
     """
     files = task._region.files
-    has = files.of(task.uow)
+    has = files.of(task._uow)
     held = has.held.setdefault(file.name, [])
     if held and not token:
         raise Condition(Resp.INVREQ, 28, f"a record of {file.name} is held for update already")
@@ -150,7 +150,7 @@ def hold(task: TaskBase, file: FileEntry, key: bytes, *, token: bool) -> int:
 
 
 def _lock(task: TaskBase, file: FileEntry, key: bytes) -> None:
-    files, uow = task._region.files, task.uow
+    files, uow = task._region.files, task._uow
 
     def attempt() -> object:
         owner = files.holder(file, key, uow)
@@ -170,7 +170,7 @@ def let_go(task: TaskBase, file: FileEntry, token: int | None) -> None:
         Condition: INVREQ 47: no record is held by that token.
     """
     files: Files = task._region.files
-    has = files.of(task.uow)
+    has = files.of(task._uow)
     held = has.held.get(file.name, [])
     if token is not None:
         held = [_held(task, file, token, 47)]
@@ -180,7 +180,7 @@ def let_go(task: TaskBase, file: FileEntry, token: int | None) -> None:
 
 def _held(task: TaskBase, file: FileEntry, token: int | None, otherwise: int) -> Held:
     files: Files = task._region.files
-    has = files.of(task.uow)
+    has = files.of(task._uow)
     held = has.held.get(file.name, [])
     found = next((one for one in held if one.token == (token or 0)), None)
     if found is None:
@@ -192,7 +192,7 @@ def _free(task: TaskBase, file: FileEntry, held: Held | None) -> None:
     if held is None:
         return
     files = task._region.files
-    has = files.of(task.uow)
+    has = files.of(task._uow)
     has.held[file.name] = [one for one in has.held.get(file.name, []) if one is not held]
     if not any(data is file.data and key == held.key for data, key, _record in has.undo):
         has.locked.discard((id(file.data), held.key))
@@ -203,7 +203,7 @@ def _change(task: TaskBase, file: FileEntry, records: Mapping[bytes, bytes | Non
     """Change records, those of a recoverable file so that a backout undoes it; what was held for it is free then."""
     files = task._region.files
     if file.recoverable:
-        files.of(task.uow).undo.extend((file.data, key, file.data.records.get(key)) for key in records)
+        files.of(task._uow).undo.extend((file.data, key, file.data.records.get(key)) for key in records)
     files.change(file, records, lambda: _free(task, file, held))
 
 
@@ -307,7 +307,7 @@ def started(task: TaskBase, file: FileEntry, reqid: int, missing: int) -> Browse
         Condition: INVREQ with the RESP2 of the command: there is none.
     """
     files: Files = task._region.files
-    has = files.of(task.uow)
+    has = files.of(task._uow)
     found = has.browses.get((file.name, reqid))
     if found is None:
         raise Condition(Resp.INVREQ, missing, f"no browse of file {file.name} with REQID {reqid} is on")

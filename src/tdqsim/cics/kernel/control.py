@@ -126,7 +126,7 @@ def abend(
     if not 0 < len(abcode) <= 4:
         raise UsageError(f"ABEND ABCODE({abcode!r}): allowed are 1 to 4 characters")
     if cancel:
-        task.handles = task.handles._replace(abend=None, cancelled=None)
+        task._handles = task._handles._replace(abend=None, cancelled=None)
     raise Abend(abcode)
 
 
@@ -235,24 +235,24 @@ def assign(task: TaskBase, *options: AssignOption, nohandle: Flag = False) -> An
 
 
 def _qname(task: TaskBase) -> str:
-    if task.request is None:
+    if task._request is None:
         raise Condition(Resp.INVREQ, _NO_ATI, "the task was not started by a transient data queue")
-    return task.request.queue.name
+    return task._request.queue.name
 
 
 def _facility(task: TaskBase) -> str:
-    if task.facility is None:
+    if task._facility is None:
         raise Condition(Resp.INVREQ, detail="the task has no principal facility")
-    return task.facility.name
+    return task._facility.name
 
 
 def _fci(task: TaskBase) -> bytes:
     """The facility control indicator: what kind of principal facility the task has."""
-    if task.facility is not None:
+    if task._facility is not None:
         return _FCI["terminal"]
-    if task.request is not None:
+    if task._request is not None:
         return _FCI["queue"]
-    return _FCI["interval control" if task.startcode.startswith("S") else "none"]
+    return _FCI["interval control" if task._startcode.startswith("S") else "none"]
 
 
 def _terminal(value: Callable[[TaskBase], object]) -> Callable[[TaskBase], object]:
@@ -260,7 +260,7 @@ def _terminal(value: Callable[[TaskBase], object]) -> Callable[[TaskBase], objec
 
     def get(task: TaskBase) -> object:
         check_subset(task)
-        if task.facility is None:
+        if task._facility is None:
             raise Condition(Resp.INVREQ, _NO_TERMINAL, "the task has no terminal")
         return value(task)
 
@@ -273,7 +273,7 @@ def _given(value: object, _task: TaskBase) -> object:
 
 def _level(task: TaskBase, name: str, otherwise: object) -> object:
     """What the program's level has; a task without levels is at the top."""
-    return otherwise if task.level is None else getattr(task.level, name)
+    return otherwise if task._level is None else getattr(task._level, name)
 
 
 def _twa_length(task: TaskBase) -> int:
@@ -286,10 +286,10 @@ ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
     "APPLID": lambda task: task._region.applid,
     "FACILITY": _facility,
     "FCI": _fci,
-    "NETNAME": lambda task: "" if task.facility is None else task.facility.name,
-    "PROGRAM": lambda task: _level(task, "program", task.program),
+    "NETNAME": lambda task: "" if task._facility is None else task._facility.name,
+    "PROGRAM": lambda task: _level(task, "program", task._program),
     "QNAME": _qname,
-    "STARTCODE": lambda task: task.startcode,
+    "STARTCODE": lambda task: task._startcode,
     "SYSID": lambda task: task._region.sysid,
     "USERID": lambda task: task.userid,
     "ABPROGRAM": lambda task: task._abprogram,

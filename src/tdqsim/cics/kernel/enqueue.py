@@ -67,7 +67,7 @@ def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool
             if found.holds or not found.waiting.is_first(region.dispatcher.current):
                 return WAIT
             found.owner, found.since_ns = task, region.clock.time_ns()
-        holder = task if for_task else task.uow
+        holder = task if for_task else task._uow
         region.enqueued.setdefault(holder, {})[name] = found
         found.holds[holder] = found.holds.get(holder, 0) + 1
         return None
@@ -91,7 +91,7 @@ def give_up(task: TaskData, resource: object, *, for_task: bool, length: int | N
         UsageError, Condition: as :func:`acquire`.
     """
     enqueue = task._region.enqueues.get(_name(task, resource, length))
-    holder = task if for_task else task.uow if task.has_uow else None
+    holder = task if for_task else task._uow if task._has_uow else None
     if enqueue is None or holder not in enqueue.holds:
         return
     enqueue.holds[holder] -= 1

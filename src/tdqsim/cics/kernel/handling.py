@@ -72,8 +72,8 @@ def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
         UsageError: an unknown condition, more than 16, or something that cannot be called.
     """
     _at_most(labels, "HANDLE CONDITION")
-    active = dict(task.handles.labels)
-    ignored = set(task.handles.ignored)
+    active = dict(task._handles.labels)
+    ignored = set(task._handles.ignored)
     for name, label in labels.items():
         resp = _condition(name)
         ignored.discard(resp)
@@ -84,7 +84,7 @@ def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
             if not callable(label):
                 raise UsageError(f"HANDLE CONDITION {name}: {label!r} cannot be called; allowed are callables and None")
             active[resp] = label
-    task.handles = task.handles._replace(labels=active, ignored=frozenset(ignored))
+    task._handles = task._handles._replace(labels=active, ignored=frozenset(ignored))
 
 
 @command("IGNORE CONDITION")
@@ -96,8 +96,8 @@ def ignore_condition(task: TaskBase, *conditions: str) -> None:
     """
     _at_most(conditions, "IGNORE CONDITION")
     found = {_condition(name) for name in conditions}
-    labels = {resp: label for resp, label in task.handles.labels.items() if resp not in found}
-    task.handles = task.handles._replace(labels=labels, ignored=task.handles.ignored | found)
+    labels = {resp: label for resp, label in task._handles.labels.items() if resp not in found}
+    task._handles = task._handles._replace(labels=labels, ignored=task._handles.ignored | found)
 
 
 @command("HANDLE AID", "INVREQ")
@@ -114,7 +114,7 @@ def handle_aid(task: TaskBase, /, **labels: AidLabel | None) -> None:
         UsageError: an unknown key, more than 16, or something that cannot be called.
     """
     _at_most(labels, "HANDLE AID")
-    active = dict(task.handles.aids)
+    active = dict(task._handles.aids)
     for name, label in labels.items():
         if name.upper() not in AID_NAMES:
             raise UsageError(f"{name!r} is no key; allowed are {', '.join(AID_NAMES)}")
@@ -123,7 +123,7 @@ def handle_aid(task: TaskBase, /, **labels: AidLabel | None) -> None:
         active.pop(name.upper(), None)
         if label is not None:
             active[name.upper()] = label
-    task.handles = task.handles._replace(aids=active)
+    task._handles = task._handles._replace(aids=active)
 
 
 @command("HANDLE ABEND")
@@ -152,19 +152,19 @@ def handle_abend(
         raise UsageError("HANDLE ABEND takes one of program, cancel and reset")
     if program is not None and not callable(program):
         raise UsageError(f"HANDLE ABEND: {program!r} cannot be called; allowed are callables")
-    handles = task.handles
+    handles = task._handles
     if program is not None:
-        task.handles = handles._replace(abend=program, cancelled=None)
+        task._handles = handles._replace(abend=program, cancelled=None)
     elif reset:
-        task.handles = handles._replace(abend=handles.abend or handles.cancelled, cancelled=None)
+        task._handles = handles._replace(abend=handles.abend or handles.cancelled, cancelled=None)
     else:
-        task.handles = handles._replace(abend=None, cancelled=handles.abend or handles.cancelled)
+        task._handles = handles._replace(abend=None, cancelled=handles.abend or handles.cancelled)
 
 
 @command("PUSH HANDLE")
 def push_handle(task: TaskBase) -> None:
     """Suspend all HANDLE and IGNORE commands until POP HANDLE."""
-    task.handles = NO_HANDLES._replace(below=task.handles)
+    task._handles = NO_HANDLES._replace(below=task._handles)
 
 
 @command("POP HANDLE", "INVREQ")
@@ -174,6 +174,6 @@ def pop_handle(task: TaskBase, *, nohandle: Flag = False) -> None:
     Raises:
         Condition: INVREQ: there was no PUSH HANDLE.
     """
-    if task.handles.below is None:
+    if task._handles.below is None:
         raise Condition(Resp.INVREQ, detail="POP HANDLE without a PUSH HANDLE before it")
-    task.handles = task.handles.below
+    task._handles = task._handles.below

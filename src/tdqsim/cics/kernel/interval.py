@@ -251,7 +251,7 @@ def take_start(task: TaskBase, order: StartOrder) -> str:
     request.deadline_ns = moment_of_day(task, now, span) if when.of_day else now + span
     request.userid = request.userid or task.userid
     request.reqid = request.reqid or region.starts.next_reqid()
-    region.starts.take(request, task.uow if order.protect else None)
+    region.starts.take(request, task._uow if order.protect else None)
     return request.reqid
 
 
@@ -309,16 +309,16 @@ def retrieve(
 def _next_data(task: TaskBase, *, waits: bool) -> StartRequest:
     """The START whose data RETRIEVE gives next: the task's own, then those that have expired for its terminal."""
     starts = task._region.starts
-    if not task.startcode.startswith("S"):
+    if not task._startcode.startswith("S"):
         raise Condition(Resp.ENDDATA, detail="the task was not started by START")
     found = task._start_data or starts.next_in_line(task)
-    if found is None and waits and task.facility is not None:
+    if found is None and waits and task._facility is not None:
         found = wait(
             task,
             lambda: starts.next_in_line(task) or (None if starts.quiesced else WAIT),
             starts.waiting,
             _ICGTWAIT,
-            task.facility.name,
+            task._facility.name,
         )
     if found is None:
         raise Condition(Resp.ENDDATA, detail="no START has left data for this task, or it is used up")

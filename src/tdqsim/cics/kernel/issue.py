@@ -75,7 +75,7 @@ def issued(
     @wraps(work)
     def issue(task: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         region = task._region
-        if task.ended or region.closed or get_ident() != region.dispatcher.thread:
+        if task._ended or region.closed or get_ident() != region.dispatcher.thread:
             refuse(task, name)
         if kwargs:
             for each in kwargs.keys() & flags:

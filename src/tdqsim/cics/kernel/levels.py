@@ -23,14 +23,14 @@ _OUTSIDE_SUBSET: Final = 200
 
 def level_of(task: TaskData) -> ProgramLevel:
     """The level of the program that runs; at the top it is made when it is first asked for."""
-    if task.level is None:
-        task.level = ProgramLevel(task.program, None, None)
-    return task.level
+    if task._level is None:
+        task._level = ProgramLevel(task._program, None, None)
+    return task._level
 
 
 def program_of(task: TaskData) -> str:
     """The name of the program that runs."""
-    return task.program if task.level is None else task.level.program
+    return task._program if task._level is None else task._level.program
 
 
 def check_subset(task: TaskData, *, syncpoint: bool = False) -> None:
@@ -43,7 +43,7 @@ def check_subset(task: TaskData, *, syncpoint: bool = False) -> None:
     Raises:
         Condition: INVREQ 200.
     """
-    level = task.level
+    level = task._level
     if level is not None and level.subset and (level.subset == "D" or not syncpoint):
         why = f"program {level.program} runs by a distributed program link, which does not allow the command"
         raise Condition(Resp.INVREQ, _OUTSIDE_SUBSET, why)

@@ -237,7 +237,7 @@ class Starts:
         if request.key and request.handle.done:
             self._forget(request)
         elif request.key:
-            self.consumed(request, request.handle.local.uow)
+            self.consumed(request, request.handle.local._uow)
         request.taken = True
 
     def _leave_line(self, request: StartRequest) -> None:
@@ -251,7 +251,7 @@ class Starts:
 
     def next_in_line(self, task: TaskData) -> StartRequest | None:
         """The first request in the line of a task at a terminal; None when there is none."""
-        facility = task.facility
+        facility = task._facility
         line = None if facility is None else self.lines.get((task.transid, facility.name))
         return next(iter(line), None) if line else None
 
@@ -261,7 +261,7 @@ class Starts:
             self._leave_line(request)
             request.taken = True
             if request.key:
-                self.consumed(request, task.uow)
+                self.consumed(request, task._uow)
 
     def consumed(self, request: StartRequest, uow: UnitOfWork) -> None:
         """A recoverable request leaves the store with the unit of work that has taken it, however that ends."""

@@ -115,11 +115,11 @@ class TaskBase(TaskData):
         Without one the error goes on.
         """
         while True:
-            handles = self.handles
+            handles = self._handles
             if handles.abend is None or isinstance(error, RegionClosed):
                 raise error
             abend = to_abend(self, error)
-            self.handles = handles._replace(abend=None, cancelled=handles.abend)
+            self._handles = handles._replace(abend=None, cancelled=handles.abend)
             try:
                 return handles.abend(abend)
             except TaskReturn as leave:
@@ -146,7 +146,7 @@ class TaskBase(TaskData):
             raise
 
     def _end(self, *, normal: bool) -> None:
-        self.ended, self._queues = True, _NO_QUEUES
+        self._ended, self._queues = True, _NO_QUEUES
         try:
             if self._unit is not None:
                 take_rollback(self)
@@ -154,8 +154,8 @@ class TaskBase(TaskData):
             self._browses = _NO_BROWSES
             self._leave_region(normal=normal)
             self._settled = self._unit is None
-            if self.request is not None:
-                self.strand = None  # no one has its handle, and it refers to the task: both can go now
+            if self._request is not None:
+                self._strand = None  # no one has its handle, and it refers to the task: both can go now
 
     def _leave_region(self, *, normal: bool) -> None:
         """Its unit of work is settled: its QZEROs, its ENQs, its queue's cycle and its facility are so too."""
@@ -171,13 +171,13 @@ class TaskBase(TaskData):
                 region.ati.emptied(queue, cycle)
         if region.enqueued:
             release_all(region, self)
-        facility = self.facility
+        facility = self._facility
         if facility is not None and facility.task is self:
             facility.task = None
         if region.closed:
             return
-        if self.request is not None:
-            region.ati.task_ended(self.request, normal=normal)
+        if self._request is not None:
+            region.ati.task_ended(self._request, normal=normal)
         if facility is not None:
             region.ati.serve(facility)
 
@@ -201,11 +201,11 @@ class TaskBase(TaskData):
 
     def _leave(self, error: BaseException | None) -> bool:
         """End the block; True if it ended normally after all."""
-        if self.ended:
+        if self._ended:
             self.end(normal=False)
             return False
         if error is not None and not isinstance(error, TaskReturn):
-            if not isinstance(error, Exception) or isinstance(error, RegionClosed) or self.handles.abend is None:
+            if not isinstance(error, Exception) or isinstance(error, RegionClosed) or self._handles.abend is None:
                 if isinstance(error, Exception):
                     to_abend(self, error)
                 self.end(normal=False)
@@ -224,7 +224,7 @@ def refuse(task: TaskData, name: str) -> None:
     region.dispatcher.check_thread()
     if region.closed:
         raise RegionClosed(f"{name}: the region {region.applid} {region.why_closed}")
-    if task.ended:
+    if task._ended:
         raise UsageError(f"{name}: task {task.number} {task.transid} has ended")
 
 
@@ -246,7 +246,7 @@ def respond(task: TaskData, condition: Condition, name: str, resource: str, *, n
     if task._outside:
         let_others_run(task)
     value = cast("T", condition.data or otherwise)
-    handles = task.handles
+    handles = task._handles
     if nohandle:
         return value
     if condition.resp is Resp.NORMAL:  # all went well, and RESP2 says what else there is to know
@@ -369,6 +369,6 @@ def abnormal_end(task: TaskData, abend: Abend) -> None:
     region.log.warning(
         "abend", transid=task.transid, task=task.number, abcode=abend.code, cause=repr(abend.cause), exc_info=abend
     )
-    termid = task.facility.name if task.facility is not None else ""
+    termid = task._facility.name if task._facility is not None else ""
     task.end(normal=False)
     region.messages.write("DFHAC2236", transid=task.transid, abcode=abend.code, program=task._abprogram, termid=termid)

@@ -139,13 +139,13 @@ class Tasks(Generic[K]):
         if reqid:
             task.eib.eibreqid = reqid
         if level is not None:
-            task.level = level
+            task._level = level
             task.eib.eibcalen = len(level.commarea or b"")
-        task.strand = strand = Strand(dispatcher, task, region, task._run, task, task.end)
+        task._strand = strand = Strand(dispatcher, task, region, task._run, task, task.end)
         try:
             self.known[number] = task
             if facility is not None:
-                task.facility = facility
+                task._facility = facility
                 task.eib.eibtrmid = facility.name
                 facility.task = task
             if region.is_watched and region.recorder is not None:
@@ -159,7 +159,7 @@ class Tasks(Generic[K]):
 
     def purge(self, handle: Strand | TaskData, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""
-        strand = handle if isinstance(handle, Strand) else handle.strand
+        strand = handle if isinstance(handle, Strand) else handle._strand
         return strand is not None and strand.cancel(Abend(code, detail="the task was purged"))
 
     def finish_ends(self) -> None:

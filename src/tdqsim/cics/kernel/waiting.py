@@ -37,7 +37,7 @@ def park(
     name: str,
     timeout_ns: int | None = None,
 ) -> T:
-    """Wait; ``task.suspended`` shows for what meanwhile.
+    """Wait; INQUIRE TASK shows for what meanwhile.
 
     Args:
         attempt: what is tried, again and again.
@@ -56,7 +56,7 @@ def park(
     before = strand.local
     try:
         try:
-            task.suspended, strand.local = (kind, name), task
+            task._suspended, strand.local = (kind, name), task
             region.tasks.setdefault(task.number, task)
             if region.recorder is not None:
                 what = queue.holders() if queue.holders is not None else ""
@@ -71,7 +71,7 @@ def park(
 
 
 def _unpark(task: TaskData, strand: Strand, before: object) -> None:
-    if task.suspended is None:
+    if task._suspended is None:
         return
     region, strand.local = task._region, before
     if task._implicit and region.tasks.get(task.number) is task:
@@ -79,7 +79,7 @@ def _unpark(task: TaskData, strand: Strand, before: object) -> None:
     _unit_waits(task, Cvda.WAITING, Cvda.ACTIVE)
     if region.recorder is not None:
         region.recorder.task_goes_on(task)
-    task.suspended = None
+    task._suspended = None
 
 
 def _unit_waits(task: TaskData, before: Cvda, after: Cvda) -> None:

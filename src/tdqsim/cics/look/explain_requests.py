@@ -239,7 +239,7 @@ def _next_record(task: TaskBase, queue: IntraTdQueue) -> Any:
 
 def _work(task: TaskBase, queue: IntraTdQueue) -> tuple[Any, LogicalWork | None]:
     """The task's unit of work, and what it has done to the queue, as far as there is any."""
-    uow = task.uow if task.has_uow else None
+    uow = task._uow if task._has_uow else None
     return uow, None if uow is None else uow.works.get(queue)
 
 
@@ -268,7 +268,7 @@ _OF: Final[dict[str, Callable[[Any, IntraTdQueue, int], None]]] = {READQ: _readq
 
 def _ask_for(lock: Lock, task: TaskBase) -> None:
     """What getting one end would meet."""
-    met = ASKED[lock.standing(task.uow if task.has_uow else None)]
+    met = ASKED[lock.standing(task._uow if task._has_uow else None)]
     if met is None:
         ahead = f"{len(lock.waiting)} wait for it already" if lock.waiting else ""
         held = lock.holder() if lock.owner is not None else "about to be given on"

@@ -411,7 +411,7 @@ def tasks_of(region: RegionData) -> Iterator[TaskState]:
     """The tasks of a region, in order of their start. A call from outside has a task on its caller's strand."""
     lent = {id(strand.local): strand for strand in region.dispatcher.strands if strand.local is not None}
     for task in region.tasks.values():
-        yield _task(task, task.strand if task.strand is not None else lent.get(id(task)))
+        yield _task(task, task._strand if task._strand is not None else lent.get(id(task)))
 
 
 def _task(task: TaskData, strand: Strand | None) -> TaskState:
@@ -421,12 +421,12 @@ def _task(task: TaskData, strand: Strand | None) -> TaskState:
         task.number,
         task.transid,
         task.userid,
-        task.startcode,
-        queue=task.request.queue.name if task.request is not None else "",
+        task._startcode,
+        queue=task._request.queue.name if task._request is not None else "",
         waits_for=waits_for.name if waits_for is not None else "",
-        suspended=task.suspended,
+        suspended=task._suspended,
         until_ns=until_ns or 0,
-        uow=task._unit.id.hex().upper() if task._unit is not None and task.has_uow else "",
+        uow=task._unit.id.hex().upper() if task._unit is not None and task._has_uow else "",
         strand=strand.name if strand is not None else "",
     )
 

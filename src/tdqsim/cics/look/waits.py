@@ -67,13 +67,13 @@ def blocked(region: RegionData) -> Iterator[Wait]:
         owner = enqueue.owner
         holder = f"task {owner.number} {owner.transid}" if owner is not None else "another task"
         name = repr(enqueue.resource)
-        strand = owner.strand if owner is not None else None
+        strand = owner._strand if owner is not None else None
         yield from _waiting(enqueue.waiting, strand, holder, f"ENQ {name}", "ENQ", name)
 
 
 def _at_queue(queue: IntraTdQueue) -> Iterator[Wait]:
     for lock in queue.locks:
-        strand = lock.owner.task.strand if lock.owner is not None and lock.owner.task is not None else None
+        strand = lock.owner.task._strand if lock.owner is not None and lock.owner.task is not None else None
         holder, name = holder_of(lock), queue.name
         if lock.in_use:
             yield from _waiting(lock.waiting, strand, holder, f"{lock.end} of {name}", "END", name, lock.end)

@@ -99,7 +99,7 @@ class Recorder(Protocol[Task_contra]):
         """A unit of work was committed or backed out; its locks are still held."""
 
     def task_started(self, task: Task_contra) -> None:
-        """A task was attached; ``task.request`` says for which queue's cycle, if for any."""
+        """A task was attached; its EIB and ASSIGN STARTCODE say how."""
 
     def task_ended(self, task: Task_contra, *, normal: bool) -> None:
         """A task has ended; its unit of work is settled."""

@@ -32,44 +32,43 @@ class TaskData:
     Attributes with an underscore are for this room only: kernel, uow, queues and what carries out commands.
 
     Attributes:
-        _region: where it runs, with its parts.
         number: EIBTASKN.
         transid: its transaction.
-        program: the program's name.
         userid: whose authority it has.
         eib: the EXEC interface block.
-        startcode: ``TD`` terminal input, ``S`` START, ``SD`` START with data, ``QD`` transient data, ``U`` the program
-            outside.
-        facility: its terminal or session, or None.
-        request: the queue's request that started it, or None.
         condition: the last condition of a command that was not raised; LENGERR's true length is found there.
         abcode: the code of its abend; empty while it has none.
-        handles: HANDLE and IGNORE, and what PUSH HANDLE has suspended of them.
-        level: the level of the program that runs; None at the top.
-        storage: what programs in another language have there, such as the items of a COBOL program by name; None
-            before the first.
-        suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
-        strand: its strand; None for the program outside, and when a task that a queue has started is over.
-        ended: whether it is over.
         _abprogram: the program that has abended last; empty while none has.
-        _outside: whether its commands are issued by the program outside the strands.
+        _browses: the browses that are open, by resource type; they end with the task.
+        _dtimout_ns: how long it may wait inside a command; None for no limit.
+        _ended: whether it is over.
+        _facility: its terminal or session, or None.
+        _handles: HANDLE and IGNORE, and what PUSH HANDLE has suspended of them.
         _implicit: whether it is one command with a syncpoint of its own.
         _is_mirror: whether it carries out the requests of another region.
-        _browses: the browses that are open, by resource type; they end with the task.
-        _start_data: the START whose data RETRIEVE gives first; None when there is none, or it has been given.
+        _level: the level of the program that runs; None at the top.
+        _outside: whether its commands are issued by the program outside the strands.
+        _program: the program's name.
+        _queues: what it looks queues up in; empty when it has ended.
         _qzero: logically recoverable queues read to QZERO in units of work that have committed, and the cycle that was
             on, or had been the last, when each was.
-        _queues: what it looks queues up in; empty when it has ended.
-        _unit: its unit of work; None before the first recoverable request. An ended one is treated as None.
         _recorded: whether the region's recorder has been notified of its end.
-        _dtimout_ns: how long it may wait inside a command; None for no limit.
+        _region: where it runs, with its parts.
+        _request: the queue's request that started it, or None.
+        _start_data: the START whose data RETRIEVE gives first; None when there is none, or it has been given.
+        _startcode: ``TD`` terminal input, ``S`` START, ``SD`` START with data, ``QD`` transient data, ``U`` the program
+            outside.
+        _storage: what programs in another language keep for the task; None before the first.
+        _strand: its strand; None for the program outside, and when a task that a queue has started is over.
+        _suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
+        _unit: its unit of work; None before the first recoverable request. An ended one is treated as None.
     """
 
     __slots__ = (
-        "_abprogram", "_browses", "_dtimout_ns", "_entered", "_implicit", "_outside", "_queues", "_qzero",
-        "_recorded", "_region", "_settled", "_start_data", "_unit", "_work", "abcode", "condition", "eib", "ended",
-        "facility", "handles", "level", "number", "program", "request", "startcode", "storage", "strand", "suspended",
-        "transid", "userid",
+        "_abprogram", "_browses", "_dtimout_ns", "_ended", "_entered", "_facility", "_handles",
+        "_implicit", "_level", "_outside", "_program", "_queues", "_qzero", "_recorded", "_region", "_request",
+        "_settled", "_start_data", "_startcode", "_storage", "_strand", "_suspended", "_unit", "_work", "abcode",
+        "condition", "eib", "number", "transid", "userid",
     )  # fmt: skip
 
     _is_mirror: ClassVar[bool] = False
@@ -90,27 +89,27 @@ class TaskData:
         self._region = region
         self.number = number
         self.transid = transid
-        self.program = program or transid
+        self._program = program or transid
         self._work = work  # of a task that is a strand: its program, and the arguments beside the task
         self.userid = userid
         self.eib = Eib(transid, number, region.clock.time_ns(), region.zone)
-        self.startcode = startcode
-        self.facility: Facility | None = None
-        self.request = request
+        self._startcode = startcode
+        self._facility: Facility | None = None
+        self._request = request
         self.condition: Condition | None = None
         self.abcode = self._abprogram = ""
         self._outside = False
         self._implicit = False
-        self.handles = NO_HANDLES
+        self._handles = NO_HANDLES
         self._browses: Mapping[str, Any] = _NONE
         self._start_data: StartRequest | None = None
         self._qzero: dict[IntraTdQueue, int] = _NO_QZERO
-        self.level: ProgramLevel | None = None
-        self.storage: Any = None
-        self.suspended: tuple[str, str] | None = None
-        self.strand: Strand | None = None
+        self._level: ProgramLevel | None = None
+        self._storage: Any = None
+        self._suspended: tuple[str, str] | None = None
+        self._strand: Strand | None = None
         self._dtimout_ns = dtimout_ns
-        self.ended = False
+        self._ended = False
         self._unit: UnitOfWork | None = None
         self._queues: Mapping[str, RequestTarget] = region.directory.queues
         self._entered = self._settled = self._recorded = False
@@ -119,7 +118,7 @@ class TaskData:
         return f"task {self.number} {self.transid}"
 
     def __repr__(self) -> str:
-        return f"<Task {self.number} {self.transid}{' ended' if self.ended else ''}>"
+        return f"<Task {self.number} {self.transid}{' ended' if self._ended else ''}>"
 
     @property
     def region(self) -> RegionData:
@@ -127,12 +126,12 @@ class TaskData:
         return self._region
 
     @property
-    def has_uow(self) -> bool:
+    def _has_uow(self) -> bool:
         """Whether a unit of work has begun: a recoverable request was made since the last syncpoint."""
         return self._unit is not None and not self._unit.ended
 
     @property
-    def uow(self) -> UnitOfWork:
+    def _uow(self) -> UnitOfWork:
         """The unit of work; it begins when it is first asked for."""
         uow = self._unit
         if uow is not None and uow.ended:

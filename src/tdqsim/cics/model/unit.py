@@ -189,11 +189,6 @@ class UnitOfWork:
         return f"<UnitOfWork {self.title} {self.state.name} {self.waitstate.name}>"
 
     @property
-    def region(self) -> RegionData:
-        """The region in which it runs."""
-        return self._region
-
-    @property
     def title(self) -> str:
         """``unit of work 00..1A of task 42 PAYP``, for people."""
         facts = self.facts
@@ -424,7 +419,7 @@ class UnitOfWork:
         for latch in self._due if committed else ():
             region.ati.begin(latch)
         if committed and self.qzero:
-            if task is not None and not task.ended:
+            if task is not None and not task._ended:
                 task._qzero = {**task._qzero, **self.qzero}
             else:
                 for queue, cycle in self.qzero.items():

@@ -174,7 +174,7 @@ def xctl(
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     found = find_program(task, program)
     copy = None if area is None else memoryview(bytearray(area))
-    up = task.level.up if task.level is not None else None
+    up = task._level.up if task._level is not None else None
     with on_level(task, ProgramLevel(program, copy, up, given, program_of(task))):
         value = run_program(task, found)
     raise TaskReturn(value)

@@ -204,9 +204,9 @@ def serve_link(task: TaskBase, name: str, order: LinkOrder) -> bytes:
         RegionClosed, LinkDown, WouldWaitForever: it was ended while it waited.
     """
     system, there, transid = where_program(task, name, None, order.transid or None)
-    before = task.startcode
+    before = task._startcode
     above = ProgramLevel(order.invoker, None, None)
-    above.subset = task.startcode = "DS" if order.apart else "D"
+    above.subset = task._startcode = "DS" if order.apart else "D"
     try:
         with on_level(task, above):
             if system:
@@ -217,7 +217,7 @@ def serve_link(task: TaskBase, name: str, order: LinkOrder) -> bytes:
                     _commit(task)
             return back.to_bytes()
     finally:
-        task.startcode = before
+        task._startcode = before
 
 
 def _run_here(task: TaskBase, name: str, passed: Passed) -> Passed:

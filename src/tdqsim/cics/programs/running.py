@@ -42,8 +42,8 @@ def find_program(task: TaskBase, name: str) -> Program:
 @contextmanager
 def on_level(task: TaskBase, level: ProgramLevel) -> Iterator[None]:
     """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
-    before = task.level, task.handles, task.eib.eibcalen
-    task.level, task.handles = level, NO_HANDLES
+    before = task._level, task._handles, task.eib.eibcalen
+    task._level, task._handles = level, NO_HANDLES
     task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
     try:
         yield
@@ -51,7 +51,7 @@ def on_level(task: TaskBase, level: ProgramLevel) -> Iterator[None]:
         note_failure(task, error)
         raise
     finally:
-        task.level, task.handles, task.eib.eibcalen = before
+        task._level, task._handles, task.eib.eibcalen = before
 
 
 def run_program(task: TaskBase, program: Program) -> object:
@@ -61,8 +61,8 @@ def run_program(task: TaskBase, program: Program) -> object:
     except TaskReturn as leave:
         return leave.value
     except Exception as error:
-        leave_by = task.handles.abend
+        leave_by = task._handles.abend
         if leave_by is None:
             raise
-        task.handles = task.handles._replace(abend=None, cancelled=leave_by)
+        task._handles = task._handles._replace(abend=None, cancelled=leave_by)
         return leave_by(to_abend(task, error))

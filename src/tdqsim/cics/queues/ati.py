@@ -247,7 +247,7 @@ class Ati:
             return True
         region = self._region
         waiting = (request for facility in region.facilities.values() for request in facility.requests)
-        requests = chain((task.request for task in region.tasks.values()), waiting)
+        requests = chain((task._request for task in region.tasks.values()), waiting)
         return queue.latched is not None and any(request is queue.latched for request in requests)
 
     def gone(self, queue: IntraTdQueue) -> None:
@@ -283,13 +283,13 @@ class Ati:
         """The queue whose cycle a unit of work holds, or would hold if it were shunted now; empty for none."""
         if uow.id in self._held:
             return self._held[uow.id].queue.name
-        latch: Latch | None = uow.task.request if uow.task is not None else None
+        latch: Latch | None = uow.task._request if uow.task is not None else None
         return latch.queue.name if latch is not None and latch.queue.latched is latch else ""
 
     def hold(self, uow: UnitOfWork) -> None:
         """A unit of work is about to be shunted: if its task was triggered, its queue's cycle is held."""
-        if self.cycle_of(uow) and uow.task is not None and uow.task.request is not None:
-            self._hold(uow, _HeldCycle(uow.task.request.queue, restarted=False))
+        if self.cycle_of(uow) and uow.task is not None and uow.task._request is not None:
+            self._hold(uow, _HeldCycle(uow.task._request.queue, restarted=False))
 
     def hold_again(self, uow: UnitOfWork, queue: IntraTdQueue) -> None:
         """After a restart: a unit of work is shunted still that holds a queue's cycle."""

@@ -110,7 +110,7 @@ def decide(queue: TdQueue, command: str) -> Resp | None:
 
 def owns_an_end(task: TaskData, queue: TdQueue) -> bool:
     """Whether the task's unit of work has one of the queue's ends."""
-    return task.has_uow and any(lock.owner is task._unit for lock in queue.locks)
+    return task._has_uow and any(lock.owner is task._unit for lock in queue.locks)
 
 
 def refusal(queue: TdQueue, command: str) -> Condition:

@@ -27,7 +27,7 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
     if uow is None:
         uow = task._region.recovery.new(task)
     elif uow.ended:
-        uow = task.uow
+        uow = task._uow
     size = len(data)
     had = queue.write_end.taken_by is uow
     if had:
@@ -62,7 +62,7 @@ def read(queue: IntraTdQueue, task: TaskData, busy: bool, _length: int | None) -
     if uow is None:
         uow = task._region.recovery.new(task)
     elif uow.ended:
-        uow = task.uow
+        uow = task._uow
     if queue.read_end.taken_by is not uow:
         data = _read_first(queue, task, uow, busy)
     else:
@@ -129,7 +129,7 @@ def attempt(work: LogicalWork, write_end: Lock, uow: UnitOfWork) -> bytes | Wait
 
 def clear(queue: IntraTdQueue, task: TaskData) -> None:
     """DELETEQ TD."""
-    uow = task.uow
+    uow = task._uow
     work = uow.on(queue)
     had = queue.read_end.owner is uow
     _acquire(task, uow, queue.read_end)
@@ -179,7 +179,7 @@ def _try(task: TaskData, lock: Lock) -> WaitMark | None:
         lock.refused()
         raise Condition(Resp.LOCKED, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
     if lock.owner is None and lock.waiting.is_first(task._region.dispatcher.current):
-        lock.take(task.uow, task._region.clock.time_ns())
+        lock.take(task._uow, task._region.clock.time_ns())
         return None
     return WAIT
 

@@ -61,7 +61,7 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
         emptied(queue, task)
         return None
     # A command that is a task of its own has no unit of work left to fail.
-    meta = _NO_META if task._implicit else task.uow.remember_read(queue, stored.now.first, data)
+    meta = _NO_META if task._implicit else task._uow.remember_read(queue, stored.now.first, data)
     hardening.commit((work,), meta)
     queue.reads += 1
     if stored.now.first > queue.free_at:

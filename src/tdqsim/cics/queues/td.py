@@ -123,7 +123,7 @@ def readq_td(
             return read_negative(found, task, length) or b""
         # HANDLE CONDITION QBUSY is as good as NOSUSPEND
         if nosuspend is False:
-            busy = task.handles is not NO_HANDLES and not nohandle and Resp.QBUSY in task.handles.labels
+            busy = task._handles is not NO_HANDLES and not nohandle and Resp.QBUSY in task._handles.labels
         else:
             check_flag(_READQ, "nosuspend", nosuspend)
             busy = True
@@ -178,7 +178,7 @@ def deleteq_td(task: TaskBase, queue: QueueName, *, sysid: Sysid = None, nohandl
 
 
 def _find(task: TaskBase, command: str, queue: object, sysid: str | None) -> RequestTarget:
-    if task.ended or task._region.closed:
+    if task._ended or task._region.closed:
         refuse(task, command)
     return task._region.directory.find(queue, sysid)
 

@@ -297,7 +297,7 @@ class Mirrors:
         task, current = mirror.task, region.dispatcher.current
         task.hops = fields["hops"]
         task._dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
-        task.strand = current if current.local is not None or self.waits_turn else None
+        task._strand = current if current.local is not None or self.waits_turn else None
         return mirror
 
     def _mirror_for(self, fields: Fields, order: LinkOrder | None) -> Mirror:
@@ -369,8 +369,8 @@ class Mirrors:
     def _release_if_idle(self, key: str, mirror: Mirror) -> None:
         """A mirror that has touched nothing recoverable ends with its reply."""
         task = mirror.task
-        if task.has_uow or (mirror.stays and not task.ended):
-            uow = task.uow
+        if task._has_uow or (mirror.stays and not task._ended):
+            uow = task._uow
             if mirror.stays or uow.locks or uow.physical or uow.participants or uow.kept:
                 if mirror.part is None or mirror.part.uow is not uow:
                     mirror.part = Subordinate(uow, key, self.name)

@@ -232,10 +232,10 @@ class LinkEnd:
         if not isinstance(task, TaskBase):
             return dispatcher.wait(attempt, self._awaited)
         try:
-            task.suspended = (_IRLINK, self.name)
+            task._suspended = (_IRLINK, self.name)
             return dispatcher.wait(attempt, self._awaited)
         finally:
-            task.suspended = None
+            task._suspended = None
 
     def _open_channel(self) -> MessageChannel:
         if self._channel is None or self._channel.is_lost:
@@ -329,7 +329,7 @@ class LinkEnd:
     ) -> bytes:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`. The whole record comes back, whatever the area holds."""
         request = self._request(task, command, queue, nosuspend=nosuspend)
-        uow = task.uow
+        uow = task._uow
         try:
             branch = self._branch(uow)
             if length is not None and length < 0 and not branch.is_lost:
@@ -357,7 +357,7 @@ class LinkEnd:
         except Condition as condition:
             resp2 = _NOT_CONNECTED if condition.resp is Resp.SYSIDERR else condition.resp2
             raise Condition(condition.resp, resp2, condition.detail) from condition
-        uow = task.uow
+        uow = task._uow
         branch = self._branch(uow)
         if apart and (branch.held or branch.is_lost):
             raise Condition(Resp.INVREQ, _IN_CONVERSATION, f"{self!r}: SYNCONRETURN, but the unit of work is there too")
@@ -394,10 +394,10 @@ class LinkEnd:
         """
         hops = self._check_way(task)
         key = ""
-        if task.has_uow:
-            if self._is_lost(task.uow):
+        if task._has_uow:
+            if self._is_lost(task._uow):
                 raise Condition(Resp.SYSIDERR, detail=f"{self!r}: it was lost during this unit of work")
-            key = self.name_of(task.uow)
+            key = self.name_of(task._uow)
         return self.link.foreseen(self, key, task.userid, hops)
 
     def _is_lost(self, uow: UnitOfWork) -> bool:

@@ -76,8 +76,8 @@ _IRLINK: Final = "IRLINK"
 
 def _strand(task: TaskData, region: RegionData) -> Strand | None:
     """The strand on which a task runs or waits; None for one of the program outside that does neither."""
-    if task.strand is not None:
-        return task.strand
+    if task._strand is not None:
+        return task._strand
     dispatcher = region.dispatcher
     return next((each for each in (dispatcher.outside, *dispatcher.strands) if each.local is task), None)
 
@@ -100,14 +100,14 @@ def _wait(task: TaskData, region: RegionData) -> _Suspended | None:
     """What a task waits for; None when it does not wait."""
     strand = _strand(task, region)
     if strand is None:  # a mirror works only while its requester's command runs; whoever has another one runs it
-        return _Suspended(_IRLINK, task.uow.link if task.has_uow else "", 0) if task._is_mirror else None
+        return _Suspended(_IRLINK, task._uow.link if task._has_uow else "", 0) if task._is_mirror else None
     if strand.local is not task:  # the strand is another task's at the moment: the requester's, or its mirror's
         other: TaskBase = strand.local
         since_ns = strand.since_ns if strand.waiting_for is not None else 0
         return None if other._region is region else _Suspended(_IRLINK, _link_to(region, other._region), since_ns)
     if strand.waiting_for is None:
         return None
-    kind, name = task.suspended or ("", "")
+    kind, name = task._suspended or ("", "")
     return _Suspended(kind, name, strand.since_ns)
 
 
@@ -116,21 +116,21 @@ def _link_to(region: RegionData, other: RegionData) -> str:
 
 
 def _facility(task: TaskData, _region: RegionData) -> str:
-    if task.facility is not None:
-        return str(task.facility.name)
-    return str(task.request.queue.name) if task.request is not None else ""
+    if task._facility is not None:
+        return str(task._facility.name)
+    return str(task._request.queue.name) if task._request is not None else ""
 
 
 def _facilitytype(task: TaskData, _region: RegionData) -> Cvda:
-    if task.facility is not None:
+    if task._facility is not None:
         return Cvda.TERM
-    return Cvda.DEST if task.request is not None else Cvda.TASK
+    return Cvda.DEST if task._request is not None else Cvda.TASK
 
 
 def _runstatus(task: TaskData, region: RegionData) -> Cvda:
     if _wait(task, region) is not None:
         return Cvda.SUSPENDED
-    strand = task.strand
+    strand = task._strand
     running = strand is None or strand is region.dispatcher.current
     return Cvda.RUNNING if running else Cvda.DISPATCHABLE
 
@@ -160,14 +160,14 @@ TASK: Final = ResourceType[int, TaskData, TaskInfo](
         "INDOUBT": lambda task, _region: Cvda[facts_of(task).action],
         "INDOUBTMINS": lambda task, _region: (facts_of(task).waittime or 0) // _MINUTE,
         "INDOUBTWAIT": lambda task, _region: Cvda.WAIT if facts_of(task).wait else Cvda.NOWAIT,
-        "PROGRAM": lambda task, _region: task.program,
+        "PROGRAM": lambda task, _region: task._program,
         "RUNSTATUS": _runstatus,
-        "STARTCODE": lambda task, _region: task.startcode,
+        "STARTCODE": lambda task, _region: task._startcode,
         "SUSPENDTIME": _suspendtime,
         "SUSPENDTYPE": _suspendtype,
         "SUSPENDVALUE": _suspendvalue,
         "TRANSACTION": lambda task, _region: task.transid,
-        "UOW": lambda task, _region: long_id(task.uow.id) if task.has_uow else bytes(UOW_LENGTH),
+        "UOW": lambda task, _region: long_id(task._uow.id) if task._has_uow else bytes(UOW_LENGTH),
         "USERID": lambda task, _region: task.userid,
     },
     keys=lambda region: region.tasks,

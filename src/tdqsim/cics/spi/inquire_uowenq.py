@@ -102,7 +102,7 @@ def _held(region: RegionData) -> dict[Any, list[Enqueue]]:
     for enqueue in region.enqueues.values():
         holders = [holder for holder in enqueue.holds if isinstance(holder, UnitOfWork)]
         owner = enqueue.owner
-        holder = holders[0] if holders else owner.uow if owner is not None and owner.has_uow else owner
+        holder = holders[0] if holders else owner._uow if owner is not None and owner._has_uow else owner
         if holder is not None:
             found.setdefault(holder, []).append(enqueue)
     return found
@@ -111,7 +111,7 @@ def _held(region: RegionData) -> dict[Any, list[Enqueue]]:
 def _waiters(what: Lock | Enqueue) -> Iterator[HeldOrAwaited]:
     for strand in what.waiting.waiters:
         task: TaskBase = strand.local
-        yield HeldOrAwaited(what, task.uow if task.has_uow else None, task, strand)
+        yield HeldOrAwaited(what, task._uow if task._has_uow else None, task, strand)
 
 
 # -- where values are read --------------------------------------------------------------------------------------------

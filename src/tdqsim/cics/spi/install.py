@@ -231,7 +231,7 @@ def install_tdqueue(task: TaskBase, definition: defs.Tdqueue, *, way: Way) -> bo
     """
     region = task._region
     replaced = definition.name in region.tdqueues
-    _Plan(region, way, installer(region, task.userid, task.program)).commit([definition])
+    _Plan(region, way, installer(region, task.userid, task._program)).commit([definition])
     _log(task, "DFHTD0403" if replaced else "DFHTD0402", definition.name)
     return replaced
 
@@ -321,5 +321,5 @@ def remove_tdqueue(task: TaskBase, queue: TdQueue) -> None:
 
 def _log(task: TaskBase, message: str, name: str) -> None:
     """Write to the audit log which terminal, user and transaction has changed a queue's definition."""
-    termid = "" if task.facility is None else task.facility.name
+    termid = "" if task._facility is None else task._facility.name
     task._region.messages.write(message, termid=termid, userid=task.userid, transid=task.transid, queue=name)

@@ -35,16 +35,16 @@ MapsetName = Annotated[str | None, Opt("name", 7, "MAPSET")]
 
 def _screen(task: TaskBase) -> Screen:
     check_subset(task)
-    if task.facility is None:
+    if task._facility is None:
         raise Condition(Resp.NOTALLOC, detail=_NO_TERMINAL)
     screens: Screens = task._region.screens
-    return screens.screen(task.facility.name)
+    return screens.screen(task._facility.name)
 
 
 def _bms_screen(task: TaskBase) -> Screen:
     """The screen of a BMS request, which is an abend and no condition in a task without a terminal."""
     check_subset(task)
-    if task.facility is None:
+    if task._facility is None:
         raise Abend("ABM3", detail=_NO_TERMINAL)
     return _screen(task)
 
@@ -79,7 +79,7 @@ def _taken_by(task: TaskBase, key: str, *, nohandle: bool) -> AidLabel | None:
     """The label of HANDLE AID that the key of an input goes to; None for none, or where RESP or NOHANDLE was given."""
     if nohandle:
         return None
-    aids = task.handles.aids
+    aids = task._handles.aids
     return aids.get(key) or (aids.get("ANYKEY") if key != "ENTER" else None)
 
 

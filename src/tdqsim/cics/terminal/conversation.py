@@ -56,7 +56,7 @@ def return_(
         Condition: INVREQ 1: TRANSID without a terminal. INVREQ 2: COMMAREA, CHANNEL or IMMEDIATE below the top level.
             LENGERR 11: LENGTH is out of range. CHANNELERR 1: that is no name.
     """
-    below = task.level is not None and task.level.up is not None
+    below = task._level is not None and task._level.up is not None
     if below and (commarea is not None or channel is not None or immediate):
         raise Condition(Resp.INVREQ, 2, "COMMAREA, CHANNEL and IMMEDIATE are for the program at the top")
     given = passed(task, channel)
@@ -64,9 +64,9 @@ def return_(
     if not 0 <= size <= _LONGEST:
         raise Condition(Resp.LENGERR, 11, f"LENGTH is {size}; allowed are 0 to {_LONGEST}")
     if transid is not None:
-        if task.facility is None:
+        if task._facility is None:
             raise Condition(Resp.INVREQ, 1, "TRANSID in a task without terminal")
-        screen = task._region.screens.screen(task.facility.name)
+        screen = task._region.screens.screen(task._facility.name)
         screen.next_transid = transid.rstrip(" ")
         screen.next_commarea = bytes(commarea or b"")[:size].ljust(size, b"\0")
         screen.next_channel = given

@@ -102,7 +102,7 @@ class Screen:
 
     def begun(self, task: TaskBase, typed: Input) -> None:
         """A task has begun with an input, which is its own, whether it receives it or not; its EIB shows the key."""
-        self.first = {each: kept for each, kept in self.first.items() if not each.ended}
+        self.first = {each: kept for each, kept in self.first.items() if not each._ended}
         self.first[task] = typed
         task.eib.eibaid, task.eib.eibcposn = AIDS[typed.key], typed.cursor
 

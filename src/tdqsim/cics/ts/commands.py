@@ -65,7 +65,7 @@ def _enqueue(task: TaskBase, queue: str) -> None:
     ts: TemporaryStorage = task._region.ts
     if not ts.recoverable(queue):
         return
-    uow = task.uow
+    uow = task._uow
 
     def attempt() -> object:
         owner = ts.changed_by(queue)

@@ -230,7 +230,7 @@ def hand_over(task: TaskData, name: str) -> Subordinate:
         UsageError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
     """
     region = task._region
-    if task.ended:
+    if task._ended:
         raise UsageError(f"task {task.number} {task.transid} has ended; it has no unit of work to hand over")
     if not name:
         raise UsageError("the coordinator's name for a unit of work is 1 character or more")
@@ -238,7 +238,7 @@ def hand_over(task: TaskData, name: str) -> Subordinate:
         raise UsageError(
             f"a unit of work that its coordinator calls {name} is unfinished; each needs a name of its own"
         )
-    uow = task.uow
+    uow = task._uow
     task._unit = None
     return Subordinate(uow, name)
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics.internals import request_of
 from tdqsim.cics.look.records import records as records_of
 from tdqsim.cics.look.state import depths_of, intra_states, numitems_of
 from tdqsim.core.dispatch import Strand
@@ -66,19 +67,21 @@ class Recording:
 
     def _began(self, task: Task, now: int) -> None:
         attached, dispatches, depth = self._attached.pop(task.number)
-        assert task.request is not None
+        request = request_of(task)
+        assert request is not None
         waited = self._budget.used - dispatches
-        self._rows["ati_events"].add(task.request.queue.name, task.transid, task.number, depth, attached, now, waited)
+        self._rows["ati_events"].add(request.queue.name, task.transid, task.number, depth, attached, now, waited)
 
     # as a region's recorder
 
     def task_started(self, task: Task) -> None:
         """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
         self.tasks += 1
-        if task.request is None:
+        request = request_of(task)
+        if request is None:
             return
         self.ati_starts += 1
-        depth = task.request.queue.numitems
+        depth = request.queue.numitems
         self._attached[task.number] = (self.region.clock.time_ns() // 1000, self._budget.used, depth)
 
     def task_ended(self, task: Task, *, normal: bool) -> None:

@@ -1,0 +1,86 @@
+"""What a task keeps private, for the package's other rooms.
+
+A :class:`~tdqsim.cics.Task` shows its commands and a few attributes. What the language of a program, a recorder or the
+server needs beside these is reached through the functions of this module, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdqsim.cics.model.level import Handles, ProgramLevel
+    from tdqsim.cics.model.queue import Latch
+    from tdqsim.cics.model.task import TaskData
+    from tdqsim.cics.model.unit import UnitOfWork
+    from tdqsim.core.clock import Clock
+    from tdqsim.core.dispatch import Strand
+
+__all__ = [
+    "clock_of",
+    "handles_of",
+    "has_ended",
+    "keep_storage",
+    "kept_storage",
+    "level_of",
+    "request_of",
+    "set_handles",
+    "strand_of",
+    "suspended_of",
+    "unit_of",
+]
+
+
+def handles_of(task: TaskData) -> Handles:
+    """HANDLE and IGNORE as they are now, and what PUSH HANDLE has suspended of them."""
+    return task._handles
+
+
+def set_handles(task: TaskData, handles: Handles) -> None:
+    """Replace HANDLE and IGNORE, as at the start and the end of a CALL."""
+    task._handles = handles
+
+
+def keep_storage(task: TaskData, storage: object) -> None:
+    """Keep something for the programs in another language that the task runs; it goes with the task."""
+    task._storage = storage
+
+
+def kept_storage(task: TaskData) -> object:
+    """What :func:`keep_storage` was given; None before that."""
+    return task._storage
+
+
+def level_of(task: TaskData) -> ProgramLevel | None:
+    """The level of the program that runs; None at the top."""
+    return task._level
+
+
+def has_ended(task: TaskData) -> bool:
+    """Whether the task is over."""
+    return task._ended
+
+
+def request_of(task: TaskData) -> Latch | None:
+    """The request of a queue that started the task, or None."""
+    return task._request
+
+
+def strand_of(task: TaskData) -> Strand | None:
+    """Its strand; None for the program outside, and when a task that a queue has started is over."""
+    return task._strand
+
+
+def suspended_of(task: TaskData) -> tuple[str, str] | None:
+    """(kind, name) of what the task waits for, such as ("TD_READ", "PAYQ"); None while it waits for nothing."""
+    return task._suspended
+
+
+def unit_of(task: TaskData) -> UnitOfWork | None:
+    """Its unit of work; None when it has made no recoverable request since the last syncpoint."""
+    return task._uow if task._has_uow else None
+
+
+def clock_of(uow: UnitOfWork) -> Clock:
+    """The clock of the region in which a unit of work runs."""
+    return uow._region.clock
