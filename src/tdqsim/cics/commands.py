@@ -197,7 +197,7 @@ class Task(TaskBase):
     """End the browse of enqueues."""
 
     link = programs.link
-    """Run another program on a level below; then go on."""
+    """Run another program on a level below, here or in another region; then go on."""
     xctl = programs.xctl
     """Give the level to another program; this one does not go on."""
     put_container = containers.put_container
