@@ -79,6 +79,10 @@ def _access_list(given: Security, groups: Mapping[str, Collection[str]] | None) 
     return AccessList(levels(given.queues), levels(given.commands), given.surrogates, given.users, groups)
 
 
+_ASCII = "819"
+"""The code page of a region of GnuCOBOL programs, which write ASCII, where region.yaml names none."""
+
+
 def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a region as region.yaml describes it; overrides win, DD cards are added."""
     from tdqsim.datasets import DataSetDirectory  # noqa: PLC0415  (only directories need it)
@@ -91,7 +95,7 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
         "region_user": file.region_user,
         "cmdsec": file.cmdsec,
         "ressec": file.ressec,
-        "codepage": file.code_page,
+        "codepage": file.code_page if file.cobol is None or "code_page" in file.model_fields_set else _ASCII,
         "release": file.release,
         "seed": file.seed,
         "supplied_queues": file.supplied == "YES",

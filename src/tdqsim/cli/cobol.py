@@ -18,6 +18,7 @@ from tdqsim.cobol.file_names import PROGRAMS
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
+    from tdqsim.cobol.case_run import CaseResult
 
 __all__ = ["app"]
 
@@ -201,3 +202,43 @@ def survey(
 def maps(source: Path) -> None:
     """Print the symbolic maps of a BMS source as a COBOL copybook."""
     typer.echo(on_demand.bms.symbolic_map(on_demand.bms.parse_bms(source.read_text("latin-1"), str(source))), nl=False)
+
+
+@app.command("test")
+def run_cases(
+    paths: Annotated[list[Path], typer.Argument(help="Case files, or folders of them.", show_default=False)],
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
+    ] = None,
+    lcov: Annotated[
+        Path | None, typer.Option("--coverage", metavar="DIR", help="Write lcov.info and HTML pages of the coverage.")
+    ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Write what was found into the cases that have differences.")
+    ] = False,
+) -> None:
+    """Run case files (NAME.case.yaml): tests of transactions written in YAML."""
+    files = [file for path in paths for file in on_demand.case_file.case_files(path)]
+    if not files:
+        raise InputError(f"{', '.join(map(str, paths))}: there is no case file; their names end in .case.yaml")
+    results = []
+    with on_demand.case_run.covered(lcov):
+        for file in files:
+            found = list(on_demand.case_run.run_cases(file))
+            _show_results(file, found)
+            if update and (changed := on_demand.case_report.update_case_file(file, found)):
+                typer.echo(f"{file}: {changed} cases updated")
+            results += found
+    if junit is not None:
+        junit.write_text(on_demand.case_report.junit_xml(results), "utf-8")
+    failed = sum(not each.passed and not (update and not each.error) for each in results)
+    typer.echo(f"{len(results)} cases, {failed} failed")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _show_results(file: Path, results: list[CaseResult]) -> None:
+    for result in results:
+        typer.echo(f"{'passed' if result.passed else 'FAILED'} {file}: {result.name}")
+        if not result.passed:
+            typer.echo(re.sub("^", "  ", str(result), flags=re.MULTILINE))

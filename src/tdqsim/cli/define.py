@@ -161,6 +161,7 @@ class _Schema(StrEnum):
     PIPELINE = "pipeline"
     SERVE = "serve"
     SYSTEM = "system"
+    CASES = "cases"
 
 
 @app.command("schema")
@@ -174,6 +175,7 @@ def schema(
         _Schema.PIPELINE: definitions.pipeline_json_schema,
         _Schema.SERVE: on_demand.schema.serve_json_schema,
         _Schema.SYSTEM: on_demand.schema.system_json_schema,
+        _Schema.CASES: on_demand.case_file.case_json_schema,
     }
     emit_json(made[which]())
 

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from tdqsim.cli import remote_system as remote_system
     from tdqsim.cli import run_page as run_page
     from tdqsim.cobol import calls as calls
+    from tdqsim.cobol import case_file as case_file
+    from tdqsim.cobol import case_report as case_report
+    from tdqsim.cobol import case_run as case_run
     from tdqsim.cobol import compiler as compiler
     from tdqsim.cobol import margins as margins
     from tdqsim.cobol import portability as portability
@@ -68,7 +71,8 @@ _MODULES: Final = (
     "tdqsim.cics.text.exec_text",
     "tdqsim.cli.local_system", "tdqsim.cli.place", "tdqsim.cli.region_check", "tdqsim.cli.remote",
     "tdqsim.cli.remote_system", "tdqsim.cli.run_page",
-    "tdqsim.cobol.calls", "tdqsim.cobol.compiler", "tdqsim.cobol.margins", "tdqsim.cobol.portability",
+    "tdqsim.cobol.calls", "tdqsim.cobol.case_file", "tdqsim.cobol.case_report", "tdqsim.cobol.case_run",
+    "tdqsim.cobol.compiler", "tdqsim.cobol.margins", "tdqsim.cobol.portability",
     "tdqsim.cobol.survey", "tdqsim.cobol.toolchain", "tdqsim.cobol.translate",
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
     "tdqsim.pipeline.data_sets", "tdqsim.pipeline.queues", "tdqsim.pipeline.session", "tdqsim.pipeline.splits",

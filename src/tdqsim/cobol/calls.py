@@ -474,11 +474,13 @@ def answers(level: Level, plan: Plan, rows: Sequence[int]) -> bool:
     words = _all_words(declared) if settings.stubs else frozenset()
     taking = [each for each in settings.stubs if each.takes(level, words, options)]  # each counts what it fits
     answer: object = NotImplemented
-    if taking:
-        stub = taking[0]
+    for stub in taking:
         stub.calls.append({word: None if area is None else area.read() for word, area in options.items()})
         answer = stub.answer if isinstance(stub.answer, StubAnswer) else stub.answer(options, level)
-    elif name := next((name for name in plan.names if name in settings.verbs), ""):
+        if answer is not NotImplemented:
+            break
+    name = next((name for name in plan.names if name in settings.verbs), "")
+    if answer is NotImplemented and name:
         answer = settings.verbs[name](options, level)
     if answer is NotImplemented:
         return False

@@ -1,17 +1,70 @@
-"""The pytest plugin of COBOL programs: ``--tdq-cobol-coverage=DIR``.
+"""The pytest plugin of COBOL programs: ``--tdq-cobol-coverage=DIR``, and tests from case files (``NAME.case.yaml``).
 
-Nothing else of the package is imported before the option is given.
+Nothing else of the package is imported before the option is given or a case file is found.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tdqsim.cobol.case_run import CaseResult
 
 __all__: list[str] = []
 
 _OPTION = "--tdq-cobol-coverage"
+_SUFFIX = ".case.yaml"
+
+
+class CasesOfFile(pytest.File):
+    """A case file as pytest collects it."""
+
+    def collect(self) -> Iterator[CaseItem]:
+        """Its cases."""
+        from tdqsim.cobol.case_file import load_case_file  # noqa: PLC0415  (only where there is such a file)
+
+        for case in load_case_file(self.path).cases:
+            yield CaseItem.from_parent(self, name=case.name)
+
+
+class CaseItem(pytest.Item):
+    """One case as a test."""
+
+    def runtest(self) -> None:
+        """Run it."""
+        from tdqsim.cobol.case_run import run_cases  # noqa: PLC0415
+
+        for result in run_cases(self.path, self.name):
+            if not result.passed:
+                raise CaseFailed(result)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The differences, without a traceback."""
+        if isinstance(excinfo.value, CaseFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where it is."""
+        return self.path, None, self.name
+
+
+class CaseFailed(AssertionError):
+    """A case has differences, or could not be run."""
+
+    def __init__(self, result: CaseResult) -> None:
+        super().__init__(f"{result.file}: {result.name}\n{result}")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CasesOfFile | None:
+    """Collect case files."""
+    if file_path.name.endswith(_SUFFIX):
+        return CasesOfFile.from_parent(parent, path=file_path)
+    return None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

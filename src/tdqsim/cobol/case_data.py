@@ -1,0 +1,164 @@
+"""Records of case files: from what is written to bytes, and compared with bytes.
+
+A text stands for its bytes in the code page of its queue or file; elsewhere for those that programs have. Texts are
+compared without trailing blanks. A record with a layout is compared field by field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from fnmatch import translate
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tdqsim.cobol.case_file import CaseData, CaseRecord
+from tdqsim.core.codepage import CodePage
+from tdqsim.errors import UsageError
+from tdqsim.layouts import Field, FieldType, Layout, encode_value, load_layout
+
+__all__ = ["CaseDifference", "CaseRecords"]
+
+_NUMBERS: Final = (int, float, Decimal)
+_TEXTS: Final = (FieldType.TEXT, FieldType.EDITED)
+
+
+class CaseDifference(NamedTuple):
+    """Something that is not as expected.
+
+    Attributes:
+        place: what it is, such as ``queues.OUTQ[1].PAY-AMOUNT``.
+        expected: what was expected.
+        found: what was found.
+    """
+
+    place: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: expected {self.expected}, found {self.found}"
+
+
+class CaseRecords:
+    """The records of one case file.
+
+    Args:
+        folder: the directory of the file, to which the paths of layouts are relative.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._layouts: dict[tuple[str, str, str], Layout] = {}
+
+    def encode(self, data: CaseData, page: CodePage) -> bytes:
+        """The bytes of a record that is given.
+
+        Raises:
+            UsageError: it is a pattern. TdqError: a layout cannot be read, or a value does not fit its field.
+        """
+        if isinstance(data, str):
+            return page.encode(data)
+        if data.hex:
+            return bytes.fromhex(data.hex)
+        if not data.layout:
+            raise UsageError(f"like and pattern are for what is expected: {data.like or data.pattern}")
+        layout = self._layout(data, page)
+        values = {name: _value(layout.field(name), value) for name, value in data.fields.items()}
+        return layout.encode(values, base=_initial(layout, page))
+
+    def compare(self, place: str, expected: CaseData, found: bytes, page: CodePage) -> list[CaseDifference]:
+        """What is not as expected in a record."""
+        if isinstance(expected, CaseRecord) and expected.layout:
+            layout = self._layout(expected, page)
+            differences = []
+            for name, value in expected.fields.items():
+                held = layout.value(found, name) if len(found) >= layout.minimum_length else None
+                if not _agrees(value, held):
+                    differences.append(CaseDifference(f"{place}.{name}", _shown(value), repr(_text(held))))
+            return differences
+        if isinstance(expected, CaseRecord) and expected.hex:
+            same = bytes.fromhex(expected.hex) == found
+            return [] if same else [CaseDifference(place, f"X'{expected.hex.upper()}'", f"X'{found.hex().upper()}'")]
+        text = page.decode(found)
+        return [] if _agrees(expected, text) else [CaseDifference(place, _shown(expected), _readable(text, found))]
+
+    def written(self, expected: CaseData | None, found: bytes, page: CodePage) -> Any:
+        """A record as a case file has it, in the form of what was expected there; for updates."""
+        if expected is not None and not self.compare("", expected, found, page):
+            return expected if isinstance(expected, str) else expected.model_dump(exclude_defaults=True)
+        if isinstance(expected, CaseRecord) and expected.layout:
+            layout = self._layout(expected, page)
+            if len(found) >= layout.minimum_length:
+                fields = {name: _text(layout.value(found, name)) for name in expected.fields}
+                return {**expected.model_dump(exclude_defaults=True, include={"layout", "record"}), "fields": fields}
+        text = page.decode(found).rstrip(" ")
+        return text if text.isprintable() and not isinstance(expected, CaseRecord) else {"hex": found.hex().upper()}
+
+    def _layout(self, data: CaseRecord, page: CodePage) -> Layout:
+        key = (data.layout, data.record, page.name)
+        if key not in self._layouts:
+            self._layouts[key] = load_layout(self._folder / data.layout, data.record, code_page=page.name)
+        return self._layouts[key]
+
+
+def _value(item: Field, value: str | CaseRecord) -> str | int | Decimal:
+    if isinstance(value, CaseRecord):
+        raise UsageError("like and pattern are for what is expected")
+    if item.type in _TEXTS:
+        return value
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        raise UsageError(f"{item.name}: {value!r} is no number") from None
+    return int(number) if number == number.to_integral_value() else number
+
+
+def _initial(layout: Layout, page: CodePage) -> bytes:
+    """A record of blanks and zeros, as INITIALIZE makes it."""
+    record = bytearray(page.encode(" ") * layout.length)
+    _initialize(layout, layout.fields, 0, record)
+    return bytes(record)
+
+
+def _initialize(layout: Layout, fields: Iterable[Field], shift: int, record: bytearray) -> None:
+    for item in fields:
+        if item.redefines is not None:
+            continue
+        for at in range(item.occurs.maximum if item.occurs is not None else 1):
+            start = shift + at * item.length
+            if item.type is FieldType.GROUP:
+                _initialize(layout, item.children, start, record)
+            elif item.type not in _TEXTS:
+                start += item.offset
+                record[start : start + item.length] = encode_value(item, 0, layout.rules)
+
+
+def _agrees(expected: str | CaseRecord, found: object) -> bool:
+    if isinstance(expected, CaseRecord):
+        pattern = translate(expected.like) if expected.like is not None else expected.pattern or ""
+        return re.fullmatch(pattern, _text(found).rstrip(" "), re.DOTALL) is not None
+    if isinstance(found, _NUMBERS):
+        try:
+            return Decimal(expected) == Decimal(str(found))
+        except InvalidOperation:
+            return False
+    return _text(found).rstrip(" ") == expected.rstrip(" ")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.hex().upper()
+    return "" if value is None else str(value)
+
+
+def _shown(expected: str | CaseRecord) -> str:
+    if isinstance(expected, str):
+        return repr(expected)
+    return f"like {expected.like!r}" if expected.like is not None else f"pattern {expected.pattern!r}"
+
+
+def _readable(text: str, data: bytes) -> str:
+    shown = text.rstrip(" ")
+    return repr(shown) if shown.isprintable() else f"X'{data.hex().upper()}'"

@@ -1,0 +1,353 @@
+"""Case files: tests of COBOL transactions written in YAML, without Python.
+
+::
+
+    cases:
+      - name: a payment is posted
+        given:
+          clock: 2024-03-09 10:15:00
+          queues:
+            PAYQ:
+              - {layout: copy/PAYREC.cpy, fields: {PAY-ID: "42", PAY-AMOUNT: "12.50"}}
+          stubs:
+            - {command: WRITEQ TD, where: {QUEUE: LOGQ}, count: 2, answer: {resp: NOSPACE}}
+        when:
+          - {transaction: PAYP}
+        then:
+          queues:
+            OUTQ: [{like: "PAID 42*"}]
+            PAYQ: []
+
+A file is called ``NAME.case.yaml``. Every value is text as it is written. Paths are relative to the file. The region is
+that of the nearest ``region.yaml`` in the directory of the file or above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
+from pydantic_core import ErrorDetails
+
+from tdqsim.definitions.group import read_text
+from tdqsim.definitions.regionfile import REGION_FILE_NAME
+from tdqsim.definitions.schema import described_schema
+from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
+from tdqsim.errors import DefinitionError, Problem
+
+__all__ = [
+    "SUFFIX",
+    "Case",
+    "CaseData",
+    "CaseFile",
+    "CaseGiven",
+    "CaseInput",
+    "CaseRecord",
+    "CaseStub",
+    "CaseThen",
+    "case_files",
+    "case_json_schema",
+    "load_case_file",
+]
+
+SUFFIX = ".case.yaml"
+_Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
+
+
+class _StrictCase(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CaseRecord(_StrictCase):
+    """A record that is not plain text; one of hex, layout, like and pattern.
+
+    Attributes:
+        hex: its bytes in hexadecimal digits.
+        layout: a copybook, or a layout in YAML; ``fields`` has the values.
+        record: the 01 of the copybook, where it has several.
+        fields: values by field. An expected record is compared in these fields only; each may be a value, or ``like``
+            or ``pattern`` in a mapping.
+        like: a text with * for any characters and ? for one; expected records only.
+        pattern: a regular expression that fits the whole text; expected records only.
+    """
+
+    hex: _Text = ""
+    layout: _Text = ""
+    record: _Text = ""
+    fields: Mapping[str, _Text | CaseRecord] = Field(default_factory=dict)
+    like: _Text | None = None
+    pattern: _Text | None = None
+
+    @field_validator("hex")
+    @classmethod
+    def _is_hex(cls, value: str) -> str:
+        bytes.fromhex(value)
+        return value
+
+    @model_validator(mode="after")
+    def _is_one(self) -> CaseRecord:
+        if bool(self.hex) + bool(self.layout) + (self.like is not None) + (self.pattern is not None) != 1:
+            raise ValueError("needs one of hex, layout, like and pattern")
+        if bool(self.layout) != bool(self.fields):
+            raise ValueError("layout and fields belong together")
+        return self
+
+
+CaseData = _Text | CaseRecord
+_Records = tuple[CaseData, ...]
+
+
+class CaseFileData(_StrictCase):
+    """A file of the region: its records, and how they are found where no FILE definition says it.
+
+    Attributes:
+        key_length: bytes of the key.
+        key_position: where it begins in the record, from 0.
+        records: the records.
+    """
+
+    key_length: int = Field(ge=1, le=255)
+    key_position: int = Field(default=0, ge=0)
+    records: _Records = ()
+
+
+class CaseAnswer(_StrictCase):
+    """What a stub answers.
+
+    Attributes:
+        values: by option, such as INTO, SET and LENGTH.
+        resp: the condition.
+        resp2: RESP2.
+        eib: fields of the EIB.
+        abend: an abend code instead.
+    """
+
+    values: Mapping[str, CaseData] = Field(default_factory=dict)
+    resp: _Text = "NORMAL"
+    resp2: int = 0
+    eib: Mapping[str, CaseData] = Field(default_factory=dict)
+    abend: _Text = ""
+
+
+class CaseStub(_StrictCase):
+    """A command that is answered instead of being done by the region.
+
+    Attributes:
+        command: its words, such as READQ TD.
+        where: values of its options.
+        program: the program that issues it.
+        transaction: the transaction of the task.
+        count: which of those that fit: 3, 2-4 or 5-.
+        answer: the answer.
+    """
+
+    command: _Text
+    where: Mapping[str, _Text] = Field(default_factory=dict)
+    program: _Text = ""
+    transaction: _Text = ""
+    count: _Text = ""
+    answer: CaseAnswer = Field(default_factory=CaseAnswer)
+
+
+class CaseGiven(_StrictCase):
+    """The state in which a case begins.
+
+    Attributes:
+        clock: date and time of the clock in UTC, which then stands still, except for what tasks wait.
+        queues: records of transient data queues, added without triggers.
+        ts: items of temporary storage queues.
+        files: files with their records.
+        stubs: commands that are answered instead of being done.
+    """
+
+    clock: _Text = "2026-01-01 08:00:00"
+    queues: Mapping[str, _Records] = Field(default_factory=dict)
+    ts: Mapping[str, _Records] = Field(default_factory=dict)
+    files: Mapping[str, CaseFileData] = Field(default_factory=dict)
+    stubs: tuple[CaseStub, ...] = ()
+
+    @field_validator("clock")
+    @classmethod
+    def _is_moment(cls, value: str) -> str:
+        datetime.fromisoformat(value)
+        return value
+
+
+class CaseInput(_StrictCase):
+    """One thing that happens; one of transaction, program, write and terminal, and what belongs to it.
+
+    Attributes:
+        transaction: a transaction that is started; with ``terminal`` at that terminal.
+        program: a program that is linked to.
+        data: the START data of the transaction.
+        commarea: the COMMAREA of the program, or of the transaction at a terminal.
+        channel: containers by name, which the program gets in channel CASE.
+        write: a queue to which records are written, each by a task of its own, so that they trigger.
+        records: these records.
+        terminal: a terminal where something is typed.
+        text: what is typed on an unformatted screen.
+        fields: what is typed into the fields of a map.
+        key: ENTER, CLEAR, PA1 to PA3, PF1 to PF24.
+        cursor: where the cursor is, from 0.
+    """
+
+    transaction: _Text = ""
+    program: _Text = ""
+    data: CaseData | None = None
+    commarea: CaseData | None = None
+    channel: Mapping[str, CaseData] = Field(default_factory=dict)
+    write: _Text = ""
+    records: _Records = ()
+    terminal: _Text = ""
+    text: _Text = ""
+    fields: Mapping[str, _Text] = Field(default_factory=dict)
+    key: _Text = "ENTER"
+    cursor: int = 0
+
+    @model_validator(mode="after")
+    def _is_one(self) -> CaseInput:
+        if bool(self.transaction) + bool(self.program) + bool(self.write) > 1:
+            raise ValueError("has several of transaction, program and write")
+        if not (self.transaction or self.program or self.write or self.terminal):
+            raise ValueError("needs one of transaction, program, write and terminal")
+        return self
+
+
+class CaseScreen(_StrictCase):
+    """What was sent last to a terminal; what is not named is not compared.
+
+    Attributes:
+        map: the map.
+        text: the text of SEND TEXT and SEND.
+        fields: fields of the map, without trailing blanks.
+    """
+
+    map: _Text = ""
+    text: CaseData | None = None
+    fields: Mapping[str, CaseData] = Field(default_factory=dict)
+
+
+class CaseThen(_StrictCase):
+    """What is expected in the end; what is not named is not compared, except abends.
+
+    Attributes:
+        queues: all records of transient data queues.
+        ts: all items of temporary storage queues.
+        files: all records of files, in the order of their keys.
+        screen: what was sent last to terminals.
+        commarea: the COMMAREA after the last ``program``.
+        channel: containers of the channel after the last ``program``.
+        abend: the abend code of the first task that ends abnormally; none is expected when it is empty.
+        messages: the messages to the operator.
+        calls: by command such as START, each one that programs have issued, with options by name.
+    """
+
+    queues: Mapping[str, _Records] = Field(default_factory=dict)
+    ts: Mapping[str, _Records] = Field(default_factory=dict)
+    files: Mapping[str, _Records] = Field(default_factory=dict)
+    screen: Mapping[str, CaseScreen] = Field(default_factory=dict)
+    commarea: CaseData | None = None
+    channel: Mapping[str, CaseData] = Field(default_factory=dict)
+    abend: _Text = ""
+    messages: _Records | None = None
+    calls: Mapping[str, tuple[Mapping[str, CaseData], ...]] = Field(default_factory=dict)
+
+
+class Case(_StrictCase):
+    """One case.
+
+    Attributes:
+        name: its name, once in the file.
+        given: the state in which it begins.
+        when: what happens, in order.
+        then: what is expected.
+    """
+
+    name: _Text
+    given: CaseGiven = Field(default_factory=CaseGiven)
+    when: tuple[CaseInput, ...] = Field(min_length=1)
+    then: CaseThen = Field(default_factory=CaseThen)
+
+
+class CaseFile(_StrictCase):
+    """A file of cases.
+
+    Attributes:
+        region: the directory of the region; the nearest one with a region.yaml when empty.
+        cases: the cases.
+    """
+
+    region: _Text = ""
+    cases: tuple[Case, ...] = Field(min_length=1)
+
+
+def case_json_schema() -> dict[str, Any]:
+    """The JSON schema of case files, for editors."""
+    parts = (Case, CaseGiven, CaseInput, CaseThen, CaseRecord, CaseStub, CaseAnswer, CaseScreen, CaseFileData)
+    return described_schema(CaseFile, "tdqsim COBOL case file", parts)
+
+
+def case_files(path: Path) -> list[Path]:
+    """The case files in a directory and those below it, or the file itself."""
+    return sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+
+
+def load_case_file(path: Path) -> CaseFile:
+    """Read a case file.
+
+    Raises:
+        DefinitionError: it cannot be read, or anything in it is wrong; all problems are listed, with lines.
+    """
+    root = read_yaml(read_text(path), str(path), longest=32767)
+    if not isinstance(root, MapNode):
+        raise DefinitionError([Problem(str(path), 1, "", "", "", "must be a mapping with the key cases")])
+    try:
+        found = CaseFile.model_validate(_plain(root))
+    except ValidationError as error:
+        problems = [_problem(str(path), root, each) for each in error.errors(include_url=False)]
+        raise DefinitionError(list(dict.fromkeys(problems))) from None
+    names = [case.name for case in found.cases]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise DefinitionError([Problem(str(path), 1, "", "name", twice[0], "is the name of several cases")])
+    return found.model_copy(update={"region": str(_region_of(path, found.region))})
+
+
+def _region_of(path: Path, given: str) -> Path:
+    places = [path.parent / given] if given else [path.absolute().parent, *path.absolute().parent.parents]
+    for place in places:
+        if (place / REGION_FILE_NAME).is_file():
+            return place
+    message = f"there is no {REGION_FILE_NAME} in {places[0]}{'' if given else ' or above it'}"
+    raise DefinitionError([Problem(str(path), 1, "", "region", given, message)])
+
+
+def _plain(node: Node) -> Any:
+    if isinstance(node, ScalarNode):
+        return node.value
+    if isinstance(node, ListNode):
+        return [_plain(item) for item in node.items]
+    return {key: _plain(item) for key, item in node.items.items()}
+
+
+def _problem(file: str, root: MapNode, error: ErrorDetails) -> Problem:
+    """A pydantic error with the line of the value, or of its key."""
+    *_rest, (line, node) = _walk(root, error["loc"])
+    names = [str(step) for step in error["loc"] if isinstance(step, str) and not step.startswith(("CaseRecord", "str"))]
+    value = node.value if isinstance(node, ScalarNode) else ""
+    return Problem(file, line, "", ".".join(names), value, error["msg"].removeprefix("Value error, "))
+
+
+def _walk(root: MapNode, place: tuple[int | str, ...]) -> Iterator[tuple[int, Node]]:
+    node: Node = root
+    line = root.line
+    yield line, node
+    for step in place:
+        if isinstance(node, MapNode) and step in node.items:
+            line, node = node.lines[str(step)], node.items[str(step)]
+        elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+            line = node.line
+        yield line, node

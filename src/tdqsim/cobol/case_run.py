@@ -1,0 +1,349 @@
+"""Cases run: each in a region of its own, made from the region directory with a fresh store and a clock that stands.
+
+Data sets are never written where region.yaml has them: each DD card is a copy in a folder of the run, and the data set
+directory is an empty one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from tdqsim.cics import Abend, Condition, Region, Task
+from tdqsim.cics.files.datafile import DataFile
+from tdqsim.cics.region_arguments import from_region_file
+from tdqsim.cobol import coverage
+from tdqsim.cobol.case_data import CaseDifference, CaseRecords
+from tdqsim.cobol.case_file import Case, CaseAnswer, CaseData, CaseFile, CaseGiven, CaseInput, CaseThen, load_case_file
+from tdqsim.cobol.handlers import COBOL
+from tdqsim.cobol.programs import CobolPrograms
+from tdqsim.cobol.stubs import Stub, StubAnswer
+from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.definitions.regionfile import RegionFile, load_region_file
+from tdqsim.errors import TdqError
+from tdqsim.testing.clock import StillClock
+
+__all__ = ["CaseResult", "covered", "run_case", "run_cases"]
+
+_CHANNEL: Final = "CASE"
+_LATIN: Final = codepage(819)
+
+
+@dataclass(slots=True)
+class CaseResult:
+    """How a case has ended.
+
+    Attributes:
+        file: its file.
+        name: its name.
+        differences: what is not as expected.
+        error: why it could not be run; empty when it could.
+        reasons: why tasks have ended abnormally, for reading.
+        found: what ``then`` would have to be; for updates.
+    """
+
+    file: Path
+    name: str
+    differences: list[CaseDifference] = field(default_factory=list)
+    error: str = ""
+    reasons: list[str] = field(default_factory=list)
+    found: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether all was as expected."""
+        return not self.differences and not self.error
+
+    def __str__(self) -> str:
+        """The differences, one a line, then the reasons of abends."""
+        return "\n".join([*([self.error] if self.error else []), *map(str, self.differences), *self.reasons])
+
+
+def run_cases(path: Path, only: str = "") -> Iterator[CaseResult]:
+    """Run the cases of a file, or the one of a name.
+
+    Raises:
+        DefinitionError: the file is wrong.
+    """
+    found = load_case_file(path)
+    for case in found.cases:
+        if not only or case.name == only:
+            yield run_case(path, found, case)
+
+
+def run_case(path: Path, file: CaseFile, case: Case) -> CaseResult:
+    """Run one case."""
+    result = CaseResult(path, case.name)
+    try:
+        with _region(Path(file.region), case.given.clock) as region:
+            _Run(region, CaseRecords(path.parent), result).run(case)
+    except (TdqError, Condition) as error:
+        result.error = str(error)
+    return result
+
+
+@contextmanager
+def covered(folder: Path | None) -> Iterator[None]:
+    """Write statement coverage of what runs meanwhile: ``lcov.info`` and HTML pages in a folder; None for nothing."""
+    if folder is None:
+        yield
+        return
+    coverage.begin()
+    yield
+    coverage.leave_part(folder)
+    coverage.write(coverage.merged(folder), folder)
+
+
+@contextmanager
+def _region(directory: Path, clock: str) -> Iterator[Region]:
+    with tempfile.TemporaryDirectory(prefix="tdqsim-case-") as folder:
+        file = _with_copies(load_region_file(directory), Path(folder))
+        moment = datetime.fromisoformat(clock)
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        with Region(**from_region_file(file, {"clock": StillClock(int(moment.timestamp()) * 10**9)})) as region:
+            yield region
+
+
+def _with_copies(file: RegionFile, folder: Path) -> RegionFile:
+    """The region file with DD cards that name copies."""
+    cards = dict(file.dd)
+    for name, card in file.dd.items():
+        if card.path:
+            copied = folder / name
+            if Path(card.path).is_file():
+                shutil.copy(card.path, copied)
+            cards[name] = card.model_copy(update={"path": str(copied)})
+    sets = folder / "datasets"
+    sets.mkdir()
+    return file.model_copy(update={"dd": cards, "datasets": str(sets) if file.datasets else ""})
+
+
+class _Run:
+    """One run of a case."""
+
+    def __init__(self, region: Region, records: CaseRecords, result: CaseResult) -> None:
+        self.region = region
+        self.records = records
+        self.result = result
+        self.programs: CobolPrograms = COBOL.programs(region)
+        self.abends: list[str] = []
+        self.commarea: bytearray | None = None
+        self.containers: tuple[str, ...] = ()
+        self.channel: dict[str, bytes] = {}
+        region.messages.listeners.append(self._listen)
+
+    def _listen(self, message: str, inserts: Mapping[str, object]) -> None:
+        if message == "DFHAC2236":
+            self.abends.append(str(inserts["abcode"]))
+
+    def run(self, case: Case) -> None:
+        self._give(case.given)
+        self.containers = tuple(case.then.channel)
+        watched = {name: Stub(name, lambda _options, _level: NotImplemented) for name in case.then.calls}
+        stubs = [_stub(each, self) for each in case.given.stubs]
+        self.programs.stubs += [*watched.values(), *stubs]
+        for step in case.when:
+            self._do(step)
+        _Check(self, watched).check(case.then)
+
+    def page(self, name: str = "") -> CodePage:
+        """The code page of a queue or file; without a name that of programs."""
+        conversion = self.programs.settings.pages.of(name) if name else None
+        if conversion is not None:
+            return conversion.page
+        return self.region.codepage if name else _LATIN
+
+    def bytes_of(self, data: CaseData, name: str = "") -> bytes:
+        return self.records.encode(data, self.page(name))
+
+    def _give(self, given: CaseGiven) -> None:
+        for name, records in given.queues.items():
+            self.region.seed(name, [self.bytes_of(each, name) for each in records])
+        for name, records in given.ts.items():
+            for each in records:
+                self.region.ts.write(name, self.bytes_of(each))
+        for name, data in given.files.items():
+            file = DataFile("KSDS", key_length=data.key_length, key_position=data.key_position)
+            for record in (self.bytes_of(each, name) for each in data.records):
+                file.put(file.key_of(record), record)
+            self.region.files.define(name, file)
+
+    # -- when -----------------------------------------------------------------------------------------------------
+
+    def _do(self, step: CaseInput) -> None:
+        region = self.region
+        if step.write:
+            for each in step.records:
+                region.writeq_td(step.write, self.bytes_of(each, step.write))
+            handle = None
+        elif step.program:
+            handle = region.start(self._link, step)
+        elif step.terminal:
+            screen = region.screens.screen(step.terminal)
+            if step.transaction:
+                screen.next_transid = step.transaction
+            if step.commarea is not None:
+                screen.next_commarea = self.bytes_of(step.commarea)
+            handle = region.screens.type(
+                step.terminal, step.text, key=step.key, cursor=step.cursor, **dict(step.fields)
+            )
+        else:
+            data = None if step.data is None else self.bytes_of(step.data)
+            handle = region.start(step.transaction, data=data)
+        region.run()
+        if handle is not None and handle.done:
+            try:
+                handle.result()
+            except Abend as abend:
+                self.result.reasons.append(str(abend))
+
+    def _link(self, task: Task, step: CaseInput) -> None:
+        if step.channel:
+            for name, data in step.channel.items():
+                task.put_container(name, self.bytes_of(data), channel=_CHANNEL)
+            task.link(step.program, channel=_CHANNEL)
+            self.channel = {name: _contents(task, name) for name in self.containers}
+        elif step.commarea is not None:
+            self.commarea = bytearray(self.bytes_of(step.commarea))
+            task.link(step.program, self.commarea)
+        else:
+            task.link(step.program)
+
+
+def _contents(task: Task, name: str) -> bytes:
+    """What a container of the case's channel holds; empty where there is none."""
+    try:
+        found = task.get_container(name, channel=_CHANNEL)
+    except Condition:
+        return b""
+    return found if isinstance(found, bytes) else found.data or b""
+
+
+def _stub(given: Any, run: _Run) -> Stub:
+    answer: CaseAnswer = given.answer
+    values = {name: _option(each, run) for name, each in answer.values.items()}
+    eib = {name: _option(each, run) for name, each in answer.eib.items()}
+    made = StubAnswer(values, answer.resp, answer.resp2, eib, answer.abend)
+    return Stub(
+        given.command,
+        made,
+        where=given.where,
+        program=given.program,
+        transaction=given.transaction,
+        count=given.count,
+    )
+
+
+def _option(data: CaseData, run: _Run) -> str | bytes:
+    return data if isinstance(data, str) else run.bytes_of(data)
+
+
+# -- then ------------------------------------------------------------------------------------------------------------
+
+
+class _Check:
+    """The comparison of what is there with what is expected; collects what is there too."""
+
+    def __init__(self, run: _Run, watched: Mapping[str, Stub]) -> None:
+        self._run = run
+        self._region = run.region
+        self._watched = watched
+        self._found = run.result.found
+
+    def check(self, then: CaseThen) -> None:
+        for name, records in then.queues.items():
+            self._records("queues", name, records, self._region.peek(name), name)
+        for name, records in then.ts.items():
+            queue = self._region.ts.queues.get(name)
+            self._records("ts", name, records, [] if queue is None else queue.items, "")
+        for name, records in then.files.items():
+            file = self._region.files.find(name, "READ").data
+            self._records("files", name, records, list(file.records.values()), name)
+        for name, screen in then.screen.items():
+            self._screen(name, screen)
+        if then.commarea is not None:
+            self._one("commarea", then.commarea, bytes(self._run.commarea or b""), self._found)
+        for name, data in then.channel.items():
+            self._one(f"channel.{name}", data, self._run.channel.get(name, b""), self._part("channel"), name)
+        if then.messages is not None:
+            operator = [_LATIN.encode(text) for text in self._region.diagnostics.operator]
+            self._found["messages"] = self._list("messages", then.messages, operator, _LATIN)
+        for command, calls in then.calls.items():
+            self._calls(command, calls)
+        self._abend(then.abend)
+
+    def _part(self, name: str) -> dict[str, Any]:
+        part: dict[str, Any] = self._found.setdefault(name, {})
+        return part
+
+    def _differ(self, place: str, expected: str, found: str) -> None:
+        self._run.result.differences.append(CaseDifference(place, expected, found))
+
+    def _records(self, part: str, name: str, expected: tuple[CaseData, ...], found: list[bytes], page_of: str) -> None:
+        page = self._run.page(page_of)
+        self._part(part)[name] = self._list(f"{part}.{name}", expected, found, page)
+
+    def _list(self, place: str, expected: tuple[CaseData, ...], found: list[bytes], page: CodePage) -> list[Any]:
+        written = []
+        if len(expected) != len(found):
+            self._differ(place, f"{len(expected)} records", f"{len(found)}")
+        for at, record in enumerate(found):
+            wanted = expected[at] if at < len(expected) else None
+            written.append(self._run.records.written(wanted, record, page))
+            if wanted is None:
+                self._differ(f"{place}[{at + 1}]", "no record", repr(written[-1]))
+            else:
+                self._run.result.differences += self._run.records.compare(f"{place}[{at + 1}]", wanted, record, page)
+        return written
+
+    def _one(self, place: str, expected: CaseData, found: bytes, part: dict[str, Any], name: str = "") -> None:
+        part[name or place] = self._run.records.written(expected, found, _LATIN)
+        self._run.result.differences += self._run.records.compare(place, expected, found, _LATIN)
+
+    def _screen(self, terminal: str, expected: Any) -> None:
+        sent = self._region.screens.screen(terminal).sent
+        last = sent[-1] if sent else None
+        part = self._part("screen")[terminal] = {}
+        if expected.map:
+            part["map"] = "" if last is None else last.map
+            if part["map"] != expected.map:
+                self._differ(f"screen.{terminal}.map", repr(expected.map), repr(part["map"]))
+        if expected.text is not None:
+            text = _LATIN.encode("" if last is None else last.text)
+            self._one(f"screen.{terminal}.text", expected.text, text, part, "text")
+        for name, value in expected.fields.items():
+            shown = "" if last is None else last.fields.get(name, "")
+            fields = part.setdefault("fields", {})
+            self._one(f"screen.{terminal}.fields.{name}", value, _LATIN.encode(shown), fields, name)
+
+    def _calls(self, command: str, expected: tuple[Mapping[str, CaseData], ...]) -> None:
+        calls = self._watched[command].calls
+        if len(calls) != len(expected):
+            self._differ(f"calls.{command}", f"{len(expected)} commands", f"{len(calls)}")
+        written = self._part("calls").setdefault(command, [])
+        for at, call in enumerate(calls):
+            wanted = expected[at] if at < len(expected) else None
+            options: dict[str, Any] = {}
+            for name in call if wanted is None else wanted:
+                value = call.get(name) or b""
+                place = f"calls.{command}[{at + 1}].{name}"
+                if wanted is None:
+                    options[name] = self._run.records.written(None, value, _LATIN)
+                else:
+                    self._one(place, wanted[name], value, options, name)
+            written.append(options)
+
+    def _abend(self, expected: str) -> None:
+        found = self._run.abends[0] if self._run.abends else ""
+        if found:
+            self._found["abend"] = found
+        if expected != found:
+            self._differ("abend", expected or "none", found or "none")
+        elif expected:
+            self._run.result.reasons.clear()

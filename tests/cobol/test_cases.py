@@ -1,0 +1,293 @@
+"""Case files: tests of COBOL transactions in YAML."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+import tdqsim
+from tdqsim.cli import main
+from tdqsim.cobol.case_file import case_json_schema, load_case_file
+from tdqsim.cobol.case_run import run_cases
+from tdqsim.errors import DefinitionError
+
+pytestmark = pytest.mark.cobc
+
+COPYBOOK = """\
+       01  PAY-RECORD.
+           05  PAY-ID            PIC 9(6).
+           05  PAY-NAME          PIC X(10).
+           05  PAY-AMOUNT        PIC S9(5)V99 COMP-3.
+           05  PAY-COUNT         PIC S9(4) COMP.
+"""
+PROGRAM = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. PAYPROG.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+           COPY PAYREC.
+       01  WS-RESP PIC S9(8) COMP.
+       01  WS-OLD  PIC X(12) VALUE SPACES.
+       01  WS-DATE PIC 9(8).
+       PROCEDURE DIVISION.
+           ACCEPT WS-DATE FROM DATE YYYYMMDD
+           PERFORM UNTIL WS-RESP NOT = 0
+             EXEC CICS READQ TD QUEUE('PAYQ') INTO(PAY-RECORD)
+                  RESP(WS-RESP) END-EXEC
+             IF WS-RESP = 0
+               ADD 1 TO PAY-COUNT
+               ADD 1.25 TO PAY-AMOUNT
+               EXEC CICS WRITEQ TD QUEUE('OUTQ') FROM(PAY-RECORD)
+               END-EXEC
+               EXEC CICS WRITEQ TS QUEUE('LOG') FROM(PAY-NAME) END-EXEC
+             END-IF
+           END-PERFORM
+           EXEC CICS READ FILE('ACCT') INTO(WS-OLD) RIDFLD('K1')
+                RESP(WS-RESP) END-EXEC
+           EXEC CICS START TRANSID('NEXT') FROM(WS-DATE) END-EXEC
+           EXEC CICS WRITE OPERATOR TEXT(WS-OLD) END-EXEC
+           EXEC CICS RETURN END-EXEC.
+"""
+ADDER = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. ADDER.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       77  X PIC X.
+       LINKAGE SECTION.
+       01  DFHCOMMAREA.
+           05  A PIC 9(3).
+           05  B PIC 9(3).
+       PROCEDURE DIVISION.
+           ADD A TO B
+           EXEC CICS RETURN END-EXEC.
+"""
+NEXT = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. NEXTPROG.
+       PROCEDURE DIVISION.
+           EXEC CICS ABEND ABCODE('LATE') END-EXEC.
+"""
+ECHO = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. ECHO.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       77  WS-IN PIC X(20) VALUE SPACES.
+       77  WS-LEN PIC S9(4) COMP VALUE 20.
+       PROCEDURE DIVISION.
+           EXEC CICS RECEIVE INTO(WS-IN) LENGTH(WS-LEN) END-EXEC
+           EXEC CICS SEND TEXT FROM(WS-IN) ERASE END-EXEC
+           EXEC CICS RETURN END-EXEC.
+"""
+DEFINITIONS = """\
+group: PAY
+tdqueue:
+  - {name: PAYQ, type: INTRA, transid: PAYP, triggerlevel: 2, atifacility: FILE}
+  - {name: OUTQ, type: INTRA}
+transaction:
+  - {name: PAYP, program: PAYPROG}
+  - {name: ECHO, program: ECHO}
+  - {name: NEXT, program: NEXTPROG}
+terminal:
+  - {name: T001}
+"""
+CASES = """\
+# what the payments team expects
+cases:
+  - name: payments are posted
+    given:
+      clock: 2024-03-09 10:15:00
+      queues:
+        PAYQ:
+          - {layout: copy/PAYREC.cpy, fields: {PAY-ID: 42, PAY-NAME: MILLER, PAY-AMOUNT: "12.50"}}
+          - {layout: copy/PAYREC.cpy, fields: {PAY-ID: "7", PAY-AMOUNT: "-1.25", PAY-COUNT: "-3"}}
+      files:
+        ACCT: {key_length: 2, records: [K1OLD, K2NEW]}
+      stubs:
+        - {command: START, answer: {}}
+    when:
+      - {transaction: PAYP}
+    then:
+      queues:
+        PAYQ: []
+        OUTQ:   # the record is changed
+          - {layout: copy/PAYREC.cpy, fields: {PAY-ID: "42", PAY-NAME: {like: MIL*}, PAY-AMOUNT: "13.75", PAY-COUNT: "1"}}
+          - {hex: 303030303037202020202020202020200000000CFFFE}
+      ts:
+        LOG: [{pattern: 'M[A-Z]+R'}, ""]
+      files:
+        ACCT: [K1OLD, {like: K2*}]
+      messages: [K1OLD]
+      calls:
+        START: [{TRANSID: NEXT, FROM: "20240309"}]
+
+  - name: the trigger level starts the task, and the task that it starts fails
+    given:
+      stubs:
+        - {command: READ, answer: {resp: NOTFND}}
+    when:
+      - {write: PAYQ, records: [A]}
+      - {write: PAYQ, records: [{layout: copy/PAYREC.cpy, fields: {PAY-ID: "1"}}]}
+    then:
+      abend: LATE
+  - name: a program with a COMMAREA
+    when:
+      - {program: ADDER, commarea: "005007"}
+    then:
+      commarea: "005012"
+  - name: a terminal
+    when:
+      - {terminal: T001, text: ECHO HELLO}
+    then:
+      screen: {T001: {text: ECHO HELLO}}
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "cobol").mkdir()
+    (tmp_path / "copy" / "PAYREC.cpy").write_text(COPYBOOK)
+    for name, text in (("PAYPROG", PROGRAM), ("ADDER", ADDER), ("NEXTPROG", NEXT), ("ECHO", ECHO)):
+        (tmp_path / "cobol" / f"{name}.cbl").write_text(text)
+    (tmp_path / "pay.yaml").write_text(DEFINITIONS)
+    (tmp_path / "region.yaml").write_text(
+        "definitions: [pay.yaml]\ncobol: {sources: [cobol], copybooks: [copy], cache: cache}\n"
+    )
+    (tmp_path / "pay.case.yaml").write_text(CASES)
+    return tmp_path
+
+
+@pytest.fixture
+def tdq_test(capsys):
+    """Run ``tdq cobol test``; gives the exit code and the output."""
+
+    def run(*arguments: object) -> tuple[int, str]:
+        code = main(["cobol", "test", *map(str, arguments)])
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def test_cases_pass(place):
+    results = list(run_cases(place / "pay.case.yaml"))
+    assert [str(result) for result in results if not result.passed] == []
+    assert len(results) == 4
+
+
+def test_differences_are_shown_field_by_field(place):
+    path = place / "pay.case.yaml"
+    text = CASES.replace('PAY-AMOUNT: "13.75"', 'PAY-AMOUNT: "14"').replace("[K1OLD]", "[NONE, MORE]")
+    path.write_text(text.replace("20240309", "20240310"))
+    (result,) = run_cases(path, "payments are posted")
+    assert [str(each) for each in result.differences] == [
+        "queues.OUTQ[1].PAY-AMOUNT: expected '14', found '13.75'",
+        "messages: expected 2 records, found 1",
+        "messages[1]: expected 'NONE', found 'K1OLD'",
+        "calls.START[1].FROM: expected '20240310', found '20240309'",
+    ]
+
+
+def test_an_abend_that_is_not_expected_fails_the_case_and_its_reason_is_shown(place):
+    path = place / "pay.case.yaml"
+    path.write_text(CASES.replace("abend: LATE", "queues: {}").replace('"005007"', '"00500 "'))
+    results = list(run_cases(path))
+    assert [str(each.differences[0]) for each in results if not each.passed] == [
+        "abend: expected none, found LATE",
+        "commarea: expected '005012', found '00500'",
+    ]
+    assert "data exception (S0C7): 'B' not numeric: '00 '" in str(results[2])
+
+
+def test_the_command_line_writes_junit_and_coverage(place, tdq_test):
+    (place / "more").mkdir()
+    (place / "more" / "bad.case.yaml").write_text(
+        "cases:\n  - {name: a & b, when: [{program: ADDER, commarea: '001001'}], then: {commarea: '003'}}\n"
+    )
+    code, output = tdq_test(place, "--junit", place / "junit.xml", "--coverage", place / "coverage")
+    assert code == 1
+    assert f"passed {place / 'pay.case.yaml'}: payments are posted" in output
+    assert "  commarea: expected '003', found '001002'" in output
+    assert "5 cases, 1 failed" in output
+    suites = ET.parse(place / "junit.xml").getroot()
+    assert [(suite.get("tests"), suite.get("failures")) for suite in suites] == [("1", "1"), ("4", "0")]
+    failure = suites[0][0][0]
+    assert suites[0][0].get("name") == "a & b"
+    assert failure.get("message") == "commarea: expected '003', found '001002'"
+    assert "SF:" in (place / "coverage" / "lcov.info").read_text()
+
+
+def test_update_changes_what_differs_and_nothing_else(place, tdq_test):
+    path = place / "pay.case.yaml"
+    path.write_text(CASES.replace('"13.75"', '"14"').replace('commarea: "005012"', 'commarea: "999"'))
+    assert tdq_test(path, "--update")[0] == 0
+    text = path.read_text()
+    assert tdq_test(path)[0] == 0
+    assert text.startswith("# what the payments team expects\ncases:\n")
+    found = yaml.safe_load(text)["cases"]
+    first = found[0]["then"]
+    assert first["queues"]["OUTQ"][0]["fields"]["PAY-AMOUNT"] == "13.75"
+    assert found[2]["then"] == {"commarea": "005012"}
+    assert found[1:2] + found[3:] == yaml.safe_load(CASES)["cases"][1:2] + yaml.safe_load(CASES)["cases"][3:]
+
+
+def test_pytest_collects_case_files(place):
+    (place / "pay.case.yaml").write_text(CASES.replace('commarea: "005012"', 'commarea: "999"'))
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place, check=False)
+    assert done.returncode == 1, done.stdout
+    assert "1 failed, 3 passed" in done.stdout
+    assert "commarea: expected '999', found '005012'" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_mistakes_in_a_case_file_are_named_with_their_lines(place):
+    path = place / "pay.case.yaml"
+    path.write_text(
+        "cases:\n  - name: one\n    given:\n      clock: noon\n    when:\n      - {transactoin: PAYP}\n"
+        "    then:\n      queues:\n        OUTQ: [{hex: 0G}]\n"
+    )
+    with pytest.raises(DefinitionError) as met:
+        load_case_file(path)
+    lines = str(met.value)
+    for line, what in ((4, "clock"), (6, "transactoin"), (9, "hex")):
+        assert any(each.startswith(f"{path}:{line}:") and what in each for each in lines.splitlines()), lines
+
+
+def test_the_schema_takes_the_cases_of_this_page_and_refuses_others(capsys):
+    schema = case_json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(json.dumps(yaml.safe_load(CASES), default=str)), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"cases": [{"name": "x", "when": [], "given": {"queue": {}}}]}, schema)
+    assert main(["schema", "cases"]) == 0
+    assert json.loads(capsys.readouterr().out) == schema
+
+
+def test_a_case_writes_no_data_set_of_the_region(tmp_path):
+    example = Path(__file__).parents[2] / "examples" / "cobol_orders"
+    shutil.copytree(example, tmp_path / "orders")
+    before = (tmp_path / "orders" / "orders.dat").read_bytes()
+    path = tmp_path / "orders" / "orders.case.yaml"
+    path.write_text("cases:\n  - {name: orders are read, when: [{transaction: ORDI}]}\n")
+    (result,) = run_cases(path)
+    assert result.passed, str(result)
+    assert (tmp_path / "orders" / "orders.dat").read_bytes() == before
+
+
+def test_the_case_file_of_the_guide_is_one(place):
+    guide = (Path(tdqsim.__file__).parent / "guide" / "cobol.md").read_text("utf-8")
+    text = guide.partition("```yaml file=pay.case.yaml\n")[2].partition("```")[0]
+    (place / "guide.case.yaml").write_text(text)
+    (case,) = load_case_file(place / "guide.case.yaml").cases
+    assert [stub.command for stub in case.given.stubs] == ["WRITEQ TD", "WEB OPEN"]
+    jsonschema.validate(json.loads(json.dumps(yaml.safe_load(text), default=str)), case_json_schema())
