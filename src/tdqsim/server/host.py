@@ -16,12 +16,12 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from tdqsim.cics import Region, Task, UnitOfWork
+from tdqsim.cics import Region, Sysplex, Task, UnitOfWork
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
 from tdqsim.datasets.workdir import output_directory
 from tdqsim.definitions.regionfile import RegionFile, load_region_file
-from tdqsim.errors import TdqError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.ibmi import System
 from tdqsim.job import JobClass, JobRequest, importable, named_class
@@ -141,6 +141,7 @@ class Host:
     Attributes:
         engine: the thread that owns them.
         regions: by APPLID.
+        sysplex: links the regions by their CONNECTION definitions.
         systems: IBM i systems by name.
         served: of each directory, in order, ``region`` or ``system`` and its name.
         units: the units of work that clients keep open.
@@ -167,6 +168,7 @@ class Host:
         self._groups = {} if users is None else users.groups
         self.engine = Engine(Clock(simulated=False))
         self.regions: dict[str, Region] = {}
+        self.sysplex = Sysplex(dispatcher=self.engine.dispatcher)
         self.systems: dict[str, System] = {}
         self.served: list[tuple[str, str]] = []
         self.units = OpenUnits(self.engine)
@@ -186,6 +188,9 @@ class Host:
     def add(self, factory: Callable[..., Region], *args: Any, **options: Any) -> Region:
         """Make a region and serve it; nothing is made for an ``applid`` that is taken.
 
+        It is linked to the regions that are served already, and to those that are added later, as their CONNECTION
+        definitions say. A region that has the SYSID of another one is served, but not linked.
+
         Raises:
             TdqError: a region with that APPLID is served already, or whatever the factory raised.
         """
@@ -202,6 +207,10 @@ class Host:
         def watch() -> None:
             region.recorder = _Recorder(self, region)
             region.hardening.timed = self.commits.setdefault(region.applid, Latency()).add
+            try:
+                self.sysplex.add(region)
+            except UsageError as refused:
+                region.log.warning("region_not_linked", reason=str(refused))
 
         self.engine.outside(watch).result()
         return region
