@@ -35,6 +35,8 @@ QUEUES = [
     define_tdqueue(name="TRGL", type="INTRA", transid="TRIG", triggerlevel=1, recovstatus="LOGICAL"),
 ]
 DURABILITY = pytest.mark.parametrize("durability", ["process", "power"])
+SAMPLE = 16
+"""So many of a command's lines by default; all of them in the slow test."""
 NAMES = ("NOQ", "PHYQ", "LOGQ", "LOG2", "TRGQ", "TRGL")
 FIRST = {name: [b"one", b"two"] if name[:3] != "TRG" else [] for name in NAMES}
 
@@ -117,21 +119,32 @@ def after_an_interrupt(region: Region, task: Task) -> dict[str, list[bytes]]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("durability", "step"),
-    [
-        ("process", 2),
-        ("power", 3),
-        pytest.param("process", 1, marks=pytest.mark.slow),
-        pytest.param("power", 1, marks=pytest.mark.slow),
-    ],
-    ids=["process, some lines", "power, some lines", "process", "power"],
-)  # fmt: skip
+def lines_of(region: Region, name: str) -> int:
+    """How many lines of the package a command runs through."""
+    before, command, _ = COMMANDS[name]
+    task = region.task()
+    before(region, task)
+    counting = RaiseAt(10**9, Boom, PACKAGE)
+    with counting:
+        command(region, task)
+    after_an_interrupt(region, task)
+    return 10**9 - counting.left
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
+@DURABILITY
 @pytest.mark.parametrize("name", COMMANDS)
-def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str, durability: Durability, step: int) -> None:
+def test_an_exception_at_every_line_of_a_command(
+    tmp_path: Path, name: str, durability: Durability, every: bool
+) -> None:
+    """By default at some lines, other ones for each durability."""
     before, command, expected = COMMANDS[name]
-    number, fired = 1 - step, 0
     region = made(tmp_path / "store", durability)
+    for queue, records in FIRST.items():
+        region.seed(queue, records)
+    step = 1 if every else max(2, lines_of(region, name) // SAMPLE)
+    first = 1 if every or durability == "process" else 1 + step // 2
+    number, fired = first - step, 0
     while True:
         number += step
         for queue, records in FIRST.items():
@@ -153,7 +166,7 @@ def test_an_exception_at_every_line_of_a_command(tmp_path: Path, name: str, dura
         if not interrupt.where:
             break
     region.close()
-    assert fired == (number - 1) // step > 10
+    assert fired == (number - first) // step > 10
     assert found == (FIRST if name == "ROLLBACK" else expected[0])
 
 

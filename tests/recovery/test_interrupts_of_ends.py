@@ -45,17 +45,19 @@ def free(region: Region, where: object) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("outcome", ["commit", "backout"])
 @pytest.mark.parametrize("then", ["a command", "a run"])
+@pytest.mark.parametrize("step", [2, pytest.param(1, marks=pytest.mark.slow)], ids=["every second line", "all"])
 def test_the_end_of_a_block_that_was_interrupted_is_completed(
-    tmp_path: Path, then: str, outcome: str, kind: type[BaseException], durability: str
+    tmp_path: Path, step: int, then: str, outcome: str, kind: type[BaseException], durability: str
 ) -> None:
+    """By default the lines that one kind leaves out are those of the other kind."""
     queues = [
         define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),
         define_tdqueue(name="PHYQ", type="INTRA", recovstatus="PHYSICAL"),
     ]
     region = Region(queues, supplied_queues=False, store=tmp_path / "store", durability=durability)
-    number = 0
+    number = 1 - step if kind is Boom else 0
     while True:
-        number += 1
+        number += step
         region.deleteq_td("LOGQ")
         region.seed("PHYQ", [b"read"])
         interrupt = RaiseAt(number, kind, PACKAGE)

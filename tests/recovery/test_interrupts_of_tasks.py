@@ -167,7 +167,7 @@ def interrupted(way: str, step: int) -> Iterator[tuple[World, RaiseAt]]:
     assert number > 10
 
 
-@pytest.mark.parametrize("step", [13, pytest.param(1, marks=pytest.mark.slow)], ids=["some lines", "all"])
+@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)], ids=["some lines", "all"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_task_is_made_whole_or_not_at_all(way: str, step: int) -> None:
     _, expected, certain = WAYS[way]
@@ -225,7 +225,7 @@ def waiting_for_delay(task: Task) -> Any:
     return task.delay(seconds=5, reqid="NAME")
 
 
-@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)], ids=["some lines", "all"])
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.slow)], ids=["some lines", "all"])
 def test_a_wait_that_was_interrupted_leaves_nothing_listed(step: int) -> None:
     for number in count(1, step):
         with Region(supplied_queues=False) as region:

@@ -49,11 +49,26 @@ CASES = {
 }
 
 
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What a session prints of the failure of each case."""
+    tests = [
+        f"def test_{number}({fixture}):\n    " + "\n    ".join(lines) + "\n"
+        for number, (fixture, lines, *_) in enumerate(CASES.values())
+    ]
+    text = run_apart(tmp_path_factory.mktemp("cases"), HEAD + "\n".join(tests))
+    text, _, summary = text.partition("short test summary")
+    head, *parts = re.split(r"^_+ test_(\d+) _+$", text, flags=re.MULTILINE)
+    assert "tdqsim/" not in head + summary
+    assert "entries are hidden" not in head + summary
+    assert parts[::2] == [str(number) for number in range(len(CASES))], text
+    return dict(zip(CASES, parts[1::2], strict=True))
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_a_failure_shows_the_lines_of_the_user(tmp_path: Path, name: str) -> None:
-    fixture, lines, *handler = CASES[name]
-    body = "\n    ".join(lines)
-    text = run_apart(tmp_path, f"{HEAD}def test_it({fixture}):\n    {body}\n")
+def test_a_failure_shows_the_lines_of_the_user(failures: dict[str, str], name: str) -> None:
+    _, lines, *handler = CASES[name]
+    text = failures[name]
     shown = re.findall(r"^>\s+(.*)", text, re.MULTILINE)
     assert shown == [*handler, lines[-1].strip()], text
     assert "tdqsim/" not in text
