@@ -110,7 +110,7 @@ def subset(part: list[bytes], of: list[bytes]) -> bool:
     return all(any(each == other for other in rest) for each in part)
 
 
-@pytest.mark.parametrize("rounds", [12, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [6, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("half", ["durable", "volatile"])
 def test_flipped_bits_are_noticed_and_what_is_whole_is_saved(
     whole: tuple[Path, Contents], tmp_path: Path, half: str, rounds: int
@@ -278,7 +278,7 @@ def test_a_volatile_file_that_has_gone_since_the_store_was_closed_is_missed(copy
         Store(path)
 
 
-@pytest.mark.parametrize("rounds", [150])
+@pytest.mark.parametrize("rounds", [50, pytest.param(150, marks=pytest.mark.slow)])
 def test_damaged_meta_pages_never_open_the_wrong_way(whole: tuple[Path, Contents], tmp_path: Path, rounds: int) -> None:
     path, expected = whole
     place = tmp_path / "store"
@@ -331,7 +331,7 @@ def unclean(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[Path, C
     return made
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 60))])
 @pytest.mark.parametrize("commits", [0, 1, 5])
 def test_no_flipped_bit_of_the_meta_pages_lets_an_open_store_pass_for_one_that_was_closed(
     unclean: dict[int, tuple[Path, Contents]], tmp_path: Path, commits: int, seed: int
